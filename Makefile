@@ -1,0 +1,41 @@
+# The two commands of a newcomer: `make run` and `make test`. Behind them are CMake presets (PRESET=debug, asan ...).
+PRESET ?= default
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Further options for the configuration, for example CMAKE_ARGS=-DIMBREX_WITH_MPI=OFF
+CMAKE_ARGS ?=
+# Further options for ctest, for example TEST_ARGS="-L unit" or TEST_ARGS="-R when"
+TEST_ARGS ?=
+
+.PHONY: help setup build run test bench format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run     set the machine up, build, run the demonstration (Jacobi3D) into out/jacobi3d/"
+	@echo "make test    set the machine up, build, run every test and check"
+	@echo "make build   set the machine up and build into build/$(PRESET)/"
+	@echo "make bench   build and run the benchmarks into out/bench/"
+	@echo "make format  rewrite the sources as clang-format 19 does"
+	@echo "make clean   remove build/ and out/"
+	@echo "choices: PRESET=default|debug|asan|tsan|gcc  JOBS=$(JOBS)  CMAKE_ARGS=...  TEST_ARGS=...  IMBREX_SKIP_SETUP=1"
+
+setup:
+	@scripts/setup
+
+build: setup
+	@cmake --preset $(PRESET) $(CMAKE_ARGS)
+	@cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+run: build
+	@scripts/run-demo build/$(PRESET)
+
+test: build
+	@scripts/test $(PRESET) --parallel $(JOBS) $(TEST_ARGS)
+
+bench: build
+	@scripts/bench build/$(PRESET)
+
+format:
+	@python3 -B tests/checks/format.py --root . --fix
+
+clean:
+	rm -rf build out

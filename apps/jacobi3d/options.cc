@@ -1,0 +1,250 @@
+#include "options.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "imbrex/base/error.h"
+#include "npy.h"
+
+namespace jacobi {
+namespace {
+
+/// What the command line said, as text where the value needs reading.
+struct raw_options {
+  std::optional<std::int64_t> nx, ny, nz, check_every;
+  std::optional<double> alpha, beta;
+  std::string init, input, boundary = "0", impl = "chare", map;
+};
+
+[[noreturn]] void refuse(const std::string& what) { throw imbrex::usage_error(what); }
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The arguments without those of the runtime. jacobi3d has no positional arguments, so one that does not start with a
+/// dash after a runtime option is that option's value.
+std::vector<std::string> own_arguments(int argc, const char* const* argv) {
+  std::vector<std::string> own;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with("--imbrex-")) {
+      own.emplace_back(argument);
+    } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
+      ++i;
+    }
+  }
+  std::ranges::reverse(own);  // the order in which CLI11 takes a vector
+  return own;
+}
+
+/// Accepts what reads as a whole number of that type and says so otherwise (CLI11 takes the nearest it can hold).
+template <class Number>
+CLI::Validator whole() {
+  auto complaint = [](std::string& text) {
+    return parse<Number>(text) ? std::string() : fmt::format("{} is no whole number that can be used", text);
+  };
+  return CLI::Validator(complaint, "");
+}
+
+void declare(CLI::App& app, options& o, raw_options& raw) {
+  app.add_option("-x", raw.nx, "cells in x (default 256; one extent given sets all three)")
+      ->check(whole<std::int64_t>());
+  app.add_option("-y", raw.ny, "cells in y")->check(whole<std::int64_t>());
+  app.add_option("-z", raw.nz, "cells in z")->check(whole<std::int64_t>());
+  app.add_option("-c", o.num_chares, "number of chares in all")->check(whole<std::int64_t>());
+  app.add_option("--odf", o.odf, fmt::format("chares per PE (default {}, or the most the grid allows)", default_odf))
+      ->check(whole<int>());
+  app.add_option("-w", o.warm_up, "warm-up iterations")->check(whole<std::int64_t>())->capture_default_str();
+  app.add_option("-i", o.iterations, "iterations in each repeat")->check(whole<std::int64_t>())->capture_default_str();
+  app.add_option("--repeats", o.repeats, "how often all of it is repeated")->check(whole<int>())->capture_default_str();
+  app.add_option("--pes", o.pes, "PEs per process (default: the cores of this process)")->check(whole<int>());
+  app.add_option("--init", raw.init, "initial state: hot-face (default), random:SEED or sine");
+  app.add_option("--input", raw.input, "initial state from a .npy file, float64, C order, shape (nz, ny, nx)");
+  app.add_option("--output", o.outputs, "final field to .npy, .vti or .pvti files; may be repeated")->delimiter(',');
+  app.add_option("--tolerance", o.tolerance, "stop when the L2 norm of the change falls below this");
+  app.add_option("--check-every", raw.check_every, "iterations between checks of the tolerance (default 10)")
+      ->check(whole<std::int64_t>());
+  app.add_option("--alpha", raw.alpha, "weighted update: alpha*c + beta*(sum of the neighbours)");
+  app.add_option("--beta", raw.beta, "see --alpha");
+  app.add_option("--boundary", raw.boundary, "value outside the domain, or periodic")->capture_default_str();
+  app.add_option("--impl", raw.impl, "chare or mpi (one block for each rank)")->capture_default_str();
+  app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
+  app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
+  app.add_option("--device", o.device, "where the kernels run")->capture_default_str();
+  app.add_flag("--verify", o.verify, "compare the result with a serial reference, bit by bit");
+  app.add_option("--report", o.report, "write a JSON report");
+  app.add_option("--trace", o.trace, "write a Chrome trace (with --impl chare)");
+  app.add_flag("--quiet", o.quiet, "print errors only");
+}
+
+void check_at_least(std::string_view option, std::int64_t value, std::int64_t least) {
+  if (value < least) refuse(fmt::format("{} {} is too small: use at least {}", option, value, least));
+}
+
+/// True if the extents are settled; false if none was given.
+bool read_extents(options& o, const raw_options& raw) {
+  const int given = raw.nx.has_value() + raw.ny.has_value() + raw.nz.has_value();
+  if (given == 0) return false;
+  if (given == 2) refuse("two of -x, -y and -z are given: give the third one too, or one alone for a cube");
+  const std::int64_t all = raw.nx.value_or(raw.ny.value_or(raw.nz.value_or(0)));
+  o.grid = {raw.nx.value_or(all), raw.ny.value_or(all), raw.nz.value_or(all)};
+  check_at_least("-x", o.grid.nx, 1);
+  check_at_least("-y", o.grid.ny, 1);
+  check_at_least("-z", o.grid.nz, 1);
+  std::int64_t cells = 0;
+  if (__builtin_mul_overflow(o.grid.nx, o.grid.ny, &cells) || __builtin_mul_overflow(cells, o.grid.nz, &cells) ||
+      cells > std::int64_t{1} << 56)
+    refuse(fmt::format("a grid of {} x {} x {} cells is too large: use at most 2^56 cells", o.grid.nx, o.grid.ny,
+                       o.grid.nz));
+  return true;
+}
+
+initial_condition read_init(const raw_options& raw) {
+  constexpr std::string_view random = "random:";
+  if (!raw.input.empty() && !raw.init.empty())
+    refuse(fmt::format("--init {} and --input {} contradict each other: give one", raw.init, raw.input));
+  if (!raw.input.empty()) return {initial_kind::file, 0, raw.input};
+  if (raw.init.empty() || raw.init == "hot-face") return {initial_kind::hot_face, 0, ""};
+  if (raw.init == "sine") return {initial_kind::sine, 0, ""};
+  if (raw.init.starts_with(random))
+    if (const auto seed = parse<std::uint64_t>(std::string_view(raw.init).substr(random.size())))
+      return {initial_kind::random, *seed, ""};
+  refuse(fmt::format("--init {} is unknown: use hot-face, random:SEED with a number, or sine", raw.init));
+}
+
+boundary_condition read_boundary(const std::string& text) {
+  if (text == "periodic") return {true, 0.0};
+  const auto value = parse<double>(text);
+  if (!value || !std::isfinite(*value))
+    refuse(fmt::format("--boundary {} cannot be used: give a finite number, or periodic", text));
+  return {false, *value};
+}
+
+stencil read_formula(const raw_options& raw) {
+  if (raw.alpha.has_value() != raw.beta.has_value())
+    refuse(fmt::format("{} is given alone: the weighted update needs both --alpha and --beta",
+                       raw.alpha ? "--alpha" : "--beta"));
+  if (!raw.alpha) return {};
+  if (!std::isfinite(*raw.alpha) || !std::isfinite(*raw.beta))
+    refuse(fmt::format("--alpha {} --beta {} cannot be used: give finite numbers", *raw.alpha, *raw.beta));
+  return {true, *raw.alpha, *raw.beta};
+}
+
+void read_words(options& o, const raw_options& raw) {
+  if (raw.impl != "chare" && raw.impl != "mpi") refuse(fmt::format("--impl {} is unknown: use chare or mpi", raw.impl));
+  o.impl = raw.impl == "mpi" ? implementation::mpi : implementation::chare;
+  if (!raw.map.empty() && raw.map != "block" && raw.map != "round-robin")
+    refuse(fmt::format("--map {} is unknown: use block or round-robin", raw.map));
+  o.map = raw.map == "round-robin" ? map_kind::round_robin : map_kind::block;
+}
+
+/// A device is named and, if it has a number, numbered: cuda, cuda:0.
+void check_device(const std::string& device) {
+  if (device == "host") return;
+  const std::string kind = device.substr(0, device.find(':'));
+  if (kind == "cuda" || kind == "gpu" || kind == "opencl")
+    throw imbrex::not_built(fmt::format("--device {} is not built into this jacobi3d: use --device host", device));
+  refuse(fmt::format("--device {} is unknown: use host", device));
+}
+
+void check_mpi_only(const options& o, const raw_options& raw) {
+  if (o.impl == implementation::chare) {
+    if (o.overlap) refuse("--overlap needs --impl mpi: chares overlap by themselves, so leave it out");
+    return;
+  }
+  if (o.odf) refuse("--odf needs --impl chare: with --impl mpi every rank has one block");
+  if (o.pes > 1) refuse(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
+  if (!raw.map.empty()) refuse(fmt::format("--map {} needs --impl chare: leave it out", raw.map));
+  if (!o.trace.empty()) refuse(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
+}
+
+void check_outputs(const std::vector<std::string>& outputs) {
+  for (auto path = outputs.begin(); path != outputs.end(); ++path) {
+    if (!path->ends_with(".npy") && !path->ends_with(".vti") && !path->ends_with(".pvti"))
+      refuse(fmt::format("cannot tell the format of --output {}: use a name that ends in .npy, .vti or .pvti", *path));
+    if (std::find(outputs.begin(), path, *path) != path)
+      refuse(fmt::format("--output {} is given twice: give it once", *path));
+  }
+}
+
+void check_numbers(options& o, const raw_options& raw) {
+  if (o.num_chares && o.odf)
+    refuse(fmt::format("-c {} and --odf {} contradict each other: give one", *o.num_chares, *o.odf));
+  if (o.num_chares) check_at_least("-c", *o.num_chares, 1);
+  if (o.odf) check_at_least("--odf", *o.odf, 1);
+  check_at_least("--pes", o.pes, 0);
+  check_at_least("-w", o.warm_up, 0);
+  check_at_least("-i", o.iterations, 0);
+  check_at_least("--repeats", o.repeats, 1);
+  if (o.tolerance && !(*o.tolerance > 0 && std::isfinite(*o.tolerance)))
+    refuse(fmt::format("--tolerance {} cannot be used: give a positive number", *o.tolerance));
+  if (!raw.check_every) return;
+  if (!o.tolerance) refuse(fmt::format("--check-every {} needs --tolerance: give both or none", *raw.check_every));
+  check_at_least("--check-every", *raw.check_every, 1);
+  o.check_every = *raw.check_every;
+}
+
+/// Brings grid and input file together.
+void settle_grid(options& o, bool extents_given) {
+  if (o.initial.kind != initial_kind::file) return;
+  const extents found = npy_reader(o.initial.input).grid();
+  if (extents_given && !(found == o.grid))
+    refuse(fmt::format("{} has shape ({}, {}, {}), but -x {} -y {} -z {} ask for ({}, {}, {}): leave out -x, -y and -z",
+                       o.initial.input, found.nz, found.ny, found.nx, o.grid.nx, o.grid.ny, o.grid.nz, o.grid.nz,
+                       o.grid.ny, o.grid.nx));
+  o.grid = found;
+}
+
+}  // namespace
+
+const char* name(implementation impl) { return impl == implementation::mpi ? "mpi" : "chare"; }
+const char* name(map_kind map) { return map == map_kind::round_robin ? "round-robin" : "block"; }
+
+std::optional<options> parse_options(int argc, const char* const* argv) {
+  CLI::App app("Jacobi3D: the Jacobi method on a three-dimensional grid, by overdecomposed chares.", "jacobi3d");
+  app.footer("Options of the runtime start with --imbrex- and are passed over here.");
+  options o;
+  raw_options raw;
+  declare(app, o, raw);
+  try {
+    app.parse(own_arguments(argc, argv));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return std::nullopt;
+  } catch (const CLI::ParseError& e) {
+    std::string what = e.what();
+    std::ranges::replace(what, '\n', ' ');
+    refuse(what + ": see jacobi3d --help");
+  }
+  const bool extents_given = read_extents(o, raw);
+  read_words(o, raw);
+  o.initial = read_init(raw);
+  o.boundary = read_boundary(raw.boundary);
+  o.formula = read_formula(raw);
+  check_device(o.device);
+  check_mpi_only(o, raw);
+  check_numbers(o, raw);
+  check_outputs(o.outputs);
+  settle_grid(o, extents_given);
+  return o;
+}
+
+std::int64_t chare_count(const options& o, std::int64_t total_pes) {
+  if (o.num_chares) return *o.num_chares;
+  if (o.odf) return *o.odf * total_pes;
+  std::int64_t count = std::min(default_odf * total_pes, o.grid.cells());
+  while (!decomposition::possible(o.grid, count)) --count;  // ends: 1 is always possible
+  return count;
+}
+
+}  // namespace jacobi

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decomposition.h"
+#include "stencil.h"
+
+/// The command line of jacobi3d as one value. Every rank parses its own copy; `digest` finds out whether they agree.
+namespace jacobi {
+
+enum class implementation { chare, mpi };
+enum class map_kind { block, round_robin };
+enum class initial_kind { hot_face, random, sine, file };
+
+/// What the ghost cells outside the domain hold.
+struct boundary_condition {
+  bool periodic = false;
+  double value = 0.0;  ///< meaningless when periodic
+};
+
+/// What the first state of the field is; `input` is the .npy file of `initial_kind::file`.
+struct initial_condition {
+  initial_kind kind = initial_kind::hot_face;
+  std::uint64_t seed = 0;  ///< of `initial_kind::random`
+  std::string input;
+};
+
+/// The overdecomposition factor used when neither -c nor --odf is given.
+inline constexpr int default_odf = 4;
+
+struct options {
+  extents grid{256, 256, 256};
+  std::optional<std::int64_t> num_chares;  ///< -c; in all
+  std::optional<int> odf;                  ///< --odf; chares per PE; never given together with -c
+  int pes = 0;                             ///< --pes per process; 0: not given, the runtime chooses
+  std::int64_t warm_up = 10;
+  std::int64_t iterations = 100;
+  int repeats = 3;
+  initial_condition initial;
+  boundary_condition boundary;
+  stencil formula;
+  std::optional<double> tolerance;  ///< stop when the L2 norm of the change falls below it; see stopping_rule.h
+  std::int64_t check_every = 10;
+  implementation impl = implementation::chare;
+  map_kind map = map_kind::block;
+  bool overlap = false;  ///< only with `implementation::mpi`
+  bool verify = false;
+  bool quiet = false;
+  std::vector<std::string> outputs;  ///< .npy, .vti or .pvti, told apart by suffix; no duplicates
+  std::string report;                ///< JSON; empty: none
+  std::string trace;                 ///< Chrome-trace JSON, written by the runtime; empty: none
+  std::string device = "host";
+};
+
+/// Reads a command line. Arguments that start with `--imbrex-` belong to the runtime and are passed over, with the
+/// value that follows them where there is one. Returns nothing when help was asked for (it is printed to stdout). With
+/// --input and no extents given, the extents are those of the file (its header is read here). Throws usage_error
+/// (wrong, missing or contradictory options, an unusable input file) and not_built (a device).
+std::optional<options> parse_options(int argc, const char* const* argv);
+
+/// How many chares these options ask for on so many PEs in all. With -c or --odf given, exactly that (which may be
+/// impossible to decompose: `decomposition::of_least_surface` says so); by default the largest count up to
+/// `default_odf * total_pes` that the grid can be cut into.
+std::int64_t chare_count(const options& o, std::int64_t total_pes);
+
+/// All the options as lines `name=value`, the same string exactly when the options are the same. Ranks compare it.
+std::string digest(const options& o);
+
+/// The message for ranks that disagree: names the first line in which the digests differ, with both values and ranks.
+/// Precondition: the digests differ.
+std::string describe_difference(const std::string& mine, int my_rank, const std::string& other, int other_rank);
+
+/// The option's spelling on the command line: "chare", "mpi"; "block", "round-robin".
+const char* name(implementation impl);
+const char* name(map_kind map);
+
+}  // namespace jacobi

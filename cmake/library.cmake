@@ -1,0 +1,39 @@
+# libimbrex, from every src/imbrex/<layer>/*.cc. A file whose name starts with a feature (mpi_transport.cc,
+# hwloc_topology.cc) is built only where that feature was found.
+file(GLOB imbrex_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*/*.cc")
+file(GLOB imbrex_headers CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/src/imbrex/*.h" "${PROJECT_SOURCE_DIR}/src/imbrex/*/*.h")
+foreach(feature MPI HWLOC CUDA UCX OPENCL HDF5)
+  if(NOT IMBREX_HAVE_${feature})
+    string(TOLOWER "${feature}" prefix)
+    list(FILTER imbrex_sources EXCLUDE REGEX "/${prefix}(_[^/]*)?\\.cc$")
+    list(FILTER imbrex_headers EXCLUDE REGEX "/${prefix}(_[^/]*)?\\.h$")
+  endif()
+endforeach()
+
+string(TOLOWER "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" IMBREX_COMPILER)
+configure_file(cmake/build_config.h.in "${PROJECT_BINARY_DIR}/include/imbrex/base/build_config.h" @ONLY)
+
+# The command line tool owns the target name `imbrex`'s output; hence the suffix here.
+add_library(imbrex_library ${imbrex_sources} ${imbrex_headers})
+add_library(imbrex::imbrex ALIAS imbrex_library)
+set_target_properties(imbrex_library PROPERTIES
+  LINKER_LANGUAGE CXX
+  OUTPUT_NAME imbrex
+  EXPORT_NAME imbrex
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_compile_features(imbrex_library PUBLIC cxx_std_20)
+target_include_directories(imbrex_library PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
+  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_link_libraries(imbrex_library
+  PUBLIC fmt::fmt Threads::Threads
+  PRIVATE spdlog::spdlog $<BUILD_INTERFACE:CLI11::CLI11> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+if(IMBREX_HAVE_MPI)
+  target_link_libraries(imbrex_library PRIVATE MPI::MPI_CXX)
+endif()
+if(IMBREX_HAVE_HWLOC)
+  target_link_libraries(imbrex_library PRIVATE PkgConfig::IMBREX_HWLOC)
+endif()

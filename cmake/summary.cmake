@@ -1,0 +1,11 @@
+# What was chosen, in a few lines at the end of the configuration.
+if(PROJECT_IS_TOP_LEVEL)
+  set(sanitizer "${IMBREX_SANITIZE}")
+  if(NOT sanitizer)
+    set(sanitizer none)
+  endif()
+  message(STATUS "imbrex ${PROJECT_VERSION}: ${IMBREX_COMPILER}, ${CMAKE_BUILD_TYPE}, sanitizer ${sanitizer}")
+  foreach(feature MPI HWLOC CUDA UCX OPENCL HDF5)
+    message(STATUS "  ${feature}: ${IMBREX_NOTE_${feature}}")
+  endforeach()
+endif()

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "imbrex/async/mpsc_queue.h"
+#include "imbrex/async/ready_queue.h"
+#include "imbrex/base/clock.h"
+#include "imbrex/base/trace.h"
+
+namespace imbrex {
+
+struct activity;
+
+/// A PE's queue of work, and its sleep. Exactly one thread, its owner, runs what is posted; everybody may post.
+/// Nothing else resumes a coroutine of the PE.
+class executor {
+ public:
+  executor() = default;
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+
+  /// Hands `item` over to the PE; any thread; never blocks. From the owner's thread it costs no atomic operation.
+  void post(work* item) {
+    if (current_ == this) {
+      ready_.push(item);
+    } else if (inbox_.push(item)) [[unlikely]] {
+      wake();
+    }
+  }
+
+  /// Any thread, some time before `post`: makes it cheaper.
+  void prepare_post() const { inbox_.prepare_push(); }
+
+  /// As `post`, from the owner's thread only.
+  void post_here(work* item) { ready_.push(item); }
+
+  /// Owner: queues items that had come before and were kept, before all of their priorities, in their order.
+  void post_in_front(const std::vector<work*>& items) {
+    for (auto item = items.rbegin(); item != items.rend(); ++item) ready_.push_front(*item);
+  }
+
+  /// The executor whose owner is the calling thread, or null.
+  static executor* current() { return current_; }
+  /// The calling thread becomes the owner (null: of none).
+  static void set_current(executor* e) { current_ = e; }
+
+  /// Owner: moves what others posted to the ready queue; true when there was something. Looks at the inbox each time,
+  /// except that after a large batch it first runs some of it: each look takes the inbox's cache line from the threads
+  /// that are filling it.
+  bool collect() {
+    if (batch_left_ != 0) [[unlikely]] {
+      if (ready_.empty() || cycle_count() - batch_taken_ > batch_cycles) {
+        batch_left_ = 0;
+      } else {
+        --batch_left_;
+        return false;
+      }
+    }
+    if (inbox_.empty()) [[likely]] {
+      return false;
+    }
+    return collect_all();
+  }
+
+  /// Owner: the next item to run, or null. `collect` first.
+  work* next() { return ready_.pop(); }
+
+  /// Owner: takes back an item that somebody else posted or is just about to post.
+  void withdraw(work* item);
+
+  bool has_ready() const { return !ready_.empty(); }
+  bool inbox_empty() const { return inbox_.empty(); }
+
+  /// Owner: sleeps until something is posted, or for at most `microseconds` (negative: no limit). Returns at
+  /// once when something is there.
+  void sleep(std::int64_t microseconds);
+
+  void set_schedule_seed(std::uint64_t seed) { ready_.set_schedule_seed(seed); }
+
+  /// The coroutine chain that runs now on the owner's thread, null between them.
+  activity* running = nullptr;
+  /// Operations under way that will end without a message (a device, a timer, another thread): quiescence waits.
+  std::uint64_t operations = 0;
+  /// Where this PE's doings are recorded; null: nowhere.
+  trace_track* track = nullptr;
+
+ private:
+  void wake();
+  bool collect_all();
+
+  static thread_local constinit executor* current_ __attribute__((tls_model("initial-exec")));
+
+  static constexpr std::uint32_t largest_batch = 64;
+  static constexpr std::uint64_t batch_cycles = 8000;  // about 3 microseconds
+
+  ready_queue ready_;
+  std::uint32_t batch_left_ = 0;
+  std::uint64_t batch_taken_ = 0;
+  alignas(64) mpsc_queue inbox_;
+  alignas(64) std::atomic<std::uint32_t> wake_count_{0};
+};
+
+}  // namespace imbrex

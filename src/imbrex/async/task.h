@@ -1,0 +1,131 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "imbrex/async/activity.h"
+#include "imbrex/base/slab.h"
+
+namespace imbrex {
+
+template <class T = void>
+class task;
+
+namespace detail {
+
+/// What the promises of all tasks share. Frames come from the PE's slab.
+struct task_promise_base {
+  std::coroutine_handle<> continuation;
+  activity* root = nullptr;
+  std::exception_ptr failure;
+
+  static void* operator new(std::size_t size) { return slab::allocate(size); }
+  static void operator delete(void* frame) { slab::free(frame); }
+  static void operator delete(void* frame, std::size_t) { slab::free(frame); }
+
+  std::suspend_always initial_suspend() noexcept { return {}; }
+
+  struct final_awaiter {
+    bool await_ready() noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) noexcept {
+      task_promise_base& p = ended.promise();
+      if (p.continuation) return p.continuation;
+      if (p.root != nullptr) p.root->on_end(p.root);
+      return std::noop_coroutine();
+    }
+    void await_resume() noexcept {}
+  };
+  final_awaiter final_suspend() noexcept { return {}; }
+  void unhandled_exception() noexcept { failure = std::current_exception(); }
+};
+
+template <class T>
+struct task_promise : task_promise_base {
+  std::optional<T> value;
+
+  task<T> get_return_object() noexcept;
+  template <class U>
+  void return_value(U&& v) {
+    value.emplace(std::forward<U>(v));
+  }
+  T take() {
+    if (failure) std::rethrow_exception(failure);
+    return std::move(*value);
+  }
+};
+
+template <>
+struct task_promise<void> : task_promise_base {
+  task<void> get_return_object() noexcept;
+  void return_void() noexcept {}
+  void take() {
+    if (failure) std::rethrow_exception(failure);
+  }
+};
+
+}  // namespace detail
+
+/// A coroutine that starts when it is awaited (or when the runtime calls it as an entry method) and resumes its
+/// awaiter on the same PE when it ends. Owns its frame: destroying a task destroys the suspended coroutine and all
+/// that it awaits. An exception that leaves it is rethrown to the awaiter.
+/// Resumed by its PE's loop only. One awaiter. Take arguments by value: a task outlives the call that made it.
+template <class T>
+class [[nodiscard]] task {
+ public:
+  using promise_type = detail::task_promise<T>;
+  using value_type = T;
+  using handle_type = std::coroutine_handle<promise_type>;
+
+  task() = default;
+  explicit task(handle_type h) : handle_(h) {}
+  task(task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  task& operator=(task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~task() {
+    if (handle_) handle_.destroy();
+  }
+
+  struct awaiter {
+    handle_type handle;
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
+      handle.promise().continuation = awaiting;
+      return handle;
+    }
+    T await_resume() { return handle.promise().take(); }
+  };
+  awaiter operator co_await() const noexcept { return awaiter{handle_}; }
+
+  /// For the runtime: gives up ownership of the frame.
+  handle_type release() { return std::exchange(handle_, {}); }
+  handle_type handle() const { return handle_; }
+
+ private:
+  handle_type handle_;
+};
+
+namespace detail {
+template <class T>
+task<T> task_promise<T>::get_return_object() noexcept {
+  return task<T>(std::coroutine_handle<task_promise<T>>::from_promise(*this));
+}
+inline task<void> task_promise<void>::get_return_object() noexcept {
+  return task<void>(std::coroutine_handle<task_promise<void>>::from_promise(*this));
+}
+
+template <class T>
+struct is_task : std::false_type {};
+template <class T>
+struct is_task<task<T>> : std::true_type {};
+}  // namespace detail
+
+}  // namespace imbrex

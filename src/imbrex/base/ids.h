@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+/// The small numbers that name things across the job. All are the same on every rank.
+namespace imbrex {
+
+/// A PE of the job: one scheduler thread. Ranks hold equal, consecutive runs of them.
+using pe_id = std::int32_t;
+
+/// A process of the job.
+using rank_id = std::int32_t;
+
+inline constexpr pe_id no_pe = -1;
+
+/// A chare array, group or singleton: which PE created it and the how-manieth of that PE it is.
+struct collection_id {
+  pe_id creator = no_pe;
+  std::uint32_t number = 0;
+
+  friend bool operator==(const collection_id&, const collection_id&) = default;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,77 @@
+#include "imbrex/comm/channel_end.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+
+namespace imbrex {
+
+void channel_end::arrived(channel_message&& m) {
+  if (m.sequence != next_expected_) {
+    const std::uint64_t sequence = m.sequence;
+    early_.emplace(sequence, std::move(m));
+    return;
+  }
+  ready_.push_back(std::move(m));
+  ++next_expected_;
+  for (auto at = early_.begin(); at != early_.end() && at->first == next_expected_; at = early_.erase(at)) {
+    ready_.push_back(std::move(at->second));
+    ++next_expected_;
+  }
+  while (first_waiting_ != nullptr && !ready_.empty()) {
+    channel_receive* r = first_waiting_;
+    forget(r);
+    channel_message first = std::move(ready_.front());
+    ready_.pop_front();
+    accept(*r, std::move(first));
+    r->resume();
+  }
+}
+
+bool channel_end::try_receive(channel_receive& r) {
+  if (ready_.empty() || first_waiting_ != nullptr) return false;
+  channel_message first = std::move(ready_.front());
+  ready_.pop_front();
+  accept(r, std::move(first));
+  return true;
+}
+
+void channel_end::accept(channel_receive& r, channel_message&& m) {
+  if (m.element_type != element_type_) {
+    throw usage_error(fmt::format("{}: the two ends are of different element types ({} and {} bytes each)", name_,
+                                  m.element_bytes, element_bytes_));
+  }
+  if (r.keep != nullptr) {
+    r.received = m.bytes();
+    *r.keep = std::move(m);
+    return;
+  }
+  if (m.bytes() > r.capacity) {
+    throw usage_error(fmt::format("{}: a message of {} elements came for a receive of {}", name_,
+                                  m.bytes() / element_bytes_, r.capacity / element_bytes_));
+  }
+  r.received = m.bytes();
+  r.in_order_of->then("receive", [to = r.to, message = std::move(m)] {
+    if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
+  });
+}
+
+void channel_end::wait(channel_receive* r) {
+  r->next_receive = nullptr;
+  (last_waiting_ != nullptr ? last_waiting_->next_receive : first_waiting_) = r;
+  last_waiting_ = r;
+}
+
+void channel_end::forget(channel_receive* r) {
+  channel_receive* before = nullptr;
+  for (channel_receive* w = first_waiting_; w != nullptr; before = w, w = w->next_receive) {
+    if (w != r) continue;
+    (before != nullptr ? before->next_receive : first_waiting_) = w->next_receive;
+    if (last_waiting_ == w) last_waiting_ = before;
+    return;
+  }
+}
+
+}  // namespace imbrex

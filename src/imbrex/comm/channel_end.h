@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "imbrex/async/activity.h"
+#include "imbrex/base/serialize.h"
+#include "imbrex/comm/lent_buffer.h"
+#include "imbrex/device/stream.h"
+
+/// The receiving half of a channel: puts messages in order and matches them with receives, first with first. Knows
+/// nothing of chares; the object layer carries the messages.
+namespace imbrex {
+
+/// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy.
+struct channel_message {
+  std::uint64_t sequence = 0;
+  std::uint64_t element_type = 0;  ///< hash of the element type's name
+  std::uint32_t element_bytes = 1;
+  lent_buffer lent;
+  std::vector<std::byte> copied;
+
+  const std::byte* data() const { return lent.holds() ? lent.data() : copied.data(); }
+  std::uint64_t bytes() const { return lent.holds() ? lent.bytes() : copied.size(); }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & sequence & element_type & element_bytes;
+    if constexpr (Archive::is_loading) {
+      ar & copied;
+    } else {
+      std::uint64_t n = bytes();
+      ar & n;
+      ar.bytes(data(), n);
+    }
+  }
+};
+
+/// Where one receive wants its bytes: copied to `to`, or, if `keep` is set, the message itself.
+struct channel_receive : waiter {
+  channel_message* keep = nullptr;
+  void* to = nullptr;
+  std::uint64_t capacity = 0;  ///< bytes
+  stream* in_order_of = nullptr;
+  std::uint64_t received = 0;  ///< bytes, once matched
+  channel_receive* next_receive = nullptr;
+};
+
+class channel_end {
+ public:
+  channel_end(std::string name, std::uint64_t element_type, std::uint32_t element_bytes)
+      : name_(std::move(name)), element_type_(element_type), element_bytes_(element_bytes) {}
+
+  /// A message has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
+  void arrived(channel_message&& m);
+  /// Tries to complete `r` with what has come; true when done: the copy stands in its stream.
+  /// Receives that are waiting go first.
+  bool try_receive(channel_receive& r);
+  void wait(channel_receive* r);
+  void forget(channel_receive* r);
+
+  const std::string& name() const { return name_; }
+  std::uint64_t next_sequence() { return next_sent_++; }
+  std::uint64_t element_type() const { return element_type_; }
+  std::uint32_t element_bytes() const { return element_bytes_; }
+
+ private:
+  void accept(channel_receive& r, channel_message&& m);
+
+  std::string name_;
+  std::uint64_t element_type_;
+  std::uint32_t element_bytes_;
+  std::uint64_t next_sent_ = 0;
+  std::uint64_t next_expected_ = 0;
+  std::deque<channel_message> ready_;               // in order
+  std::map<std::uint64_t, channel_message> early_;  // ahead of a message that has not come yet
+  channel_receive* first_waiting_ = nullptr;
+  channel_receive* last_waiting_ = nullptr;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <mpi.h>
+
+#include "imbrex/base/ids.h"
+
+namespace imbrex {
+
+[[noreturn]] void throw_mpi_error(int code, const char* call, rank_id me, rank_id peer);
+
+/// Throws `comm_error` with MPI's text unless `code` is success. `peer` is the rank on the other side, if any.
+inline void mpi_check(int code, const char* call, rank_id me, rank_id peer = -1) {
+  if (code != MPI_SUCCESS) [[unlikely]]
+    throw_mpi_error(code, call, me, peer);
+}
+
+/// How many processes the launcher says it started, by the environment; 0 when it does not say, or there is none.
+int launched_ranks();
+/// Whether the environment shows a launcher of MPI jobs, of whatever size.
+bool launcher_present();
+
+/// This process as a rank of an MPI job: initialisation, thread level, the communicators imbrex uses. Collective
+/// construction and destruction.
+class mpi_job {
+ public:
+  mpi_job();
+  ~mpi_job();
+  mpi_job(const mpi_job&) = delete;
+  mpi_job& operator=(const mpi_job&) = delete;
+
+  rank_id rank() const { return rank_; }
+  int num_ranks() const { return num_ranks_; }
+  rank_id local_rank() const { return local_rank_; }
+  int num_local_ranks() const { return num_local_ranks_; }
+  bool uses_session() const { return uses_session_; }
+
+  MPI_Comm messages() const { return messages_; }  ///< small messages and announcements
+  MPI_Comm pieces() const { return pieces_; }      ///< payloads of large messages
+  MPI_Comm control() const { return control_; }    ///< collectives
+  int largest_tag() const { return largest_tag_; }
+
+  /// The other ranks are lost: nothing collective from now on, MPI is not finalised.
+  void abandon() { abandoned_ = true; }
+  bool abandoned() const { return abandoned_; }
+
+ private:
+  bool open_session();
+  void open_world();
+  void ask_about_ranks();
+  void close();
+
+  rank_id rank_ = 0;
+  int num_ranks_ = 1;
+  rank_id local_rank_ = 0;
+  int num_local_ranks_ = 1;
+  int largest_tag_ = 32767;
+  bool uses_session_ = false;
+  bool must_finalise_ = false;
+  bool abandoned_ = false;
+  MPI_Comm messages_ = MPI_COMM_NULL;
+  MPI_Comm pieces_ = MPI_COMM_NULL;
+  MPI_Comm control_ = MPI_COMM_NULL;
+#if MPI_VERSION >= 4
+  MPI_Session session_ = MPI_SESSION_NULL;
+#endif
+};
+
+}  // namespace imbrex

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "imbrex/comm/message.h"
+#include "imbrex/comm/mpi_job.h"
+
+namespace imbrex {
+
+/// What is sent ahead of a large message: its header, and the tag under which its pieces follow.
+struct mpi_announcement {
+  wire_header header;
+  std::int64_t tag = 0;
+};
+
+/// A large message on its way, in pieces. `announcement` is the sender's, and must stay until it has left.
+struct mpi_transfer {
+  wire_message* message = nullptr;
+  rank_id peer = -1;
+  bool incoming = false;
+  int num_pending = 0;
+  mpi_announcement announcement;
+};
+
+/// MPI requests under way that complete in any order, each with the message or the transfer it belongs to.
+/// The caller holds the lock.
+class mpi_pending {
+ public:
+  /// How many requests one call looks at, so that a poll stays short however many are under way.
+  static constexpr std::size_t window = 16;
+
+  bool empty() const { return requests_.empty(); }
+
+  void add(MPI_Request request, wire_message* m) { add(request, m, nullptr); }
+  void add(MPI_Request request, mpi_transfer* t) {
+    add(request, nullptr, t);
+    ++t->num_pending;
+  }
+
+  /// Looks at the next few requests. Frees the messages that have left; calls `completed(t)` for each transfer of which
+  /// the last request is done. True when any completed.
+  template <class Completed>
+  bool progress(rank_id me, Completed completed) {
+    if (next_ >= requests_.size()) next_ = 0;
+    const std::size_t count = requests_.size() - next_ < window ? requests_.size() - next_ : window;
+    int num_done = 0;
+    int done[window];
+    mpi_check(MPI_Testsome(static_cast<int>(count), requests_.data() + next_, &num_done, done, MPI_STATUSES_IGNORE),
+              "MPI_Testsome", me);
+    if (num_done <= 0) {
+      next_ += count;
+      return false;
+    }
+    for (int i = 0; i < num_done; ++i) {
+      owner& o = owners_[next_ + static_cast<std::size_t>(done[i])];
+      if (o.message != nullptr) {
+        wire_message::destroy(o.message);
+      } else if (--o.transfer->num_pending == 0) {
+        completed(o.transfer);
+      }
+    }
+    remove_completed(count);
+    return true;
+  }
+
+ private:
+  struct owner {
+    wire_message* message;
+    mpi_transfer* transfer;
+  };
+
+  void add(MPI_Request request, wire_message* m, mpi_transfer* t) {
+    requests_.push_back(request);
+    owners_.push_back(owner{m, t});
+  }
+
+  // Completed requests are null now; the last ones take their places.
+  void remove_completed(std::size_t count) {
+    for (std::size_t i = next_ + count; i-- > next_;) {
+      if (requests_[i] != MPI_REQUEST_NULL) continue;
+      requests_[i] = requests_.back();
+      owners_[i] = owners_.back();
+      requests_.pop_back();
+      owners_.pop_back();
+    }
+  }
+
+  std::vector<MPI_Request> requests_;
+  std::vector<owner> owners_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,211 @@
+#include "imbrex/comm/mpi_transport.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <sched.h>
+
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/base/error.h"
+#include "imbrex/comm/mpi_job.h"
+#include "imbrex/comm/mpi_lock.h"
+#include "imbrex/comm/mpi_pending.h"
+#include "imbrex/comm/mpi_receiver.h"
+
+namespace imbrex {
+
+struct mpi_transport::state {
+  enum class phase : std::uint8_t { made, started, stopped };
+
+  mpi_job job;
+  mpi_pending pending;
+  mpi_receiver receiver{job, pending};
+  std::vector<std::uint64_t> num_sent = std::vector<std::uint64_t>(static_cast<std::size_t>(job.num_ranks()));
+  phase now = phase::made;
+  std::uint32_t num_polls = 0;
+  mpi_lock lock;
+
+  void send_large(rank_id to, wire_message* m);
+  bool progress();
+  bool drain(std::int64_t deadline);
+};
+
+namespace {
+
+/// What MPI may still write to after a failure stays in reach until the process ends.
+std::vector<const void*>& abandoned() {
+  static auto* const all = new std::vector<const void*>;
+  return *all;
+}
+
+}  // namespace
+
+mpi_transport::mpi_transport() : state_(std::make_unique<state>()) {}
+
+mpi_transport::~mpi_transport() {
+  if (state_->now == state::phase::started) mpi_transport::stop(true);
+  if (state_->job.abandoned()) abandoned().push_back(state_.release());
+}
+
+bool mpi_transport::launched_by_mpi() { return launched_ranks() > 1 || (launched_ranks() == 0 && launcher_present()); }
+
+bool mpi_transport::uses_session() const { return state_->job.uses_session(); }
+rank_id mpi_transport::rank() const { return state_->job.rank(); }
+int mpi_transport::num_ranks() const { return state_->job.num_ranks(); }
+int mpi_transport::num_local_ranks() const { return state_->job.num_local_ranks(); }
+int mpi_transport::local_rank() const { return state_->job.local_rank(); }
+
+void mpi_transport::start(const delivery& to) {
+  const std::lock_guard lock(state_->lock);
+  state_->receiver.start(to);
+  state_->now = state::phase::started;
+}
+
+void mpi_transport::send(rank_id to, wire_message* m) {
+  state& s = *state_;
+  const rank_id me = s.job.rank();
+  if (to < 0 || to >= s.job.num_ranks() || to == me) [[unlikely]] {
+    wire_message::destroy(m);
+    throw comm_error(
+        fmt::format("rank {} cannot send to rank {}: the others are among 0 to {}", rank(), to, s.job.num_ranks() - 1));
+  }
+  int left = 0;
+  {
+    const std::lock_guard lock(s.lock);
+    ++s.num_sent[static_cast<std::size_t>(to)];
+    if (m->wire_size() > mpi_eager_bytes) [[unlikely]]
+      return s.send_large(to, m);
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi_check(MPI_Isend(m->wire_bytes(), static_cast<int>(m->wire_size()), MPI_BYTE, to, 0, s.job.messages(), &request),
+              "MPI_Isend", me, to);
+    mpi_check(MPI_Test(&request, &left, MPI_STATUS_IGNORE), "MPI_Test", me, to);
+    if (left == 0) s.pending.add(request, m);
+  }
+  if (left != 0) wire_message::destroy(m);
+}
+
+// The pieces of several messages to one rank may share a tag: they are sent and received in the same order.
+void mpi_transport::state::send_large(rank_id to, wire_message* m) {
+  auto* t = new mpi_transfer{.message = m, .peer = to, .announcement = {.header = m->header}};
+  const std::uint64_t num_tags = static_cast<std::uint64_t>(job.largest_tag()) + 1;
+  t->announcement.tag = static_cast<std::int64_t>(num_sent[static_cast<std::size_t>(to)] % num_tags);
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi_check(MPI_Isend(&t->announcement, sizeof t->announcement, MPI_BYTE, to, 0, job.messages(), &request), "MPI_Isend",
+            job.rank(), to);
+  pending.add(request, t);
+  for_each_mpi_piece(m->payload(), m->header.size, [&](std::byte* start, int count) {
+    mpi_check(MPI_Isend(start, count, MPI_BYTE, to, static_cast<int>(t->announcement.tag), job.pieces(), &request),
+              "MPI_Isend", job.rank(), to);
+    pending.add(request, t);
+  });
+}
+
+bool mpi_transport::poll() {
+  if (state_->job.num_ranks() == 1 || !state_->lock.try_lock()) return false;
+  const std::lock_guard lock(state_->lock, std::adopt_lock);
+  return state_->now == state::phase::started && state_->progress();
+}
+
+bool mpi_transport::state::progress() {
+  bool any = receiver.poll();
+  if (pending.empty()) [[likely]]
+    return any;
+  any |= pending.progress(job.rank(), [this](mpi_transfer* t) {
+    if (t->incoming) return receiver.complete(t);
+    wire_message::destroy(t->message);
+    delete t;
+  });
+  return any;
+}
+
+void mpi_transport::stop(bool failed) {
+  state& s = *state_;
+  const std::lock_guard lock(s.lock);
+  if (s.now != state::phase::started) return;
+  s.now = state::phase::stopped;
+  s.receiver.discard_from_now();
+  constexpr std::int64_t limit_ns = 5'000'000'000;
+  try {
+    if (s.drain(failed ? now_ns() + limit_ns : INT64_MAX)) return s.receiver.cancel();
+  } catch (const error&) {
+    s.job.abandon();
+    if (!failed) throw;
+  }
+  s.job.abandon();
+}
+
+// Nothing is left when each rank has received as many messages as the others sent it, and all its sends have left.
+bool mpi_transport::state::drain(std::int64_t deadline) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto finished = [&] {
+    int done = 0;
+    mpi_check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test", job.rank());
+    return done != 0;
+  };
+  const auto wait_until = [&](auto&& over) {
+    while (!over()) {
+      if (progress()) continue;
+      if (now_ns() > deadline) return false;
+      sched_yield();
+    }
+    return true;
+  };
+  std::vector<std::uint64_t> expected(num_sent.size());
+  mpi_check(MPI_Ialltoall(num_sent.data(), 1, MPI_UINT64_T, expected.data(), 1, MPI_UINT64_T, job.control(), &request),
+            "MPI_Ialltoall", job.rank());
+  if (!wait_until(finished)) {
+    abandoned().push_back(new std::vector<std::uint64_t>(std::move(expected)));
+    return false;
+  }
+  if (!wait_until([&] { return pending.empty() && receiver.num_received() == expected; })) return false;
+  mpi_check(MPI_Ibarrier(job.control(), &request), "MPI_Ibarrier", job.rank());
+  return wait_until(finished);
+}
+
+std::vector<std::vector<std::byte>> mpi_transport::all_gather(const std::vector<std::byte>& mine) {
+  state& s = *state_;
+  const std::lock_guard lock(s.lock);
+  if (s.job.abandoned()) throw comm_error(fmt::format("rank {} gave up on the other ranks after a failure", rank()));
+  const auto num_ranks = static_cast<std::size_t>(s.job.num_ranks());
+  const std::uint64_t my_size = mine.size();
+  std::vector<std::uint64_t> sizes(num_ranks);
+  mpi_check(MPI_Allgather(&my_size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, s.job.control()), "MPI_Allgather",
+            rank());
+  std::vector<int> counts(num_ranks);
+  std::vector<int> starts(num_ranks);
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < num_ranks; ++i) {
+    starts[i] = static_cast<int>(total);
+    counts[i] = static_cast<int>(sizes[i]);
+    if (sizes[i] > INT_MAX - total) {
+      throw comm_error(
+          fmt::format("all_gather of more than 2 GiB in all (rank {} alone gives {} bytes): send messages "
+                      "instead",
+                      i, sizes[i]));
+    }
+    total += sizes[i];
+  }
+  std::vector<std::byte> all(total);
+  mpi_check(MPI_Allgatherv(mine.data(), static_cast<int>(my_size), MPI_BYTE, all.data(), counts.data(), starts.data(),
+                           MPI_BYTE, s.job.control()),
+            "MPI_Allgatherv", rank());
+  std::vector<std::vector<std::byte>> parts(num_ranks);
+  for (std::size_t i = 0; i < num_ranks; ++i) {
+    parts[i].assign(all.begin() + starts[i], all.begin() + starts[i] + counts[i]);
+  }
+  return parts;
+}
+
+// Another thread may be inside MPI for good; the job ends all the same.
+void mpi_transport::abort(int exit_code) {
+  for (int i = 0; i < 100 && !state_->lock.try_lock(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  MPI_Abort(state_->job.control(), exit_code);
+  std::_Exit(exit_code);
+}
+
+}  // namespace imbrex

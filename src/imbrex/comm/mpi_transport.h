@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "imbrex/comm/transport.h"
+
+namespace imbrex {
+
+/// Messages between ranks over any MPI of standard 3.1 or later, started by mpirun, mpiexec or srun.
+///
+/// Threads: needs `MPI_THREAD_SERIALIZED`. The thread that constructs it is not the PE that sends, and PEs take turns,
+/// one inside MPI at a time (a spin lock; `poll` never waits for it). The program may have initialised MPI itself, at
+/// that level or above; otherwise the constructor does (as an MPI session where MPI 4 is there) and the destructor
+/// finalises. Communicators are its own: a program's other use of MPI does not mix with it.
+///
+/// A message of up to 8 KiB travels as one MPI message, received into buffers posted beforehand; a larger one as an
+/// announcement and pieces of up to 1 GiB, received in place. Sizes are 64 bits.
+/// Order: between a pair of PEs as sent, also when a small message follows a large one.
+/// Errors: every MPI return code is checked; `comm_error` carries MPI's text and both ranks.
+class mpi_transport final : public transport {
+ public:
+  /// Collective over the ranks of the job. Throws `comm_error` when MPI offers too low a thread level, was already
+  /// finalised, or sees one rank where the launcher started several.
+  mpi_transport();
+  /// Collective, unless a `stop` after a failure gave up on the others; then MPI is left unfinalised, so that the
+  /// launcher ends the job.
+  ~mpi_transport() override;
+
+  /// Whether a launcher started this process as one of several, judged by the environment alone: costs nothing, and
+  /// does not initialise MPI.
+  static bool launched_by_mpi();
+  bool uses_session() const;
+
+  rank_id rank() const override;
+  int num_ranks() const override;
+  int num_local_ranks() const override;
+  int local_rank() const override;
+  std::string name() const override { return "mpi"; }
+  void start(const delivery& to) override;
+  void send(rank_id to, wire_message* m) override;
+  bool poll() override;
+  bool needs_polling() const override { return num_ranks() > 1; }
+  /// After a failure the others have 5 s; then it gives up on them: what is on its way stays allocated, and
+  /// `all_gather` throws from then on.
+  void stop(bool failed) override;
+  /// Up to 2 GiB in all; throws `comm_error` for more.
+  std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
+  [[noreturn]] void abort(int exit_code) override;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// One line on the MPI this was built with: library, standard, whether sessions are there. Does not initialise MPI.
+std::string mpi_library_description();
+
+}  // namespace imbrex

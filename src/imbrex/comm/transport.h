@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "imbrex/async/executor.h"
+#include "imbrex/base/ids.h"
+#include "imbrex/comm/message.h"
+
+namespace imbrex {
+
+/// Where a transport puts what arrives for this rank: the inbox of PE `first_pe + i` is `pes[i]`; every arriving
+/// message gets `act` as its function and the priority its header names. Plain data: nothing is called back.
+struct delivery {
+  pe_id first_pe = 0;
+  std::vector<executor*> pes;
+  work::function act = nullptr;
+
+  /// Posts `m` to its PE; false, and `m` stays the caller's, when that is none of these. Messages of a pair of PEs
+  /// must be handed over one at a time; then they stay in that order whichever threads do it.
+  bool post(wire_message* m) const {
+    const auto slot = static_cast<std::size_t>(static_cast<std::int64_t>(m->header.to) - first_pe);
+    if (slot >= pes.size()) [[unlikely]]
+      return false;
+    m->act = act;
+    m->level = m->header.level;
+    executor* pe = pes[slot];
+    // A PE posts to itself past its inbox, where an earlier message may lie that another thread delivered.
+    if (pe == executor::current()) pe->collect();
+    pe->post(m);
+    return true;
+  }
+};
+
+/// Moves messages between the ranks of a job. Life: constructed; `all_gather` any number of times; `start`;
+/// `send` and `poll` by any PE thread; PEs stop; `stop`; `all_gather` any number of times; destroyed.
+/// Order: messages from one PE to another PE arrive in the order sent (unless the transport was asked to test what
+/// happens otherwise). Errors: `comm_error` naming the rank.
+class transport {
+ public:
+  virtual ~transport() = default;
+
+  virtual rank_id rank() const = 0;
+  virtual int num_ranks() const = 0;
+  /// How many of the job's ranks share this host (for pinning and for how to wait), and which of them this is.
+  virtual int num_local_ranks() const { return num_ranks(); }
+  virtual int local_rank() const { return rank(); }
+  /// "loopback", "mpi".
+  virtual std::string name() const = 0;
+
+  /// Whether all ranks live in one process, and so have the same globals.
+  virtual bool shares_process() const { return false; }
+
+  /// From now on messages are delivered. Not collective: what arrives before is kept.
+  virtual void start(const delivery& to) = 0;
+
+  /// Sends `m` to the PE `m->header.to` of rank `to` (never this rank) and takes ownership of it.
+  /// Any PE thread; does not wait for the receiver. The message's memory is freed when it has left.
+  virtual void send(rank_id to, wire_message* m) = 0;
+
+  /// Makes progress: completes sends, delivers arrivals. Any PE thread; never blocks (returns at once when another
+  /// thread is at it). True when something arrived or left.
+  virtual bool poll() = 0;
+  /// Whether arrivals are noticed only by `poll` (then an idle PE must not sleep for long).
+  virtual bool needs_polling() const = 0;
+
+  /// Collective, once every rank has decided to end and its PEs run no more: completes all sends, receives and
+  /// discards what is still on its way, so that nothing leaks. After a failure (`failed`) it waits for at most some
+  /// seconds for the others.
+  virtual void stop(bool failed) = 0;
+
+  /// Collective and blocking, outside start..stop: everyone's bytes, in rank order, on every rank.
+  virtual std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) = 0;
+
+  /// Ends the whole job at once, without clean-up: the last resort.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+}  // namespace imbrex

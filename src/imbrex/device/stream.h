@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "imbrex/async/completion.h"
+#include "imbrex/device/event.h"
+#include "imbrex/device/stream_operation.h"
+
+namespace imbrex {
+
+class device;
+
+/// How urgent a stream is: what moves data goes before what computes (Choi et al. 2020, IV-A).
+enum class stream_priority : std::uint8_t { high, low };
+
+/// A queue of operations of one device that run one after the other, at the same time as those of other streams.
+/// Enqueueing returns at once; memory named in an operation must live until it has finished. Every operation of a
+/// device names its stream: there is no default one. For the PE that made it.
+class stream {
+ public:
+  virtual ~stream() = default;
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+
+  virtual device& on() const = 0;
+  virtual stream_priority urgency() const = 0;
+
+  /// Runs `f` on the host in stream order. On the host device this is what launching a kernel is: `f` should be a
+  /// small object that captures pointers and numbers by value. `name` has static lifetime (traces).
+  template <class F>
+  void launch(const char* name, F f) {
+    enqueue(detail::function_operation<F>::make(name, true, std::move(f)));
+  }
+  /// The same for something that computes little: it does not make the PE look for more urgent work.
+  template <class F>
+  void then(const char* name, F f) {
+    enqueue(detail::function_operation<F>::make(name, false, std::move(f)));
+  }
+
+  /// Copies bytes between places this device reaches; the ranges do not overlap.
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Sets each of the bytes to `value`.
+  virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;
+
+  /// The point after all that is enqueued now.
+  virtual event record() = 0;
+  /// What is enqueued from now on runs after `e`, of whatever stream of the process. The host does not wait.
+  virtual void wait(const event& e) = 0;
+  /// What is enqueued here from now on runs after what is enqueued on `other` now.
+  void after(stream& other) { wait(other.record()); }
+
+  /// Whether everything enqueued has finished.
+  virtual bool idle() const = 0;
+
+  /// `co_await s.done()`: until everything enqueued so far has finished; the PE does other things meanwhile. May be
+  /// given to `when_all` and `when_any`.
+  class done_awaiter;
+  struct done_wait {
+    stream* of;
+    done_awaiter operator co_await() const;
+  };
+  done_wait done() { return {this}; }
+
+ protected:
+  stream() = default;
+  /// Takes ownership of `op`.
+  virtual void enqueue(stream_operation* op) = 0;
+};
+
+/// The awaiter of `stream::done`. Resumed through the queue of the PE that waits.
+class stream::done_awaiter {
+ public:
+  explicit done_awaiter(stream& s) : stream_(s) {}
+  done_awaiter(const done_awaiter&) = delete;
+  ~done_awaiter() {
+    if (mark_ != nullptr) mark_->reached = nullptr;  // the stream has not come there yet
+  }
+  bool await_ready() const { return stream_.idle(); }
+  bool await_suspend(std::coroutine_handle<> h) {
+    mark_ = new (slab::allocate(sizeof(mark))) mark(this);
+    stream_.enqueue(mark_);
+    return waits_.await_suspend(h);
+  }
+  void await_resume() { waits_.await_resume(); }
+
+ private:
+  struct mark final : stream_operation {
+    explicit mark(done_awaiter* a) : reached(a) {
+      name = "done";
+      act = [](stream_operation* o, work_action action) {
+        auto* self = static_cast<mark*>(o);
+        if (self->reached != nullptr) {
+          self->reached->mark_ = nullptr;
+          if (action == work_action::run) self->reached->done_.set();
+        }
+        self->~mark();
+        slab::free(self);
+      };
+    }
+    done_awaiter* reached;
+  };
+
+  stream& stream_;
+  completion done_;
+  completion::awaiter waits_{done_, [](const waiter*) { return std::string("a stream to finish"); }};
+  mark* mark_ = nullptr;
+};
+
+inline stream::done_awaiter stream::done_wait::operator co_await() const { return done_awaiter(*of); }
+
+}  // namespace imbrex

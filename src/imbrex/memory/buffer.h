@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "imbrex/device/device.h"
+
+namespace imbrex {
+
+/// `size` elements of T at `data`, in memory of kind `kind`; owns nothing.
+template <class T>
+struct buffer_view {
+  T* data = nullptr;
+  std::size_t size = 0;
+  memory_kind kind = memory_kind::host;
+
+  buffer_view() = default;
+  buffer_view(T* d, std::size_t n, memory_kind k) : data(d), size(n), kind(k) {}
+  /// Of memory the process allocated itself: host memory.
+  buffer_view(std::span<T> s) : data(s.data()), size(s.size()) {}  // NOLINT(google-explicit-constructor)
+  template <class U>
+    requires std::is_same_v<std::remove_const_t<T>, U>
+  buffer_view(std::vector<U>& v) : data(v.data()), size(v.size()) {}  // NOLINT(google-explicit-constructor)
+  template <class U>
+    requires std::is_same_v<T, const U>
+  buffer_view(const std::vector<U>& v) : data(v.data()), size(v.size()) {}  // NOLINT(google-explicit-constructor)
+  template <class U>
+    requires std::is_same_v<T, const U>
+  buffer_view(const buffer_view<U>& v)
+      : data(v.data), size(v.size), kind(v.kind) {}  // NOLINT(google-explicit-constructor)
+
+  std::size_t bytes() const { return size * sizeof(T); }
+  /// `count` elements from `offset` on.
+  buffer_view slice(std::size_t offset, std::size_t count) const { return {data + offset, count, kind}; }
+};
+
+/// Memory of a device for `size` elements, uninitialised; freed with the buffer. No operation on it may be pending
+/// then.
+template <class T>
+class buffer {
+  static_assert(std::is_trivially_copyable_v<T>, "imbrex: a device buffer holds trivially copyable elements");
+
+ public:
+  buffer() = default;
+  /// Throws `out_of_memory`.
+  buffer(device& d, std::size_t size)
+      : device_(&d), data_(static_cast<T*>(d.allocate(size * sizeof(T)))), size_(size) {}
+  buffer(buffer&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  buffer& operator=(buffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~buffer() {
+    if (device_ != nullptr) device_->free(data_, size_ * sizeof(T));
+  }
+
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  memory_kind kind() const { return device_ != nullptr ? device_->allocates() : memory_kind::host; }
+  device* on() const { return device_; }
+  buffer_view<T> view() const { return {data_, size_, kind()}; }
+  operator buffer_view<T>() const { return view(); }        // NOLINT(google-explicit-constructor)
+  operator buffer_view<const T>() const { return view(); }  // NOLINT(google-explicit-constructor)
+
+ private:
+  device* device_ = nullptr;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace imbrex

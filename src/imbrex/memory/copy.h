@@ -1,0 +1,20 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+#include "imbrex/memory/buffer.h"
+
+namespace imbrex {
+
+/// Copies all of `from` to the front of `to` in the order of stream `s`; both must live until then.
+/// Throws `usage_error` when it does not fit.
+template <class T>
+void copy(buffer_view<T> to, buffer_view<const T> from, stream& s) {
+  if (from.size > to.size) {
+    throw usage_error(fmt::format("{} elements do not fit a buffer of {}", from.size, to.size));
+  }
+  s.copy(to.data, from.data, from.bytes());
+}
+
+}  // namespace imbrex

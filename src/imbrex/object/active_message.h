@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/work.h"
+#include "imbrex/base/serialize.h"
+#include "imbrex/base/slab.h"
+#include "imbrex/comm/message.h"
+
+/// Active messages: a function object that is sent to a PE and called there. Everything that the object layer says
+/// from PE to PE is one: entry method invocations, replies, reductions, locations. A body type H has
+///
+///     void operator()(scheduler& pe);                     called on the PE it was sent to
+///     template <class Archive> void serialize(Archive&);  used between ranks only
+///     static constexpr bool counted = ...;                optional: whether quiescence waits for it (default true)
+///     const char* name() const;                           optional: what a trace calls it
+namespace imbrex {
+
+class scheduler;
+
+/// How one type of body is received from the wire. One object per type, registered before main.
+struct handler_info {
+  explicit handler_info(const char* type, void (*receive_)(scheduler&, wire_message*))
+      : type_name(type), receive(receive_) {
+    registry().push_back(this);
+  }
+  const char* type_name;
+  void (*receive)(scheduler&, wire_message*);
+  std::uint32_t id = 0;  ///< the same on every rank, set by `seal`
+
+  /// All handlers of the program, sorted by name once `seal` was called.
+  static std::vector<handler_info*>& registry();
+  /// Numbers the handlers, the first time; any thread. Returns a digest of their names, equal on all ranks that run
+  /// the same program.
+  static std::uint64_t seal();
+};
+
+template <class H>
+constexpr bool is_counted() {
+  if constexpr (requires { H::counted; }) {
+    return H::counted;
+  } else {
+    return true;
+  }
+}
+
+template <class H>
+struct handler {
+  static void receive(scheduler& pe, wire_message* m);
+  inline static handler_info info{typeid(H).name(), &handler<H>::receive};
+};
+
+/// A body on its way inside a process.
+template <class H>
+struct active_message : work {
+  template <class... A>
+  explicit active_message(A&&... a) : body(std::forward<A>(a)...) {
+    act = &active_message::perform;
+  }
+
+  template <class... A>
+  static active_message* make(priority p, A&&... a) {
+    static_assert(alignof(H) <= 16, "imbrex: over-aligned types cannot travel in a message");
+    auto* m = new (slab::allocate(sizeof(active_message))) active_message(std::forward<A>(a)...);
+    m->set_priority(p);
+    return m;
+  }
+  static void destroy(active_message* m) {
+    m->~active_message();
+    slab::free(m);
+  }
+
+  static void perform(work* w, work_action action);
+
+  H body;
+  std::uint64_t flow = 0;
+};
+
+/// `body` as bytes for another rank.
+template <class H>
+wire_message* to_wire(H& body, pe_id to, pe_id from, priority p) {
+  sizing_archive size;
+  body.serialize(size);
+  wire_message* m = wire_message::make(size.size());
+  output_archive out(m->payload());
+  body.serialize(out);
+  m->header.handler = handler<H>::info.id;
+  m->header.to = to;
+  m->header.from = from;
+  m->header.level = static_cast<std::int8_t>(p.value);
+  return m;
+}
+
+}  // namespace imbrex

@@ -1,0 +1,281 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "imbrex/comm/channel_end.h"
+#include "imbrex/memory/buffer.h"
+#include "imbrex/object/chare.h"
+#include "imbrex/object/port_table.h"
+
+namespace imbrex {
+
+namespace detail {
+
+/// A channel's message on its way to the element that holds the other end.
+template <class Index>
+struct channel_body {
+  collection_id array;
+  Index index{};
+  std::int32_t port = 0;
+  channel_message message;
+
+  void operator()(scheduler& pe) {
+    array_part<Index>* part = find_part<Index>(pe, array);
+    if (part == nullptr) {
+      pe.hold_for_collection(array, std::move(*this));
+      return;
+    }
+    element<Index>& e = part->record(index);
+    if (e.object == nullptr) {
+      pass_on(pe, *part, e);
+      return;
+    }
+    try {
+      e.ports().deliver(port, std::move(message));
+    } catch (...) {
+      pe.fail_entry(&e, "a channel", std::current_exception());
+    }
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & port & message;
+  }
+
+ private:
+  void pass_on(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (const pe_id next = next_stop(pe, e, part.home(index)); next != no_pe) {
+      pe.send(next, std::move(*this), priorities::communication);
+    } else if (e.state == presence::deleted) {
+      throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(e)));
+    } else {
+      part.hold(e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
+    }
+  }
+};
+
+/// One end of a channel as the sender needs it: knows the other end.
+struct channel_link : channel_end {
+  using channel_end::channel_end;
+  virtual ~channel_link() = default;
+  virtual void post(scheduler& pe, channel_message&& m) = 0;
+
+  element_base* self = nullptr;
+  int port = 0;
+};
+
+template <class Index>
+struct channel_link_to final : channel_link {
+  channel_link_to(std::string name, std::uint64_t type, std::uint32_t size, collection_id a, Index i, int p)
+      : channel_link(std::move(name), type, size), array(a), index(std::move(i)), peer_port(p) {}
+  void post(scheduler& pe, channel_message&& m) override {
+    array_part<Index>* part = find_part<Index>(pe, array);
+    const pe_id to = part != nullptr ? part->record(index).where : pe.id();
+    pe.send(to, channel_body<Index>{array, index, peer_port, std::move(m)}, priorities::communication);
+  }
+  collection_id array;
+  Index index;
+  std::int32_t peer_port;
+};
+
+}  // namespace detail
+
+/// What `channel::send` gives: `co_await` it to know that the memory may be written again. Need not be awaited.
+class channel_send {
+ public:
+  explicit channel_send(lent_state* s) : state_(s) {}
+  channel_send(channel_send&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  channel_send& operator=(channel_send&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~channel_send() {
+    if (state_ != nullptr) state_->release();
+  }
+  /// Whether the memory has been given back.
+  bool returned() const { return state_->returned; }
+
+  class awaiter : public waiter {
+   public:
+    explicit awaiter(lent_state* s) : state_(s) { ++state_->references; }
+    ~awaiter() {
+      if (state_->waiting == this) state_->waiting = nullptr;
+      state_->release();
+    }
+    bool await_ready() const { return state_->returned; }
+    void await_suspend(std::coroutine_handle<> h) {
+      suspend(h, [](const waiter*) { return std::string("the receiver of a channel to take what was sent"); });
+      state_->waiting = this;
+    }
+    void await_resume() const {}
+
+   private:
+    lent_state* state_;
+  };
+  awaiter operator co_await() const { return awaiter(state_); }
+
+ private:
+  lent_state* state_;
+};
+
+/// A message of a channel, read where it is: in the sender's memory if that is in this process. Destroying it gives
+/// that memory back, so keep it just as long as it is read, e.g. by capturing it in the kernel that does.
+template <class T>
+class received {
+ public:
+  received() = default;
+  explicit received(channel_message&& m) : message_(std::move(m)) {}
+  const T* data() const { return reinterpret_cast<const T*>(message_.data()); }
+  std::size_t size() const { return message_.bytes() / sizeof(T); }
+
+ private:
+  channel_message message_;
+};
+
+/// A two-sided, ordered path between two chares for elements of type T, typed by memory kind when it is made (Choi et
+/// al. 2022, II-B). Each chare makes its own end as a member, naming the other chare and the port numbers of both ends;
+/// one port serves one channel. Messages are received in the order in which they were sent.
+/// Inside a process nothing is copied on the way: the receiver reads the sender's memory. Both chares stay where they
+/// are while a channel is open.
+template <class T>
+class channel {
+  static_assert(std::is_trivially_copyable_v<T>, "imbrex: a channel carries trivially copyable elements");
+
+ public:
+  channel() = default;
+  /// The end of `self` (pass `*this`) at its port `port`, connected to port `peer_port` of `peer`.
+  template <class Self, class C>
+  channel(Self& self, const element_proxy<C>& peer, int port, int peer_port, memory_kind kind = memory_kind::host)
+      : kind_(kind) {
+    using Index = typename C::index_type;
+    element_base& e = chare_access::element(self);
+    auto link = std::make_unique<detail::channel_link_to<Index>>(
+        fmt::format("the channel at port {} of {}", port, e.part->text(e)), hash_bytes(detail::pretty_type<T>()),
+        sizeof(T), peer.array_id(), peer.index(), peer_port);
+    link->self = &e;
+    link->port = port;
+    e.ports().open(port, link.get());
+    link_ = std::move(link);
+  }
+  channel(channel&&) noexcept = default;
+  channel& operator=(channel&& other) noexcept {
+    close();
+    link_ = std::move(other.link_);
+    kind_ = other.kind_;
+    return *this;
+  }
+  ~channel() { close(); }
+
+  bool is_open() const { return link_ != nullptr; }
+
+  /// Sends the elements of `view` as they are when stream `s` comes to this point. Returns at once. The memory is lent:
+  /// do not write to it before the result has been awaited or the receiver is known to have read it.
+  /// Throws `usage_error` for memory of another kind than the channel's.
+  channel_send send(buffer_view<const T> view, stream& s) {
+    check(view.kind);
+    lent_state* state = lent_state::make();
+    channel_message m;
+    m.sequence = link_->next_sequence();
+    m.element_type = link_->element_type();
+    m.element_bytes = sizeof(T);
+    m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
+    s.then("send", [link = link_.get(), message = std::move(m)]() mutable {
+      link->post(scheduler::current(), std::move(message));
+    });
+    return channel_send(state);
+  }
+
+  class receive : public channel_receive {
+   public:
+    receive(channel_end& end, buffer_view<T> view, stream& s) : end_(end) {
+      to = view.data;
+      capacity = view.bytes();
+      in_order_of = &s;
+    }
+    ~receive() {
+      if (waiting_) end_.forget(this);
+    }
+    bool await_ready() { return end_.try_receive(*this); }
+    void await_suspend(std::coroutine_handle<> h) {
+      suspend(h, [](const waiter* w) { return "a message on " + static_cast<const receive*>(w)->end_.name(); });
+      waiting_ = true;
+      end_.wait(this);
+    }
+    std::size_t await_resume() {
+      waiting_ = false;
+      return received / sizeof(T);
+    }
+
+   private:
+    channel_end& end_;
+    bool waiting_ = false;
+  };
+  struct receive_wait {
+    channel_end* end;
+    buffer_view<T> view;
+    stream* in_order_of;
+    receive operator co_await() const { return receive(*end, view, *in_order_of); }
+  };
+
+  class borrow_awaiter : public channel_receive {
+   public:
+    explicit borrow_awaiter(channel_end& end) : end_(end) { keep = &message_; }
+    ~borrow_awaiter() {
+      if (waiting_) end_.forget(this);
+    }
+    bool await_ready() { return end_.try_receive(*this); }
+    void await_suspend(std::coroutine_handle<> h) {
+      suspend(h, [](const waiter* w) { return "a message on " + static_cast<const borrow_awaiter*>(w)->end_.name(); });
+      waiting_ = true;
+      end_.wait(this);
+    }
+    imbrex::received<T> await_resume() {
+      waiting_ = false;
+      return imbrex::received<T>(std::move(message_));
+    }
+
+   private:
+    channel_end& end_;
+    channel_message message_;
+    bool waiting_ = false;
+  };
+  struct borrow_wait {
+    channel_end* end;
+    borrow_awaiter operator co_await() const { return borrow_awaiter(*end); }
+  };
+
+  /// `received<T> r = co_await c.borrow()`: the next message without any copy. For channels of host memory.
+  borrow_wait borrow() {
+    check(memory_kind::host);
+    return {link_.get()};
+  }
+
+  /// `n = co_await c.recv(view, s)`: waits for the next message; what is enqueued on `s` from then on sees it at the
+  /// front of `view`. Gives the number of elements. Several receives may wait; messages go to them in the order in
+  /// which they were awaited. A message longer than the view, or of another type, is a `usage_error`.
+  receive_wait recv(buffer_view<T> view, stream& s) {
+    check(view.kind);
+    return {link_.get(), view, &s};
+  }
+
+ private:
+  void close() {
+    if (link_ != nullptr) link_->self->ports().close(link_->port);
+    link_.reset();
+  }
+  void check(memory_kind given) const {
+    if (link_ == nullptr)
+      throw usage_error("a channel was used that is not connected: construct it with the two chares and ports");
+    if (given != kind_) {
+      throw usage_error(fmt::format("{} is made for {} memory, but was given {} memory", link_->name(),
+                                    to_string(kind_), to_string(given)));
+    }
+  }
+
+  std::unique_ptr<detail::channel_link> link_;
+  memory_kind kind_ = memory_kind::host;
+};
+
+}  // namespace imbrex

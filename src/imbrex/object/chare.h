@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "imbrex/device/host_device.h"
+#include "imbrex/object/proxy.h"
+#include "imbrex/object/when.h"
+
+namespace imbrex {
+
+class runtime;
+
+/// The base of every chare type: `class block : public imbrex::chare<block, imbrex::index3d>`. Without an index type
+/// it is a singleton. A chare lives on one PE at a time and is only touched by that PE's thread: its methods never run
+/// at the same time, so they need no locks. Members below are for use inside its own methods and constructor.
+template <class Derived, class Index = no_index>
+class chare : public chare_base {
+ public:
+  using index_type = Index;
+  static_assert(std::equality_comparable<Index>, "imbrex: an index type needs operator==");
+
+  /// Ends this element once its present entry method returns; its waiting coroutines are destroyed. Also an entry
+  /// method. Messages that come later are a `usage_error` naming it.
+  void destroy() {
+    scheduler& pe = scheduler::current();
+    pe.send(pe.id(), end_body<Index>{array_id(), index(), element_->epoch}, priorities::communication);
+  }
+
+  const Index& index() const { return static_cast<const element<Index>*>(element_)->index; }
+  /// This element, for others to send to.
+  element_proxy<Derived> proxy() const { return element_proxy<Derived>(array_id(), index()); }
+  /// All of the array this element belongs to.
+  array_proxy<Derived> array() const { return array_proxy<Derived>(array_id()); }
+  /// The extent the array was created with.
+  const Index& extent() const { return static_cast<array_part<Index>*>(element_->part)->extent(); }
+
+  pe_id pe() const { return scheduler::current().id(); }
+  int num_pes() const { return scheduler::current().num_pes(); }
+  rank_id rank() const { return scheduler::current().rank().rank; }
+  runtime& rt() const { return *scheduler::current().rank().facade; }
+
+  /// The device of this chare's data and kernels: its PE's host device.
+  device& on_device() const { return *scheduler::current().host; }
+  /// This chare's own streams on it: `compute` (low priority), `pack`, `unpack`, `to_host`, `to_device` (high).
+  stream_set& streams() {
+    if (!streams_) streams_ = std::make_unique<stream_set>(on_device());
+    return *streams_;
+  }
+
+  /// Adds `value` to this element's next reduction over its array; returns at once. All elements contribute the same
+  /// type, operation and target. The result goes to `target`: kept for `co_await array.reduction<T>()`, or
+  /// `deliver<&C::m>(proxy)`.
+  template <class T, class Op, class Target = to_reduction>
+  void contribute(T value, Op op, Target target = {}) {
+    const reduction_id r{array_id(), section_id{}, element_->next_reduction++};
+    detail::add_contribution(element_->part->reductions(), r, std::move(value), op, target, 1, 1);
+  }
+  /// Contributes nothing but its presence: the target is told when all elements have.
+  template <class Target>
+  void contribute(Target target) {
+    contribute(std::monostate{}, detail::take_any{}, target);
+  }
+  /// The same over a section this element belongs to; numbered apart from the array's reductions.
+  template <class T, class Op, class Target = to_reduction>
+  void contribute(const section_proxy<Derived>& s, T value, Op op, Target target = {}) {
+    const reduction_id r = next_of(s);
+    detail::add_contribution(element_->part->add_section(s.id()).reductions, r, std::move(value), op, target, 1, 1);
+  }
+
+  /// `T total = co_await allreduce(value, op)`: contributes and waits for the result, which all elements get.
+  template <class T, class Op>
+  detail::allreduce_wait<T, Op> allreduce(T value, Op op) {
+    return {
+        &element_->part->reductions(), {array_id(), section_id{}, element_->next_reduction++}, std::move(value), op};
+  }
+  template <class T, class Op>
+  detail::allreduce_wait<T, Op> allreduce(const section_proxy<Derived>& s, T value, Op op) {
+    return {&element_->part->add_section(s.id()).reductions, next_of(s), std::move(value), op};
+  }
+  /// `co_await barrier()`: until all elements of the array have come here.
+  detail::allreduce_wait<std::monostate, detail::take_any> barrier() {
+    return allreduce(std::monostate{}, detail::take_any{});
+  }
+
+  /// Moves this element to another PE once its present entry method returns: it is serialised by its `serialize`,
+  /// destroyed, default-constructed there and read back. No coroutine of it may wait and no channel be open.
+  void migrate_to(pe_id to) {
+    static_assert(std::is_default_constructible_v<Derived>, "imbrex: a chare that moves needs a default constructor");
+    scheduler& pe = scheduler::current();
+    if (to < 0 || to >= pe.num_pes()) {
+      throw usage_error(fmt::format("{} cannot move to PE {}: the PEs are 0 to {}", element_->part->text(*element_), to,
+                                    pe.num_pes() - 1));
+    }
+    pe.send(pe.id(), move_body<Derived>{array_id(), index(), to}, priorities::communication);
+  }
+
+  /// \name For the runtime
+  ///@{
+  static const char* type_name() { return detail::type_name<Derived>(); }
+  static void* allocate_object() {
+    if constexpr (alignof(Derived) > 16) {
+      return ::operator new(sizeof(Derived), std::align_val_t(alignof(Derived)));
+    } else {
+      return slab::allocate(sizeof(Derived));
+    }
+  }
+  static void free_object(void* memory) {
+    if constexpr (alignof(Derived) > 16) {
+      ::operator delete(memory, std::align_val_t(alignof(Derived)));
+    } else {
+      slab::free(memory);
+    }
+  }
+  void destroy_object() final {
+    auto* self = static_cast<Derived*>(this);
+    self->~Derived();
+    free_object(self);
+  }
+  ///@}
+
+ private:
+  collection_id array_id() const { return element_->part->id(); }
+  reduction_id next_of(const section_proxy<Derived>& s) {
+    for (auto& [id, next] : element_->more().section_reductions) {
+      if (id == s.id()) return {array_id(), id, next++};
+    }
+    element_->more().section_reductions.emplace_back(s.id(), 1);
+    return {array_id(), s.id(), 0};
+  }
+};
+
+}  // namespace imbrex

@@ -1,0 +1,204 @@
+#pragma once
+
+#include <tuple>
+#include <utility>
+
+#include "imbrex/object/collection.h"
+#include "imbrex/object/entry.h"
+#include "imbrex/object/entry_activity.h"
+
+/// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
+/// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `invoke`.
+namespace imbrex {
+
+/// Corrects what a PE believes about where an element lives.
+template <class Index>
+struct location_update {
+  collection_id array;
+  Index index{};
+  pe_id where = no_pe;
+  std::uint64_t epoch = 0;
+  bool deleted = false;
+
+  void operator()(scheduler& pe);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & where & epoch & deleted;
+  }
+};
+
+/// Where a message for `e`, which does not live on this PE, goes next: another PE, or `no_pe` when this is its
+/// home and it does not exist.
+inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
+  if (e.where != pe.id()) return e.where;
+  return home == pe.id() ? no_pe : home;
+}
+
+/// Answers `r` with a value, `std::monostate` for void.
+template <class R, class V>
+void send_reply(scheduler& pe, const reply_to& r, V&& value) {
+  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<0>, std::forward<V>(value))},
+          priorities::communication);
+}
+template <class R>
+void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
+  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<1>, failure::of(e))},
+          priorities::communication);
+}
+
+namespace detail {
+
+/// The end of a coroutine entry method with result R.
+template <class R>
+void conclude_entry(scheduler& pe, entry_activity& a) {
+  using promise = task_promise<R>;
+  auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
+  if (p.failure) {
+    if (a.reply.wanted()) {
+      send_failure<R>(pe, a.reply, p.failure);
+    } else {
+      pe.fail_entry(a.element, a.name, p.failure);
+    }
+    return;
+  }
+  if (!a.reply.wanted()) return;
+  if constexpr (std::is_void_v<R>) {
+    send_reply<R>(pe, a.reply, std::monostate{});
+  } else {
+    send_reply<R>(pe, a.reply, p.take());
+  }
+}
+
+}  // namespace detail
+
+/// Calls the entry method on an element that lives here. Arguments are moved out of `args`.
+template <auto M, class Args>
+[[gnu::always_inline]] inline void invoke(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+  using E = entry<M>;
+  using C = typename E::class_type;
+  using R = typename E::result;
+  C& object = *static_cast<C*>(e.object);
+  try {
+    if constexpr (E::kind == entry_kind::slot) {
+      std::apply([&](auto&... a) { (object.*M).arrive(E::name(), std::move(a)...); }, args);
+    } else if constexpr (E::kind == entry_kind::coroutine) {
+      auto t = std::apply([&](auto&... a) { return (object.*M)(std::move(a)...); }, args);
+      entry_activity::start(pe, &e, E::name(), std::move(t), reply, &detail::conclude_entry<R>);
+    } else if constexpr (std::is_void_v<R>) {
+      std::apply([&](auto&... a) { (object.*M)(std::move(a)...); }, args);
+      if (reply.wanted()) send_reply<R>(pe, reply, std::monostate{});
+    } else {
+      R result = std::apply([&](auto&... a) -> R { return (object.*M)(std::move(a)...); }, args);
+      if (reply.wanted()) send_reply<R>(pe, reply, std::move(result));
+    }
+  } catch (...) {
+    if (reply.wanted()) {
+      send_failure<R>(pe, reply, std::current_exception());
+    } else {
+      pe.fail_entry(&e, E::name(), std::current_exception());
+    }
+  }
+}
+
+/// The message.
+template <auto M, class Index>
+struct entry_body {
+  using args_tuple = typename entry<M>::args;
+
+  entry_body() = default;
+  template <class... A>
+  entry_body(element<Index>* t, collection_id c, const Index& i, pe_id sender, priority p, const reply_to& r, A&&... a)
+      : target(t),
+        array(c),
+        index(i),
+        from(sender),
+        level(static_cast<std::int8_t>(p.value)),
+        reply(r),
+        args(std::forward<A>(a)...) {}
+
+  element<Index>* target = nullptr;  ///< known when the sender lives on the element's PE
+  collection_id array;
+  Index index{};
+  pe_id from = no_pe;
+  std::int8_t level = 0;
+  reply_to reply;
+  args_tuple args;
+
+  const char* name() const { return entry<M>::name(); }
+
+  [[gnu::always_inline]] void operator()(scheduler& pe) {
+    if (target != nullptr && target->object != nullptr) [[likely]] {
+      invoke<M>(pe, *target, args, reply);
+      return;
+    }
+    find_and_invoke(pe);
+  }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & from & level & reply & args;
+  }
+
+ private:
+  void find_and_invoke(scheduler& pe) {
+    array_part<Index>* part = find_part<Index>(pe, array);
+    if (part == nullptr) {
+      pe.hold_for_collection(array, std::move(*this));
+      return;
+    }
+    element<Index>& e = part->record(index);
+    if (e.object != nullptr) [[likely]] {
+      invoke<M>(pe, e, args, reply);
+      return;
+    }
+    if (const pe_id next = next_stop(pe, e, part->home(index)); next != no_pe) {
+      if (from != no_pe && from != pe.id() && next == e.where) {
+        pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
+      }
+      target = nullptr;
+      pe.send(next, std::move(*this), priority(level));
+      return;
+    }
+    if (e.state == presence::deleted) {
+      refuse(pe, usage_error(fmt::format("{} was sent to {}, which has been deleted", name(), part->text(e))));
+      return;
+    }
+    part->hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
+  }
+
+  void refuse(scheduler& pe, const usage_error& why) {
+    if (!reply.wanted()) throw why;
+    send_failure<typename entry<M>::result>(pe, reply, std::make_exception_ptr(why));
+  }
+};
+
+/// Sends an invocation of `M` to element `i` of collection `c`, wherever it is.
+template <auto M, class Index, class... A>
+void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a) {
+  using body = entry_body<M, Index>;
+  array_part<Index>* part = find_part<Index>(pe, c);
+  element<Index>* e = part != nullptr ? &part->record(i) : nullptr;
+  if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
+    pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+  } else {
+    pe.send(e->where, body(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...), p);
+  }
+}
+
+template <class Index>
+void location_update<Index>::operator()(scheduler& pe) {
+  array_part<Index>* part = find_part<Index>(pe, array);
+  if (part == nullptr) {
+    pe.hold_for_collection(array, std::move(*this));
+    return;
+  }
+  element<Index>& e = part->record(index);
+  if (e.epoch > epoch || (e.object != nullptr && e.epoch == epoch)) return;
+  if (e.object != nullptr) return;  // it has come here meanwhile; a newer message says so
+  e.epoch = epoch;
+  e.where = deleted ? part->home(index) : where;
+  e.state = deleted ? presence::deleted : presence::elsewhere;
+  part->release_held(e);
+}
+
+}  // namespace imbrex

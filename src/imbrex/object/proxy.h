@@ -1,0 +1,305 @@
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "imbrex/object/broadcast.h"
+#include "imbrex/object/create.h"
+#include "imbrex/object/entry_message.h"
+#include "imbrex/object/reduction.h"
+#include "imbrex/object/reply_impl.h"
+
+/// Proxies: the names by which chares speak to each other. Plain values: copy them, keep them, send them in messages.
+/// Used on PEs only (in entry methods, constructors and the main chare).
+namespace imbrex {
+
+namespace detail {
+
+/// `co_await proxy.call<M>(...)`: sends the request when the coroutine suspends.
+template <auto M, class Index>
+class call_awaiter : public reply_awaiter<typename entry<M>::result> {
+ public:
+  using args_tuple = typename entry<M>::args;
+  call_awaiter(collection_id array, Index index, priority p, args_tuple&& args)
+      : array_(array), index_(std::move(index)), priority_(p), args_(std::move(args)) {}
+
+  void await_suspend(std::coroutine_handle<> h) {
+    const reply_to r = this->expect(h, [](const waiter* w) { return static_cast<const call_awaiter*>(w)->text(); });
+    std::apply([&](auto&... a) { send_entry<M>(scheduler::current(), array_, index_, priority_, r, std::move(a)...); },
+               args_);
+  }
+  typename entry<M>::result await_resume() { return this->take(); }
+
+ private:
+  std::string text() const { return fmt::format("the reply of {} from element {}", entry<M>::name(), to_text(index_)); }
+
+  collection_id array_;
+  Index index_;
+  priority priority_;
+  args_tuple args_;
+};
+
+template <auto M, class Index>
+struct call_request {
+  using awaiter = call_awaiter<M, Index>;
+  collection_id array;
+  Index index;
+  priority urgency;
+  typename entry<M>::args args;
+  awaiter operator co_await() && { return awaiter(array, std::move(index), urgency, std::move(args)); }
+};
+
+/// `co_await array.reduction<T>()`.
+template <class T>
+class reduction_awaiter : public reply_awaiter<T> {
+ public:
+  reduction_awaiter(const reduction_id& which, pe_id root) : which_(which), root_(root) {}
+  void await_suspend(std::coroutine_handle<> h) {
+    const reply_to r = this->expect(h, [](const waiter*) { return std::string("the result of a reduction"); });
+    scheduler::current().send(root_, reduction_request{which_, type_name<T>(), r}, priorities::communication);
+  }
+  T await_resume() { return this->take(); }
+
+ private:
+  reduction_id which_;
+  pe_id root_;
+};
+
+template <class T>
+struct reduction_wait {
+  reduction_id which;
+  pe_id root;
+  reduction_awaiter<T> operator co_await() const { return reduction_awaiter<T>(which, root); }
+};
+
+/// `co_await array.insert(...)`.
+template <class C, class... Args>
+class insert_awaiter : public reply_awaiter<void> {
+ public:
+  explicit insert_awaiter(insert_body<C, Args...>&& b) : body_(std::move(b)) {}
+  void await_suspend(std::coroutine_handle<> h) {
+    body_.reply = this->expect(h, [](const waiter*) { return std::string("the insertion of an element"); });
+    scheduler::current().send(body_.array.creator, std::move(body_), priorities::communication);
+  }
+  void await_resume() { this->take(); }
+
+ private:
+  insert_body<C, Args...> body_;
+};
+
+/// The insertion happens whether or not it is awaited.
+template <class C, class... Args>
+class insertion {
+ public:
+  explicit insertion(insert_body<C, Args...>&& b) : body_(std::move(b)) {}
+  insertion(insertion&& other) noexcept
+      : body_(std::move(other.body_)), pending_(std::exchange(other.pending_, false)) {}
+  insertion& operator=(insertion&&) = delete;
+  ~insertion() {
+    if (pending_) scheduler::current().send(body_.array.creator, std::move(body_), priorities::communication);
+  }
+  insert_awaiter<C, Args...> operator co_await() && {
+    pending_ = false;
+    return insert_awaiter<C, Args...>(std::move(body_));
+  }
+
+ private:
+  insert_body<C, Args...> body_;
+  bool pending_ = true;
+};
+
+template <auto M, class C, class... A>
+constexpr void check_entry() {
+  static_assert(std::is_base_of_v<typename entry<M>::class_type, C>,
+                "imbrex: this entry method belongs to another chare type than the proxy");
+  static_assert(entry<M>::template accepts<A...>,
+                "imbrex: the arguments given do not match the parameters of this entry method in number and type");
+}
+
+}  // namespace detail
+
+/// One element of an array, or a singleton chare.
+template <class C>
+class element_proxy {
+ public:
+  using chare_type = C;
+  using index_type = typename C::index_type;
+
+  element_proxy() = default;
+  element_proxy(collection_id array, index_type i) : array_(array), index_(std::move(i)) {}
+
+  /// Invokes entry method (or slot) `M` there, asynchronously: the arguments are moved or copied into a message now;
+  /// an element of this process gets them as they are, one of another rank gets them serialised.
+  /// Messages from one element to another with equal priority arrive in order while neither moves (and unless
+  /// `--imbrex-schedule-seed` asks for random schedules).
+  template <auto M, class... A>
+  void send(A&&... a) const {
+    detail::check_entry<M, C, A...>();
+    send_entry<M>(scheduler::current(), array_, index_, priority_, reply_to{}, std::forward<A>(a)...);
+  }
+
+  /// Invokes `M` and, when awaited, gives its result; an exception that leaves it is thrown here.
+  template <auto M, class... A>
+  auto call(A&&... a) const {
+    detail::check_entry<M, C, A...>();
+    static_assert(entry<M>::kind != entry_kind::slot, "imbrex: a when slot has no result to wait for: use send");
+    return detail::call_request<M, index_type>{array_, index_, priority_,
+                                               typename entry<M>::args(std::forward<A>(a)...)};
+  }
+
+  /// The same element, spoken to with another priority.
+  element_proxy with(priority p) const {
+    element_proxy other = *this;
+    other.priority_ = p;
+    return other;
+  }
+
+  /// Ends the element, wherever it is.
+  void erase() const { send<&C::destroy>(); }
+
+  collection_id array_id() const { return array_; }
+  const index_type& index() const { return index_; }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array_ & index_ & priority_.value;
+  }
+
+ private:
+  collection_id array_;
+  index_type index_{};
+  priority priority_;
+};
+
+/// A subset of an array, with broadcast and reductions of its own. All members must exist when it is made.
+template <class C>
+class section_proxy {
+ public:
+  using index_type = typename C::index_type;
+
+  section_proxy() = default;
+  section_proxy(collection_id array, section_id s) : array_(array), section_(s) {}
+
+  template <auto M, class... A>
+  void broadcast(A&&... a) const {
+    detail::check_entry<M, C, A...>();
+    broadcast_entry<M, index_type>(scheduler::current(), array_, section_, priority{}, std::forward<A>(a)...);
+  }
+  /// The next result contributed to this section without another target.
+  template <class T>
+  detail::reduction_wait<T> reduction() const {
+    return {reduction_id{array_, section_, 0}, section_.creator};
+  }
+  collection_id array_id() const { return array_; }
+  section_id id() const { return section_; }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array_ & section_;
+  }
+
+ private:
+  collection_id array_;
+  section_id section_;
+};
+
+/// A chare array or group.
+template <class C>
+class array_proxy {
+ public:
+  using chare_type = C;
+  using index_type = typename C::index_type;
+
+  array_proxy() = default;
+  explicit array_proxy(collection_id array) : array_(array) {}
+
+  element_proxy<C> operator[](index_type i) const { return element_proxy<C>(array_, std::move(i)); }
+
+  /// Invokes `M` on every element that exists when the broadcast reaches its PE; each gets copies of the arguments.
+  template <auto M, class... A>
+  void broadcast(A&&... a) const {
+    detail::check_entry<M, C, A...>();
+    broadcast_entry<M, index_type>(scheduler::current(), array_, section_id{}, priority{}, std::forward<A>(a)...);
+  }
+
+  /// The next result that the elements contributed without another target; results are taken in the order of the
+  /// reductions, each by one awaiter, from any PE.
+  template <class T>
+  detail::reduction_wait<T> reduction() const {
+    return {reduction_id{array_, section_id{}, 0}, array_.creator};
+  }
+
+  /// Creates element `i` on its home PE while the program runs. When awaited: it exists, and every reduction begun
+  /// afterwards includes it.
+  template <class... A>
+  detail::insertion<C, detail::kept_argument<A>...> insert(index_type i, A&&... args) const {
+    return insertion_of(no_pe, std::move(i), std::forward<A>(args)...);
+  }
+  /// The same on a PE of the caller's choice.
+  template <class... A>
+  detail::insertion<C, detail::kept_argument<A>...> insert_on(pe_id pe, index_type i, A&&... args) const {
+    if (pe < 0 || pe >= scheduler::current().num_pes()) {
+      throw usage_error(fmt::format("an element of {} cannot be inserted on PE {}: the PEs are 0 to {}", C::type_name(),
+                                    pe, scheduler::current().num_pes() - 1));
+    }
+    return insertion_of(pe, std::move(i), std::forward<A>(args)...);
+  }
+
+  /// Makes a subset. Every index once.
+  section_proxy<C> section(std::vector<index_type> members) const {
+    scheduler& pe = scheduler::current();
+    const section_id s = pe.new_section_id();
+    pe.spread(announce_section<index_type>{pe.id(), array_, s, std::move(members)}, priorities::communication);
+    return section_proxy<C>(array_, s);
+  }
+
+  /// The element of this PE, e.g. of a group; null when there is none. Valid until the caller's entry method returns
+  /// or waits.
+  C* local(const index_type& i) const {
+    auto* part = find_part<index_type>(scheduler::current(), array_);
+    return part != nullptr ? static_cast<C*>(part->record(i).object) : nullptr;
+  }
+
+  collection_id id() const { return array_; }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array_;
+  }
+
+ private:
+  template <class... A>
+  detail::insertion<C, detail::kept_argument<A>...> insertion_of(pe_id pe, index_type i, A&&... args) const {
+    static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
+                  "imbrex: this chare has no constructor for these arguments");
+    return detail::insertion<C, detail::kept_argument<A>...>(
+        insert_body<C, detail::kept_argument<A>...>{array_, std::move(i), pe, reply_to{}, {std::forward<A>(args)...}});
+  }
+
+  collection_id array_;
+};
+
+/// \name Targets of a reduction's result other than `co_await array.reduction<T>()`
+///@{
+template <auto M, class C>
+to_element<M, typename C::index_type> deliver(const element_proxy<C>& p) {
+  return {p.array_id(), p.index()};
+}
+template <auto M, class C>
+to_all<M, typename C::index_type> deliver(const array_proxy<C>& p) {
+  return {p.id()};
+}
+/// The same for a `when` slot, under the reference number `reference` (the same from all contributors).
+template <auto M, class C, class Ref>
+to_slot_of_element<M, typename C::index_type, Ref> deliver(const element_proxy<C>& p, Ref reference) {
+  return {p.array_id(), p.index(), reference};
+}
+template <auto M, class C, class Ref>
+to_slot_of_all<M, typename C::index_type, Ref> deliver(const array_proxy<C>& p, Ref reference) {
+  return {p.id(), reference};
+}
+///@}
+
+}  // namespace imbrex

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "imbrex/object/reply.h"
+#include "imbrex/object/scheduler.h"
+
+/// Quiescence: no message is on its way or queued, no entry method runs, no operation of a device or timer is pending,
+/// anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the messages created and
+/// performed; two waves in a row with equal, balanced sums prove it. Messages for elements that do not exist are not on
+/// their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the main chare
+/// has not returned or such messages are left.
+namespace imbrex {
+
+/// Lives on every PE; the one of PE 0 coordinates.
+class quiescence_detector {
+ public:
+  explicit quiescence_detector(scheduler& pe) : pe_(pe) {}
+
+  /// PE 0: `who` is answered at the next quiescence.
+  void ask(const reply_to& who);
+  /// PE 0: the main chare has returned: the job ends with this code at the next quiescence.
+  void exit_when_quiet(int code);
+  /// PE 0, from its loop when it has nothing to do.
+  void look();
+
+  /// PE 0: what one PE counted in wave `wave`.
+  void answer(std::uint32_t wave, const scheduler::counts& c);
+  /// PE 0: what waits on one PE, for the report of a deadlock.
+  void describe(std::vector<std::string> lines);
+
+ private:
+  static constexpr std::int64_t eager_interval_ns = 20'000;
+  static constexpr std::int64_t watch_interval_ns = 50'000'000;
+
+  bool wanted() const { return !waiting_.empty() || exit_code_.has_value(); }
+  void start_wave();
+  void end_wave();
+  void quiet();
+
+  scheduler& pe_;
+  std::vector<reply_to> waiting_;
+  std::optional<int> exit_code_;
+  bool wave_running_ = false;
+  std::uint32_t wave_ = 0;
+  int answers_ = 0;
+  scheduler::counts sums_;
+  scheduler::counts last_sums_;
+  bool last_balanced_ = false;
+  bool reporting_ = false;
+  int reports_ = 0;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/activity.h"
+#include "imbrex/base/ids.h"
+#include "imbrex/base/slab.h"
+#include "imbrex/object/reply.h"
+
+namespace imbrex {
+
+class collection;
+class scheduler;
+class section_part;
+struct element_base;
+
+/// Names a subset of an array: who announced it and the how-manieth of that PE it is.
+struct section_id {
+  pe_id creator = no_pe;
+  std::uint32_t number = 0;
+  friend bool operator==(const section_id&, const section_id&) = default;
+  bool whole_array() const { return creator == no_pe; }
+};
+
+/// Which reduction: of an array, or of a section of it, and the how-manieth.
+struct reduction_id {
+  collection_id array;
+  section_id section;
+  std::uint32_t number = 0;
+};
+
+/// A reduced value with its type known to the derived class: what was contributed so far.
+struct partial_base {
+  partial_base(const void* type_, const char* type_name_) : type(type_), type_name(type_name_) {}
+  virtual ~partial_base() = default;
+  /// Sends what is there to the PE above and forgets it.
+  virtual void pass_up(scheduler& pe, const reduction_id& r, pe_id parent) = 0;
+  /// Everybody has contributed: hands the value to its target.
+  virtual void deliver(scheduler& pe, const reduction_id& r) = 0;
+
+  static void* operator new(std::size_t size) { return slab::allocate(size); }
+  static void operator delete(void* p) { slab::free(p); }
+
+  const void* const type;
+  const char* const type_name;
+  std::uint64_t count = 0;  ///< contributions in it
+};
+
+/// A result that nobody has asked for yet.
+struct result_base {
+  virtual ~result_base() = default;
+  virtual const char* type_name() const = 0;
+  virtual void answer(scheduler& pe, const reply_to& to) = 0;
+};
+
+/// One PE's part of the reductions of an array or section. Reductions are numbered by each element's count of
+/// contributions; several can be under way. Partial values go up the PE tree rooted at the array's creator as soon
+/// as all that is expected from below has come; the root finishes a reduction when as many contributions have come as
+/// there are elements that take part in it, so elements may come, go and move meanwhile.
+class reducer {
+ public:
+  reducer(scheduler& pe, collection& array, section_id section, pe_id root)
+      : pe_(pe), array_(array), section_(section), root_(root) {}
+
+  /// Before the first contribution: how many elements the subtree of this PE, and on the root the whole, has.
+  void expect(std::uint64_t below, std::uint64_t in_all);
+
+  struct slot {
+    std::unique_ptr<partial_base> value;  // null until somebody contributes
+    std::uint64_t passed = 0;             // local elements that are past this reduction
+  };
+  /// Reduction `number`, under way. The caller adds to its value and calls `added`.
+  slot& at(std::uint32_t number) {
+    const std::uint32_t place = number - first_;
+    if (place < slots_.size()) [[likely]]
+      return slots_[place];
+    return make_slot(number);
+  }
+  /// `count` more contributions are in `s.value`, `local` of them of elements that live here.
+  void added(slot& s, std::uint32_t number, std::uint64_t count, std::uint64_t local) {
+    s.value->count += count;
+    s.passed += local;
+    if (changing_ || s.value->count == awaited_) advance(number);
+  }
+
+  /// An element that takes part from reduction `e.next_reduction` on came to live here, or left.
+  void element_came(const element_base& e);
+  void element_left(const element_base& e);
+  /// From now on numbers of elements per PE change: pass partial values up without waiting for those below.
+  void set_changing();
+
+  /// Root: an element is about to exist; the first reduction it takes part in is returned.
+  std::uint32_t element_born();
+  /// Root: an element ended before contributing to reduction `first_missing`.
+  void element_died(std::uint32_t first_missing);
+
+  /// Root: results without a target wait here, in order, until they are asked for.
+  void keep(std::uint32_t number, std::unique_ptr<result_base> result);
+  /// Who asks for another type than the result's ends the job.
+  void ask(const reply_to& who, std::string wanted_type);
+
+  /// Elements of this PE that wait for the result of an allreduce.
+  struct all_waiter : waiter {
+    std::uint32_t number = 0;
+    all_waiter* next_waiter = nullptr;
+  };
+  void wait_for_all(all_waiter* w) {
+    w->next_waiter = waiting_;
+    waiting_ = w;
+  }
+  void forget(all_waiter* w);
+  /// Those that wait for reduction `number`, taken out, linked by `next_waiter`.
+  all_waiter* take_waiting(std::uint32_t number);
+
+  bool idle() const { return slots_.empty(); }
+  std::string describe() const;
+  pe_id root() const { return root_; }
+
+ private:
+  static constexpr std::uint64_t not_yet_known = ~std::uint64_t{0};
+  slot& make_slot(std::uint32_t number);
+  std::uint64_t expected(std::uint32_t number) const;
+  void advance(std::uint32_t number);
+  void advance_all();
+  void trim();
+  void note_complete(std::uint32_t number);
+  void hand_out();
+  std::size_t num_local() const;
+
+  scheduler& pe_;
+  collection& array_;
+  const section_id section_;
+  const pe_id root_;
+  bool changing_ = false;
+  std::uint64_t expected_below_ = not_yet_known;
+  std::uint64_t awaited_ = not_yet_known;  // with how many contributions this PE goes on, unless the array changes
+  std::uint64_t expected_ = not_yet_known;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> changes_;  // from this reduction on, so many more or fewer
+  std::uint32_t first_ = 0;                                      // number of slots_[0]
+  std::uint32_t completed_ = 0;                                  // root: all below this number are complete
+  std::vector<std::uint32_t> ahead_;                             // root: complete, though an earlier one is not
+  std::deque<slot> slots_;
+  all_waiter* waiting_ = nullptr;
+  std::deque<std::pair<std::uint32_t, std::unique_ptr<result_base>>> results_;
+  struct question {
+    reply_to who;
+    std::string wanted_type;
+  };
+  std::deque<question> asked_;
+};
+
+/// This PE's part of a section: the members whose home this is.
+class section_part {
+ public:
+  section_part(scheduler& pe, collection& array, section_id id) : reductions(pe, array, id, id.creator) {}
+  std::vector<element_base*> members;
+  bool announced = false;
+  std::vector<work*> held;
+  reducer reductions;
+};
+
+}  // namespace imbrex

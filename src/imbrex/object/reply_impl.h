@@ -1,0 +1,29 @@
+#pragma once
+
+#include "imbrex/object/reply.h"
+#include "imbrex/object/scheduler.h"
+
+namespace imbrex {
+
+template <class R>
+reply_awaiter<R>::~reply_awaiter() {
+  if (address_.wanted() && !answer) scheduler::current().replies.take(address_);
+}
+
+template <class R>
+reply_to reply_awaiter<R>::expect(std::coroutine_handle<> h, std::string (*what)(const waiter*)) {
+  suspend(h, what);
+  scheduler& pe = scheduler::current();
+  address_ = pe.replies.add(pe.id(), this);
+  return address_;
+}
+
+template <class R>
+void reply_body<R>::operator()(scheduler& pe) {
+  auto* w = static_cast<reply_awaiter<R>*>(pe.replies.take(to));
+  if (w == nullptr) return;  // who asked has been destroyed meanwhile
+  w->answer.emplace(std::move(answer));
+  w->resume();
+}
+
+}  // namespace imbrex

@@ -1,0 +1,384 @@
+#include "imbrex/object/scheduler.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/object/collection.h"
+#include "imbrex/object/entry_activity.h"
+#include "imbrex/object/quiescence.h"
+
+namespace imbrex {
+
+namespace {
+constexpr unsigned network_interval = 16;  // pieces of work between two looks at the network
+constexpr int tree_arity = 4;
+}  // namespace
+
+std::vector<handler_info*>& handler_info::registry() {
+  static std::vector<handler_info*> all;
+  return all;
+}
+
+std::uint64_t handler_info::seal() {
+  static const std::uint64_t digest = [] {
+    auto& all = registry();
+    std::sort(all.begin(), all.end(), [](const handler_info* x, const handler_info* y) {
+      return std::string_view(x->type_name) < y->type_name;
+    });
+    std::uint64_t h = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i]->id = static_cast<std::uint32_t>(i);
+      h = mix(h ^ hash_bytes(all[i]->type_name));
+    }
+    return h;
+  }();
+  return digest;
+}
+
+scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
+    : rank_(rank), id_(id), num_pes_(rank.num_pes()), transport_(rank.transport) {
+  track = t;
+  polls_network_ = transport_ != nullptr && transport_->needs_polling();
+  collections_.resize(static_cast<std::size_t>(num_pes_));
+  quiescence_ = std::make_unique<quiescence_detector>(*this);
+  if (id_ == 0) idle_interval_ns_ = 50'000'000;
+}
+
+scheduler::~scheduler() = default;
+
+void scheduler::bind_to_this_thread() {
+  executor::set_current(this);
+  slab_.bind_to_this_thread();
+}
+
+// ------------------------------------------------------------------------------------------------ the loop
+
+void scheduler::run() {
+  unsigned since_network = 0;
+  while (!stopping_) {
+    collect();
+    if (work* w = next()) [[likely]] {
+      w->act(w, work_action::run);
+      if (ended_ != nullptr) [[unlikely]]
+        reap();
+      if (polls_network_ && ++since_network >= network_interval) {
+        since_network = 0;
+        poll_network();
+      }
+    } else {
+      idle();
+    }
+  }
+}
+
+void scheduler::poll_network() {
+  try {
+    transport_->poll();
+  } catch (...) {
+    fail_entry(nullptr, "the transport", std::current_exception());
+  }
+}
+
+// Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
+// PE that must look at the network itself only naps.
+void scheduler::idle() {
+  if (track != nullptr) track->idle_begin();
+  const std::int64_t start = now_ns();
+  std::int64_t now = start;
+  bool eager = true;
+  unsigned rounds = 0;
+  while (inbox_empty() && !has_ready() && !stopping_) {
+    if (polls_network_) poll_network();
+    if (idle_interval_ns_ != 0 && now >= next_idle_look_) {
+      next_idle_look_ = now + idle_interval_ns_;
+      if (now - start >= std::min<std::int64_t>(idle_interval_ns_, rank_.spin_ns)) quiescence_->look();
+      if (has_ready()) break;
+    }
+    if (now - start < rank_.spin_ns) {
+      // The first microseconds without a pause, which takes 140 cycles on some cores.
+      for (int i = 0; i < 16 && inbox_empty(); ++i) {
+        if (!eager) cpu_relax();
+      }
+      if (eager && now - start > 3'000) {
+        eager = false;
+        slab::flush_returns();
+      }
+    } else if (polls_network_) {
+      slab::flush_returns();
+      // Others may need the core more: give it away, and after a while sleep a little as well.
+      if (now - start > 2'000'000) {
+        sleep(50);
+      } else {
+        sched_yield();
+      }
+    } else {
+      slab::flush_returns();
+      const std::int64_t limit =
+          idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
+      sleep(limit);
+    }
+    if ((++rounds & 3) == 0 || now - start >= rank_.spin_ns) now = now_ns();
+  }
+  if (track != nullptr) track->idle_end();
+}
+
+void scheduler::ended(entry_activity* a) {
+  a->next_ended = ended_;
+  ended_ = a;
+}
+
+void scheduler::reap() {
+  while (entry_activity* a = ended_) {
+    ended_ = a->next_ended;
+    try {
+      a->conclude(*this, *a);
+    } catch (...) {
+      fail_entry(a->element, a->name, std::current_exception());
+    }
+    entry_activity::destroy(*this, a);
+  }
+}
+
+void scheduler::receive(work* w, work_action action) {
+  auto* m = static_cast<wire_message*>(w);
+  if (action == work_action::discard) {
+    wire_message::destroy(m);
+    return;
+  }
+  scheduler& pe = current();
+  const auto& handlers = handler_info::registry();
+  if (m->header.handler >= handlers.size()) {
+    pe.fail_job(
+        fmt::format(
+            "PE {} got a message for handler {} from PE {}, but there are only {}: the ranks run different programs",
+            pe.id(), m->header.handler, m->header.from, handlers.size()),
+        1);
+    wire_message::destroy(m);
+    return;
+  }
+  const handler_info& h = *handlers[m->header.handler];
+  try {
+    h.receive(pe, m);  // frees it
+  } catch (...) {
+    pe.fail_body(h.type_name, std::current_exception());
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ the PE tree
+
+// Ranks form a tree of their own, so that each message between ranks serves a whole process; the first PE of each rank
+// (on the root's rank: the root) passes it on to the other PEs of its process.
+pe_id scheduler::tree_parent_of(pe_id pe, pe_id root) const {
+  const int p = rank_.pes_per_rank;
+  const int rank = pe / p;
+  const int root_rank = root / p;
+  const pe_id leader = rank == root_rank ? root : rank * p;
+  if (pe != leader) {
+    const int place = (pe - leader + p) % p;
+    return rank * p + (leader - rank * p + (place - 1) / tree_arity) % p;
+  }
+  const int place = (rank - root_rank + rank_.num_ranks) % rank_.num_ranks;
+  if (place == 0) return no_pe;
+  const int above = ((place - 1) / tree_arity + root_rank) % rank_.num_ranks;
+  return above == root_rank ? root : above * p;
+}
+
+void scheduler::tree_children_of(pe_id pe, pe_id root, std::vector<pe_id>& children) const {
+  children.clear();
+  const int p = rank_.pes_per_rank;
+  const int rank = pe / p;
+  const int root_rank = root / p;
+  const pe_id leader = rank == root_rank ? root : rank * p;
+  if (pe == leader) {
+    const int place = (rank - root_rank + rank_.num_ranks) % rank_.num_ranks;
+    for (int c = place * tree_arity + 1; c <= place * tree_arity + tree_arity && c < rank_.num_ranks; ++c) {
+      children.push_back((c + root_rank) % rank_.num_ranks * p);
+    }
+  }
+  const int place = (pe - leader + p) % p;
+  for (int c = place * tree_arity + 1; c <= place * tree_arity + tree_arity && c < p; ++c) {
+    children.push_back(rank * p + (leader - rank * p + c) % p);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ collections
+
+void scheduler::add_collection(std::unique_ptr<collection> c) {
+  auto& of_creator = collections_[static_cast<std::size_t>(c->id().creator)];
+  const std::size_t number = c->id().number;
+  if (of_creator.size() <= number) of_creator.resize(number + 1);
+  of_creator[number] = std::move(c);
+}
+
+void scheduler::release_held(collection_id c) {
+  std::vector<work*> released;
+  std::erase_if(held_, [&](const held& h) {
+    if (h.id == c) released.push_back(h.message);
+    return h.id == c;
+  });
+  post_in_front(released);
+}
+
+// ------------------------------------------------------------------------------------------------ failure and end
+
+namespace {
+struct exit_body {
+  static constexpr bool counted = false;
+  bool to_rank = false;
+  int code = 0;
+  bool failed = false;
+
+  void operator()(scheduler& pe) {
+    rank_context& rank = pe.rank();
+    if (to_rank && !rank.leaving.exchange(true)) {
+      rank.exit_code = code;
+      if (failed) rank.failed = true;
+    }
+    if (to_rank) {
+      for (scheduler* other : rank.pes) {
+        if (other != &pe) pe.send(other->id(), exit_body{false, code, failed}, priorities::system);
+      }
+    }
+    pe.stop();
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & to_rank & code & failed;
+  }
+};
+}  // namespace
+
+void scheduler::exit_job(int code, bool failed) noexcept {
+  if (rank_.leaving.exchange(true)) return;
+  rank_.exit_code = code;
+  if (failed) rank_.failed = true;
+  for (int r = 0; r < rank_.num_ranks; ++r) {
+    if (r != rank_.rank) send(r * rank_.pes_per_rank, exit_body{true, code, failed}, priorities::system);
+  }
+  for (scheduler* other : rank_.pes) send(other->id(), exit_body{false, code, failed}, priorities::system);
+}
+
+void scheduler::fail_job(const std::string& report, int code) noexcept {
+  if (rank_.leaving || rank_.reported.exchange(true)) return;
+  const std::string line = rank_.num_ranks > 1 ? fmt::format("imbrex [rank {}]: error: {}\n", rank_.rank, report)
+                                               : fmt::format("imbrex: error: {}\n", report);
+  std::fflush(stdout);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+  exit_job(code, true);
+}
+
+void scheduler::fail_entry(const element_base* e, const char* method, std::exception_ptr failure) noexcept {
+  std::string what;
+  int code = exit_code_failed_entry;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error& x) {
+    what = x.what();
+    // The main chare speaks for the program: a wrong option it finds is the user's, not a crash.
+    if (e == nullptr && method == main_chare_name) code = x.exit_code();
+  } catch (const std::exception& x) {
+    what = fmt::format("{} ({})", x.what(), "std::exception");
+  } catch (...) {
+    what = "an exception that is no std::exception";
+  }
+  if (code != exit_code_failed_entry) {
+    fail_job(what, code);
+    return;
+  }
+  const std::string who = e != nullptr ? fmt::format("{} of {}", method, e->part->text(*e)) : std::string(method);
+  fail_job(fmt::format("{} on PE {} (rank {}) threw: {}", who, id_, rank_.rank, what), code);
+}
+
+void scheduler::fail_body(const char* type, std::exception_ptr failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error& x) {
+    fail_job(fmt::format("{} (on PE {} of rank {})", x.what(), id_, rank_.rank), exit_code_failed_entry);
+  } catch (...) {
+    fail_entry(nullptr, type, std::current_exception());
+  }
+}
+
+void scheduler::discard_queued() {
+  do {
+    collect();
+    while (work* w = next()) w->act(w, work_action::discard);
+  } while (!inbox_empty());
+  for (const held& h : std::exchange(held_, {})) h.message->act(h.message, work_action::discard);
+}
+
+void scheduler::destroy_objects() {
+  stopping_ = true;
+  ended_ = nullptr;
+  while (first_activity != nullptr) entry_activity::destroy(*this, first_activity);
+  for (auto& of_creator : collections_) {
+    for (auto& c : of_creator) {
+      if (c) c->destroy_objects();
+    }
+  }
+}
+
+void scheduler::destroy_collections() {
+  discard_queued();
+  last_found_id_ = {};
+  collections_.clear();
+  slab::flush_returns();
+}
+
+void scheduler::unbind_from_this_thread() {
+  slab::unbind_this_thread();
+  executor::set_current(nullptr);
+}
+
+std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
+  std::vector<std::string> lines;
+  std::size_t left_out = 0;
+  auto add = [&](std::string line) {
+    if (lines.size() < limit) {
+      lines.push_back(fmt::format("PE {}: {}", id_, line));
+    } else {
+      ++left_out;
+    }
+  };
+  auto describe = [&](const entry_activity* a, const std::string& who) {
+    for (; a != nullptr; a = a->following) {
+      std::string what;
+      for (const waiter* w = a->first_waiter; w != nullptr; w = w->following) {
+        what += fmt::format("{}{}", what.empty() ? "" : " and for ", w->describe(w));
+      }
+      add(fmt::format("{}{}{} waits for {}", a->name, who.empty() ? "" : " of ", who,
+                      what.empty() ? "something the runtime does not know" : what));
+    }
+  };
+  describe(first_activity, "");
+  for (const auto& of_creator : collections_) {
+    for (const auto& c : of_creator) {
+      if (!c) continue;
+      for (const element_base* e : c->here()) describe(e->activities, c->text(*e));
+      c->for_each_known([&](element_base& e) {
+        std::size_t n = 0;
+        for (work* w = e.extras ? e.extras->held_first : nullptr; w != nullptr; w = w->next) ++n;
+        if (n > 0) add(fmt::format("{} message{} for {}, which does not exist", n, n == 1 ? "" : "s", c->text(e)));
+      });
+      if (std::string r = c->reductions().describe(); !r.empty()) add(r);
+    }
+  }
+  if (!held_.empty()) add(fmt::format("{} messages for a collection that was never created here", held_.size()));
+  if (left_out > 0) lines.push_back(fmt::format("PE {}: and {} more", id_, left_out));
+  return lines;
+}
+
+std::uint64_t scheduler::trace_send(std::uint64_t bytes, pe_id to) {
+  track->count_message(bytes, to == id_            ? message_reach::same_pe
+                              : rank_.is_local(to) ? message_reach::other_pe
+                                                   : message_reach::other_rank);
+  return track->new_flow();
+}
+
+}  // namespace imbrex

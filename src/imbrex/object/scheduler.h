@@ -1,0 +1,336 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/executor.h"
+#include "imbrex/base/ids.h"
+#include "imbrex/base/slab.h"
+#include "imbrex/base/trace.h"
+#include "imbrex/comm/transport.h"
+#include "imbrex/object/active_message.h"
+#include "imbrex/object/reducer.h"
+#include "imbrex/object/reply.h"
+#include "imbrex/object/type_name.h"
+
+namespace imbrex {
+
+class collection;
+class host_device;
+class quiescence_detector;
+class runtime;
+struct element_base;
+struct entry_activity;
+
+/// The name under which the main chare's coroutine runs.
+inline constexpr char main_chare_name[] = "the main chare";
+
+/// What the PEs of one rank share. Made by the runtime layer; read-only while the PEs run, except the atomics.
+struct rank_context {
+  rank_id rank = 0;
+  int num_ranks = 1;
+  int pes_per_rank = 1;
+  class transport* transport = nullptr;  ///< null: one rank only
+  std::vector<scheduler*> pes;           ///< of this rank
+  runtime* facade = nullptr;             ///< what `chare::rt()` gives
+  std::int64_t spin_ns = 20'000;         ///< how long an idle PE spins before it sleeps
+
+  std::atomic<int> exit_code{0};
+  std::atomic<bool> failed{false};
+  std::atomic<bool> leaving{false};
+  std::atomic<bool> reported{false};  ///< the one report of a failure has been written
+
+  int num_pes() const { return num_ranks * pes_per_rank; }
+  pe_id first_pe() const { return rank * pes_per_rank; }
+  bool is_local(pe_id pe) const {
+    return static_cast<std::uint32_t>(pe - first_pe()) < static_cast<std::uint32_t>(pes_per_rank);
+  }
+};
+
+/// One PE: the loop that makes the transport progress, dispatches messages and resumes coroutines, and the PE's
+/// part of every collection. All members are for the PE's own thread unless said otherwise.
+class scheduler : public executor {
+ public:
+  scheduler(rank_context& rank, pe_id id, trace_track* track);
+  ~scheduler();
+
+  /// The PE whose thread this is. Undefined on other threads.
+  static scheduler& current() { return static_cast<scheduler&>(*executor::current()); }
+  /// The same, or null on a thread that is no PE.
+  static scheduler* current_or_null() { return static_cast<scheduler*>(executor::current()); }
+
+  pe_id id() const { return id_; }
+  int num_pes() const { return num_pes_; }
+  rank_context& rank() const { return rank_; }
+
+  /// Makes the calling thread this PE's: binds its memory.
+  void bind_to_this_thread();
+  /// Runs until `stop`. On the PE's thread.
+  void run();
+  /// The loop ends after the piece of work that runs now.
+  void stop() { stopping_ = true; }
+
+  /// \name The end of a job, phase by phase; all PEs of the rank finish one before the next begins.
+  ///@{
+  void discard_queued();
+  void destroy_objects();
+  void destroy_collections();
+  void unbind_from_this_thread();
+  ///@}
+
+  /// Sends `body` to PE `to`. A PE of this process gets the object itself, moved; another rank gets it serialised.
+  template <class H>
+  void send(pe_id to, H&& body, priority p = priorities::normal);
+  /// The same to this PE, the body made in place from `a`.
+  template <class H, class... A>
+  void send_here(priority p, A&&... a) {
+    if constexpr (is_counted<H>()) ++created_;
+    auto* m = active_message<H>::make(p, std::forward<A>(a)...);
+    if (track != nullptr) [[unlikely]]
+      m->flow = trace_send(0, id_);
+    post_here(m);
+  }
+  /// Sends `body`, which names its `root` (this PE), to all PEs including this one along a spanning tree; its
+  /// operator() must begin with `pe.relay(*this)`.
+  template <class H>
+  void spread(H body, priority p = priorities::normal);
+  /// Passes a spread body on to the PEs below this one in the tree.
+  template <class H>
+  void relay(const H& body, priority p = priorities::normal);
+
+  /// The PE above this one in the spanning tree rooted at `root`; `no_pe` for the root itself.
+  pe_id tree_parent(pe_id root) const { return tree_parent_of(id_, root); }
+  pe_id tree_parent_of(pe_id pe, pe_id root) const;
+  /// The PEs below `pe` in that tree.
+  void tree_children_of(pe_id pe, pe_id root, std::vector<pe_id>& children) const;
+
+  /// \name Collections
+  ///@{
+  collection_id new_collection_id() { return {id_, next_collection_++}; }
+  section_id new_section_id() { return {id_, next_section_++}; }
+  void add_collection(std::unique_ptr<collection> c);
+  /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
+  collection* find_collection(collection_id c) {
+    if (c == last_found_id_) [[likely]]
+      return last_found_;
+    return look_up_collection(c);
+  }
+  collection* look_up_collection(collection_id c) {
+    const auto& of_creator = collections_[static_cast<std::size_t>(c.creator)];
+    collection* found = c.number < of_creator.size() ? of_creator[c.number].get() : nullptr;
+    if (found != nullptr) {
+      last_found_id_ = c;
+      last_found_ = found;
+    }
+    return found;
+  }
+  /// Keeps a body until collection `c` exists here, then performs it.
+  template <class H>
+  void hold_for_collection(collection_id c, H&& body);
+  ///@}
+
+  /// Performs what waited for collection `c`, which is complete now.
+  void release_held(collection_id c);
+
+  /// The element that is being constructed; taken by `chare_base`.
+  element_base* constructing = nullptr;
+
+  /// Replies to `call` that this PE waits for.
+  reply_table replies;
+
+  /// Counts an operation that will end without a message (a wait on a device, a timer): quiescence waits for it.
+  void begin_operation() { ++operations; }
+  void end_operation() { --operations; }
+
+  /// An exception left `method` of `e` (null: the runtime itself): reports it and ends the job with exit code 70.
+  void fail_entry(const element_base* e, const char* method, std::exception_ptr failure) noexcept;
+  /// An exception left a body of the runtime itself, e.g. because it was asked for something impossible: the same.
+  void fail_body(const char* type, std::exception_ptr failure) noexcept;
+  /// Ends the job on all ranks with `report` on standard error.
+  void fail_job(const std::string& report, int exit_code) noexcept;
+  /// Ends the job on all ranks now.
+  void exit_job(int exit_code, bool failed) noexcept;
+
+  /// A coroutine chain has ended; its frame is destroyed once the PE is back in its loop.
+  void ended(entry_activity* a);
+
+  quiescence_detector& quiescence() { return *quiescence_; }
+
+  struct counts {
+    std::uint64_t created = 0;
+    std::uint64_t processed = 0;
+    std::uint64_t pending = 0;
+    std::uint64_t held = 0;  ///< messages for elements that do not exist
+  };
+  counts message_counts() const { return {created_, processed_, operations, held_messages_}; }
+  /// Lines that say what waits for what on this PE, at most `limit`.
+  std::vector<std::string> describe_waits(std::size_t limit) const;
+
+  /// PE 0: how often the quiescence detector looks while the PE has nothing to do.
+  void set_idle_interval(std::int64_t ns) {
+    idle_interval_ns_ = ns;
+    next_idle_look_ = 0;
+  }
+
+  /// The function of every message that a transport delivers.
+  static void receive(work* w, work_action action);
+
+  void count_created() { ++created_; }
+  void count_processed() { ++processed_; }
+  void count_held(int difference) { held_messages_ += static_cast<std::uint64_t>(difference); }
+
+  /// A number for a message arrow in the trace; the caller records the arrow's start.
+  std::uint64_t trace_send(std::uint64_t bytes, pe_id to);
+
+  entry_activity* first_activity = nullptr;  ///< all that exist on this PE
+  host_device* host = nullptr;               ///< this PE's host device
+
+ private:
+  void poll_network();
+  void idle();
+  void reap();
+  template <class H>
+  void send_to_rank(pe_id to, H& body, priority p);
+
+  rank_context& rank_;
+  const pe_id id_;
+  const int num_pes_;
+  class transport* const transport_;
+  bool polls_network_ = false;
+  bool stopping_ = false;
+
+  std::uint64_t created_ = 0;
+  std::uint64_t processed_ = 0;
+  std::uint64_t held_messages_ = 0;
+
+  slab slab_;
+  std::vector<std::vector<std::unique_ptr<collection>>> collections_;  // [creator][number]
+  collection_id last_found_id_;
+  collection* last_found_ = nullptr;
+  std::uint32_t next_collection_ = 0;
+  std::uint32_t next_section_ = 0;
+  struct held {
+    collection_id id;
+    work* message;
+  };
+  std::vector<held> held_;
+  entry_activity* ended_ = nullptr;
+
+  std::unique_ptr<quiescence_detector> quiescence_;
+  std::int64_t idle_interval_ns_ = 0;  // 0: never
+  std::int64_t next_idle_look_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+
+/// The same inside a slice of the trace.
+template <class H>
+[[gnu::noinline, gnu::cold]] void perform_traced(scheduler& pe, H& body, std::uint64_t flow) {
+  trace_track& t = *pe.track;
+  if constexpr (requires { body.name(); }) {
+    t.begin(body.name(), trace_category::entry);
+  } else {
+    t.begin(detail::type_name<H>(), trace_category::runtime);
+  }
+  t.flow_in(flow);
+  struct closing {
+    trace_track& track;
+    ~closing() { track.end(); }
+  } const at_the_end{t};
+  body(pe);
+}
+
+template <class H>
+void perform_body(scheduler& pe, H& body, std::uint64_t flow) {
+  if constexpr (is_counted<H>()) pe.count_processed();
+  if (flow != 0) [[unlikely]] {
+    perform_traced(pe, body, flow);
+  } else {
+    body(pe);
+  }
+}
+
+template <class H>
+void active_message<H>::perform(work* w, work_action action) {
+  auto* m = static_cast<active_message*>(w);
+  if (action == work_action::run) [[likely]] {
+    scheduler& pe = scheduler::current();
+    try {
+      perform_body(pe, m->body, m->flow);
+    } catch (...) {
+      pe.fail_body(detail::type_name<H>(), std::current_exception());
+    }
+  }
+  destroy(m);
+}
+
+template <class H>
+void handler<H>::receive(scheduler& pe, wire_message* m) {
+  H body{};
+  const std::uint64_t flow = m->header.flow;
+  {
+    const std::unique_ptr<wire_message, void (*)(wire_message*)> owned(m, &wire_message::destroy);
+    input_archive in(m->payload(), m->header.size);
+    body.serialize(in);
+  }
+  perform_body(pe, body, flow);
+}
+
+template <class H>
+void scheduler::send(pe_id to, H&& body, priority p) {
+  using B = std::remove_cvref_t<H>;
+  if (to == id_) {
+    send_here<B>(p, std::forward<H>(body));
+    return;
+  }
+  if constexpr (is_counted<B>()) ++created_;
+  if (rank_.is_local(to)) [[likely]] {
+    scheduler& other = *rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
+    other.prepare_post();
+    auto* m = active_message<B>::make(p, std::forward<H>(body));
+    if (track != nullptr) [[unlikely]]
+      m->flow = trace_send(0, to);
+    other.post(m);
+  } else {
+    send_to_rank(to, body, p);
+  }
+}
+
+template <class H>
+void scheduler::send_to_rank(pe_id to, H& body, priority p) {
+  if (stopping_) [[unlikely]]
+    return;  // a destructor's message, at the end of the job
+  wire_message* m = to_wire(const_cast<std::remove_const_t<H>&>(body), to, id_, p);
+  if (track != nullptr) [[unlikely]]
+    m->header.flow = trace_send(m->header.size, to);
+  transport_->send(to / rank_.pes_per_rank, m);
+}
+
+template <class H>
+void scheduler::spread(H body, priority p) {
+  body.root = id_;
+  send(id_, std::move(body), p);
+}
+
+template <class H>
+void scheduler::relay(const H& body, priority p) {
+  thread_local std::vector<pe_id> children;
+  tree_children_of(id_, body.root, children);
+  for (std::size_t i = 0; i < children.size(); ++i) send(children[i], H(body), p);
+}
+
+template <class H>
+void scheduler::hold_for_collection(collection_id c, H&& body) {
+  using B = std::remove_cvref_t<H>;
+  if constexpr (is_counted<B>()) ++created_;  // performed, and counted, a second time
+  priority p = priorities::communication;
+  if constexpr (requires { body.level; }) p = priority(body.level);
+  held_.push_back({c, active_message<B>::make(p, std::forward<H>(body))});
+}
+
+}  // namespace imbrex

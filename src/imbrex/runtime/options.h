@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "imbrex/base/config.h"
+#include "imbrex/base/log.h"
+
+namespace imbrex {
+
+/// What a user may choose for a run, as `--imbrex-...` or `IMBREX_...`; an application may also set the fields.
+struct runtime_options {
+  int pes = 0;                      ///< PEs of each rank; 0: this rank's share of the cores
+  std::string transport = "auto";   ///< "auto", "loopback" or "mpi"
+  int ranks = 1;                    ///< loopback: ranks inside this process
+  std::uint64_t loopback_seed = 0;  ///< loopback: seeds delays and reordering
+  int loopback_delay_us = 0;        ///< loopback: a message takes up to this long
+  bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
+  std::string trace;                ///< file for the trace; empty: none
+  std::uint64_t schedule_seed = 0;  ///< other than 0: runnable work is run in random order
+  std::optional<bool> pin;          ///< a PE to a core; empty: when the cores suffice
+  std::optional<int> spin_us;       ///< how long an idle PE spins before it sleeps; empty: chosen
+  log_level log = log_level::warning;
+  bool help = false;  ///< print `options_help()` and end
+
+  std::vector<std::string> warnings;  ///< of unknown names, one line each, for rank 0 to log
+};
+
+/// The one table of names, kinds, defaults and help.
+const std::vector<setting>& runtime_settings();
+
+/// Reads the command line and the environment, takes what it knows out of `argv`. Throws `config_error`.
+config read_runtime_config(int& argc, char** argv);
+
+/// The settings as fields. Throws `config_error`.
+runtime_options options_from(const config& settings);
+
+/// Both of these, and sets the log level. Throws `config_error`.
+runtime_options parse_runtime_options(int& argc, char** argv);
+
+/// The text of `--imbrex-help`.
+std::string options_help();
+
+/// How a rank runs its PEs.
+struct pe_plan {
+  int pes = 1;
+  bool pin = false;
+  int spin_us = 0;
+};
+
+/// Resolves what the options leave open for a rank that may use `cores` cores, on a host where it is one of
+/// `num_local_ranks`. `cores_are_shared`: all these ranks have the same cores (and not each its own).
+pe_plan plan_pes(const runtime_options& options, int cores, int num_local_ranks, bool cores_are_shared = true);
+
+}  // namespace imbrex

@@ -1,0 +1,215 @@
+#include "imbrex/runtime/rank_run.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/base/topology.h"
+#include "imbrex/object/entry_activity.h"
+#include "imbrex/object/quiescence.h"
+#include "imbrex/runtime/readonly.h"
+
+namespace imbrex::detail {
+
+namespace {
+constexpr std::int64_t patience_ns = 5'000'000'000;  // with a PE that does not come back after a failure
+
+// Launchers give the ranks of a host either all its cores or each its own.
+bool cores_are_shared(transport* t) {
+  if (t == nullptr || t->num_local_ranks() == 1) return false;
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const std::pair<std::string, std::vector<int>> mine(host, processors_in_pinning_order());
+  const auto everyone = t->all_gather(to_bytes(mine));
+  for (std::size_t r = 0; r < everyone.size(); ++r) {
+    std::pair<std::string, std::vector<int>> other;
+    from_bytes(everyone[r], other);
+    if (static_cast<rank_id>(r) == t->rank() || other.first != mine.first) continue;
+    for (const int processor : other.second) {
+      if (std::find(mine.second.begin(), mine.second.end(), processor) != mine.second.end()) return true;
+    }
+  }
+  return false;
+}
+}  // namespace
+
+rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments)
+    : options_(options), transport_(t), arguments_(std::move(arguments)) {
+  const int local_ranks = t != nullptr ? t->num_local_ranks() : 1;
+  plan_ = plan_pes(options, available_cores(), local_ranks, cores_are_shared(t));
+  context_.rank = t != nullptr ? t->rank() : 0;
+  context_.num_ranks = t != nullptr ? t->num_ranks() : 1;
+  context_.pes_per_rank = plan_.pes;
+  context_.transport = context_.num_ranks > 1 ? t : nullptr;
+  context_.spin_ns = std::int64_t{plan_.spin_us} * 1000;
+}
+
+rank_run::~rank_run() = default;
+
+void rank_run::agree(const std::string& command_line) {
+  const std::uint64_t program = handler_info::seal();
+  if (context_.num_ranks == 1) return;
+  const auto all = transport_->all_gather(to_bytes(std::tuple(command_line, context_.pes_per_rank, program)));
+  std::tuple<std::string, int, std::uint64_t> first;
+  from_bytes(all[0], first);
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    std::tuple<std::string, int, std::uint64_t> other;
+    from_bytes(all[r], other);
+    if (std::get<2>(other) != std::get<2>(first)) {
+      throw config_error(
+          fmt::format("rank {} runs another program than rank 0: start all ranks from the same build", r));
+    }
+    if (std::get<0>(other) != std::get<0>(first)) {
+      throw config_error(fmt::format("rank {} was started with '{}', rank 0 with '{}': give all ranks the same options",
+                                     r, std::get<0>(other), std::get<0>(first)));
+    }
+    if (std::get<1>(other) != std::get<1>(first)) {
+      throw config_error(
+          fmt::format("rank {} would have {} PEs, rank 0 has {}: give all ranks the same cores, or --imbrex-pes", r,
+                      std::get<1>(other), std::get<1>(first)));
+    }
+  }
+  if (transport_->shares_process()) return;
+  const auto values = transport_->all_gather(context_.rank == 0 ? readonly_base::save_all() : std::vector<std::byte>{});
+  if (context_.rank != 0) readonly_base::load_all(values[0]);
+}
+
+int rank_run::run(const main_function& main) {
+  facade_ = std::make_unique<runtime>(context_, options_);
+  context_.facade = facade_.get();
+  if (!options_.trace.empty()) {
+    std::int64_t start = now_ns();
+    if (context_.num_ranks > 1) from_bytes(transport_->all_gather(to_bytes(start))[0], start);
+    recorder_ = std::make_unique<trace_recorder>(context_.rank, start);
+  }
+  for (int i = 0; i < plan_.pes; ++i) {
+    const pe_id id = context_.first_pe() + i;
+    trace_track* track = recorder_ ? &recorder_->add_track(fmt::format("PE {}", id), i) : nullptr;
+    pes_.push_back(std::make_unique<scheduler>(context_, id, track));
+    if (options_.schedule_seed != 0)
+      pes_.back()->set_schedule_seed(mix(options_.schedule_seed) + static_cast<std::uint64_t>(id));
+    hosts_.push_back(std::make_unique<host_device>(*pes_.back(), i, host_memory_));
+    pes_.back()->host = hosts_.back().get();
+    context_.pes.push_back(pes_.back().get());
+  }
+  if (context_.transport != nullptr) {
+    delivery to;
+    to.first_pe = context_.first_pe();
+    for (scheduler* pe : context_.pes) to.pes.push_back(pe);
+    to.act = &scheduler::receive;
+    context_.transport->start(to);
+  }
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < pes_.size(); ++i) threads.emplace_back([this, i, &main] { pe_thread(i, main); });
+  pe_thread(0, main);
+  for (std::thread& t : threads) t.join();
+  unpin_this_thread();
+  write_trace();
+  return context_.exit_code;
+}
+
+void rank_run::pe_thread(std::size_t i, const main_function& main) {
+  scheduler& pe = *pes_[i];
+  const int local_ranks = transport_ != nullptr ? transport_->num_local_ranks() : 1;
+  const int local_rank = transport_ != nullptr ? transport_->local_rank() : 0;
+  if (context_.num_ranks > 1) set_thread_log_rank(context_.rank);
+  if (plan_.pin) {
+    const int processor = processor_for_pe(static_cast<int>(i), plan_.pes, local_rank, local_ranks);
+    if (processor >= 0) pin_this_thread(processor);
+  }
+  pe.bind_to_this_thread();
+  if (pe.id() == 0) start_main(pe, main);
+  pe.run();
+
+  wait_for_stop();
+  if (i == 0 && context_.transport != nullptr) {
+    try {
+      context_.transport->stop(context_.failed);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+      if (context_.exit_code == 0) context_.exit_code = 1;
+    }
+  }
+  meet();
+  pe.discard_queued();
+  meet();
+  pe.destroy_objects();
+  meet();
+  pe.destroy_collections();
+  meet();
+  pe.unbind_from_this_thread();
+  meet();
+}
+
+void rank_run::start_main(scheduler& pe, const main_function& main) {
+  try {
+    entry_activity::start(pe, nullptr, main_chare_name, main(*facade_, arguments_), reply_to{},
+                          [](scheduler& on, entry_activity& a) {
+                            using promise = task_promise<int>;
+                            auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
+                            if (p.failure) {
+                              on.fail_entry(nullptr, main_chare_name, p.failure);
+                            } else {
+                              on.quiescence().exit_when_quiet(p.take());
+                            }
+                          });
+  } catch (...) {
+    pe.fail_entry(nullptr, main_chare_name, std::current_exception());
+  }
+}
+
+// All PEs of the rank, phase by phase.
+void rank_run::meet() {
+  const int n = plan_.pes;
+  const int mine = arrived_.fetch_add(1, std::memory_order_acq_rel);
+  const int all = (mine / n + 1) * n;
+  while (arrived_.load(std::memory_order_acquire) < all) sched_yield();
+}
+
+// As `meet`; but after a failure a PE may be stuck in a user's endless loop.
+void rank_run::wait_for_stop() {
+  const int n = plan_.pes;
+  const int mine = arrived_.fetch_add(1, std::memory_order_acq_rel);
+  const int all = (mine / n + 1) * n;
+  const std::int64_t start = now_ns();
+  while (arrived_.load(std::memory_order_acquire) < all) {
+    if (now_ns() - start < 1'000'000) {
+      sched_yield();
+    } else {
+      usleep(100);
+    }
+    if (!context_.failed || now_ns() - start < patience_ns) continue;
+    std::fprintf(stderr, "imbrex: error: a PE of rank %d did not come back within 5 s of the failure: giving up\n",
+                 context_.rank);
+    std::fflush(nullptr);
+    if (context_.transport != nullptr) context_.transport->abort(context_.exit_code);
+    std::_Exit(context_.exit_code);
+  }
+}
+
+void rank_run::write_trace() {
+  if (!recorder_ || context_.failed) return;
+  const std::string mine = recorder_->json_fragment();
+  std::vector<std::string> fragments{mine};
+  if (context_.transport != nullptr) {
+    fragments.clear();
+    for (const auto& bytes : context_.transport->all_gather(to_bytes(mine)))
+      from_bytes(bytes, fragments.emplace_back());
+  }
+  if (context_.rank != 0) return;
+  try {
+    trace_recorder::write_file(options_.trace, fragments);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+    if (context_.exit_code == 0) context_.exit_code = 1;
+  }
+}
+
+}  // namespace imbrex::detail

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "imbrex/comm/transport.h"
+#include "imbrex/device/host_device.h"
+#include "imbrex/object/scheduler.h"
+#include "imbrex/runtime/runtime.h"
+
+namespace imbrex::detail {
+
+using main_function = std::function<task<int>(runtime&, std::vector<std::string>)>;
+
+/// One rank's life from its options to its exit code: agrees with the other ranks, starts the PEs, and takes
+/// everything down again. `transport` may be null (one rank). The calling thread is the first PE.
+class rank_run {
+ public:
+  rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments);
+  ~rank_run();
+
+  /// Throws `config_error` (the same on every rank) when the ranks were started differently.
+  void agree(const std::string& command_line);
+  int run(const main_function& main);
+
+ private:
+  void pe_thread(std::size_t i, const main_function& main);
+  void start_main(scheduler& pe, const main_function& main);
+  void meet();
+  void wait_for_stop();
+  void write_trace();
+
+  const runtime_options& options_;
+  transport* const transport_;
+  std::vector<std::string> arguments_;
+  pe_plan plan_;
+  rank_context context_;
+  std::unique_ptr<runtime> facade_;
+  std::unique_ptr<trace_recorder> recorder_;
+  host_memory host_memory_;
+  std::vector<std::unique_ptr<host_device>> hosts_;
+  std::vector<std::unique_ptr<scheduler>> pes_;
+  std::atomic<int> arrived_{0};
+};
+
+}  // namespace imbrex::detail

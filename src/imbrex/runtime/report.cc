@@ -1,0 +1,141 @@
+#include "imbrex/runtime/report.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "imbrex/base/build_config.h"
+#include "imbrex/base/topology.h"
+
+namespace imbrex {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// How to get an optional part that this build lacks.
+feature_facts feature(std::string name, bool present, const std::string& note, const std::string& packages) {
+  const bool planned = note.starts_with("not part of");
+  std::string remedy;
+  if (!present && !planned) {
+    std::string upper;
+    for (char c : name) upper += static_cast<char>(c - 'a' + 'A');
+    remedy = fmt::format("apt-get install {}, then configure again with -DIMBREX_WITH_{}=AUTO", packages, upper);
+  }
+  return {std::move(name), present, note.substr(0, note.find(": install")), std::move(remedy)};
+}
+
+device_facts host_device() {
+  return {.name = "host",
+          .kind = "host",
+          .cores = available_cores(),
+          .physical_cores = available_physical_cores(),
+          .memory_bytes = available_host_memory(),
+          .cache_bytes = last_level_cache_size()};
+}
+
+std::vector<transport_facts> all_transports(const build_facts& build) {
+  std::vector<transport_facts> list;
+  list.push_back({"loopback", true, "ranks inside one process; also used for a single rank"});
+  for (const feature_facts& f : build.features) {
+    if (f.name == "mpi")
+      list.push_back({"mpi", f.present, f.present ? f.note + ", when started by mpirun or srun" : f.note});
+    if (f.name == "ucx") list.push_back({"ucx", f.present, f.note});
+  }
+  return list;
+}
+
+std::vector<option_facts> all_options(const config& settings) {
+  std::vector<option_facts> list;
+  for (const setting& s : settings.known()) {
+    if (s.name == "help") continue;
+    const std::string automatic = s.kind == setting_kind::text ? "" : "auto";
+    const auto shown = [&](const std::string& text) { return text.empty() ? automatic : text; };
+    list.push_back({"--imbrex-" + s.name, shown(s.default_value), shown(settings.text(s.name)),
+                    to_string(settings.source(s.name)), s.help});
+  }
+  return list;
+}
+
+std::string in_units(std::uint64_t bytes) {
+  const double mib = static_cast<double>(bytes) / (1 << 20);
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
+
+std::string or_none(const std::string& text) { return text.empty() ? "none" : text; }
+
+}  // namespace
+
+build_facts this_build() {
+  build_facts b{IMBREX_VERSION, IMBREX_COMPILER, IMBREX_BUILD_TYPE, IMBREX_SANITIZER, {}};
+  b.features.push_back(feature("mpi", IMBREX_HAVE_MPI != 0, IMBREX_NOTE_MPI, "libopenmpi-dev openmpi-bin"));
+  b.features.push_back(feature("hwloc", IMBREX_HAVE_HWLOC != 0, IMBREX_NOTE_HWLOC, "libhwloc-dev pkg-config"));
+  b.features.push_back(feature("cuda", IMBREX_HAVE_CUDA != 0, IMBREX_NOTE_CUDA, "nvidia-cuda-toolkit"));
+  b.features.push_back(feature("ucx", IMBREX_HAVE_UCX != 0, IMBREX_NOTE_UCX, "libucx-dev"));
+  b.features.push_back(
+      feature("opencl", IMBREX_HAVE_OPENCL != 0, IMBREX_NOTE_OPENCL, "ocl-icd-opencl-dev pocl-opencl-icd"));
+  b.features.push_back(feature("hdf5", IMBREX_HAVE_HDF5 != 0, IMBREX_NOTE_HDF5, "libhdf5-dev"));
+  return b;
+}
+
+runtime_report make_report(const config& settings) {
+  runtime_report r;
+  r.build = this_build();
+  r.devices.push_back(host_device());
+  r.transports = all_transports(r.build);
+  r.options = all_options(settings);
+  return r;
+}
+
+std::string to_text(const runtime_report& r) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "imbrex {}\n\nbuild\n", r.build.version);
+  fmt::format_to(out, "  compiler    {}\n  type        {}\n  sanitizer   {}\n", r.build.compiler,
+                 or_none(r.build.build_type), or_none(r.build.sanitizer));
+  for (const feature_facts& f : r.build.features) {
+    fmt::format_to(out, "  {:<11} {}  {}\n", f.name, f.present ? "yes" : "no ", f.note);
+    if (!f.remedy.empty()) fmt::format_to(out, "{:19}to get it: {}\n", "", f.remedy);
+  }
+  text += "\ndevices\n";
+  for (const device_facts& d : r.devices) {
+    fmt::format_to(out, "  {:<11} cores {} (physical {}), free memory {}, last-level cache {}\n", d.name, d.cores,
+                   d.physical_cores, in_units(d.memory_bytes), in_units(d.cache_bytes));
+  }
+  text += "\ntransports\n";
+  for (const transport_facts& t : r.transports) {
+    fmt::format_to(out, "  {:<11} {}  {}\n", t.name, t.present ? "yes" : "no ", t.note);
+  }
+  text += "\noptions (or as IMBREX_... in the environment; the command line goes first)\n";
+  for (const option_facts& o : r.options) {
+    const std::string from =
+        o.source == "default" ? "" : fmt::format(" [{}; default {}]", o.source, or_none(o.default_value));
+    fmt::format_to(out, "  {:<26} {:<9} {}{}\n", o.name, or_none(o.value), o.help, from);
+  }
+  return text;
+}
+
+std::string to_json(const runtime_report& r) {
+  json j;
+  j["version"] = r.build.version;
+  j["build"] = {{"compiler", r.build.compiler}, {"type", r.build.build_type}, {"sanitizer", r.build.sanitizer}};
+  for (const feature_facts& f : r.build.features) {
+    j["features"][f.name] = {{"present", f.present}, {"note", f.note}, {"remedy", f.remedy}};
+  }
+  for (const device_facts& d : r.devices) {
+    j["devices"].push_back({{"name", d.name},
+                            {"kind", d.kind},
+                            {"cores", d.cores},
+                            {"physical_cores", d.physical_cores},
+                            {"memory_bytes", d.memory_bytes},
+                            {"cache_bytes", d.cache_bytes}});
+  }
+  for (const transport_facts& t : r.transports) j["transports"][t.name] = {{"present", t.present}, {"note", t.note}};
+  for (const option_facts& o : r.options) {
+    j["options"][o.name] = {{"default", o.default_value}, {"value", o.value}, {"source", o.source}, {"help", o.help}};
+  }
+  return j.dump(2);
+}
+
+}  // namespace imbrex

@@ -1,0 +1,127 @@
+#include "imbrex/runtime/runtime.h"
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "imbrex/base/build_config.h"
+#include "imbrex/comm/loopback_transport.h"
+#include "imbrex/object/quiescence.h"
+#include "imbrex/runtime/rank_run.h"
+#include "imbrex/runtime/readonly.h"
+#if IMBREX_HAVE_MPI
+#include "imbrex/comm/mpi_transport.h"
+#endif
+
+namespace imbrex {
+
+namespace {
+
+/// The wish to know of quiescence, at PE 0.
+struct quiescence_request {
+  static constexpr bool counted = false;
+  reply_to who;
+  void operator()(scheduler& pe) { pe.quiescence().ask(who); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & who;
+  }
+};
+
+enum class transport_choice { none, loopback, mpi };
+
+transport_choice choose_transport(const runtime_options& o) {
+  if (o.transport == "loopback") return o.ranks > 1 ? transport_choice::loopback : transport_choice::none;
+  if (o.transport == "mpi") {
+#if IMBREX_HAVE_MPI
+    return transport_choice::mpi;
+#else
+    throw not_built(
+        "this build has no MPI transport: install libopenmpi-dev and openmpi-bin (or another MPI), then build again");
+#endif
+  }
+  if (o.ranks > 1) return transport_choice::loopback;
+#if IMBREX_HAVE_MPI
+  if (mpi_transport::launched_by_mpi()) return transport_choice::mpi;
+#endif
+  return transport_choice::none;
+}
+
+/// One rank from start to end, kept in `rank`; errors before the PEs run are reported by rank 0 alone.
+int run_rank(std::unique_ptr<detail::rank_run>& rank, const runtime_options& options, transport* t,
+             const std::vector<std::string>& arguments, const std::string& command_line,
+             const detail::main_function& main) {
+  try {
+    rank = std::make_unique<detail::rank_run>(options, t, arguments);
+    rank->agree(command_line);
+    return rank->run(main);
+  } catch (const error& e) {
+    if (t == nullptr || t->rank() == 0) std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+    return e.exit_code();
+  }
+}
+
+int run_loopback(const runtime_options& options, const std::vector<std::string>& arguments,
+                 const std::string& command_line, const detail::main_function& main) {
+  auto network =
+      std::make_shared<loopback_network>(options.ranks, loopback_options{.seed = options.loopback_seed,
+                                                                         .max_delay_us = options.loopback_delay_us,
+                                                                         .reorder = options.loopback_reorder});
+  const auto n = static_cast<std::size_t>(options.ranks);
+  std::vector<int> codes(n, 0);
+  std::vector<std::unique_ptr<loopback_transport>> transports(n);
+  // Messages between ranks live in the memory of the sender's PEs: no rank goes before all threads have ended.
+  std::vector<std::unique_ptr<detail::rank_run>> ranks(n);
+  auto one = [&](std::size_t r) {
+    transports[r] = std::make_unique<loopback_transport>(network, static_cast<rank_id>(r));
+    codes[r] = run_rank(ranks[r], options, transports[r].get(), arguments, command_line, main);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t r = 1; r < n; ++r) threads.emplace_back(one, r);
+  one(0);
+  for (std::thread& t : threads) t.join();
+  return codes[0];
+}
+
+}  // namespace
+
+void runtime::quiescence_awaiter::await_suspend(std::coroutine_handle<> h) {
+  const reply_to r = expect(h, [](const waiter*) { return std::string("quiescence"); });
+  scheduler::current().send(0, quiescence_request{r}, priorities::communication);
+}
+
+int detail::run_job(int argc, char** argv, const main_function& main) {
+  std::string command_line;
+  for (int i = 1; i < argc; ++i) command_line += (i == 1 ? "" : " ") + std::string(argv[i]);
+  try {
+    const runtime_options options = parse_runtime_options(argc, argv);
+    const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+    if (options.help) {
+      std::fputs(options_help().c_str(), stdout);
+      return 0;
+    }
+    if (!options.trace.empty()) trace_recorder::check_writable(options.trace);
+    const transport_choice choice = choose_transport(options);
+    std::unique_ptr<transport> t;
+#if IMBREX_HAVE_MPI
+    if (choice == transport_choice::mpi) t = std::make_unique<mpi_transport>();
+#endif
+    if (t == nullptr || t->rank() == 0) {
+      for (const std::string& w : options.warnings) log_warning(w);
+    }
+    readonly_base::seal(true);
+    std::unique_ptr<rank_run> rank;
+    const int code = choice == transport_choice::loopback
+                         ? run_loopback(options, arguments, command_line, main)
+                         : run_rank(rank, options, t.get(), arguments, command_line, main);
+    readonly_base::seal(false);
+    return code;
+  } catch (const error& e) {
+    readonly_base::seal(false);
+    std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+    return e.exit_code();
+  }
+}
+
+}  // namespace imbrex

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/task.h"
+#include "imbrex/object/chare.h"
+#include "imbrex/runtime/options.h"
+
+namespace imbrex {
+
+/// What a program sees of the job it runs in. The main chare gets it as an argument, every chare by `rt()`. Usable on
+/// any PE; creating is asynchronous: the proxy can be used at once, messages wait for what they are sent to.
+class runtime {
+ public:
+  runtime(rank_context& rank, const runtime_options& options) : rank_(rank), options_(options) {}
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  int num_pes() const { return rank_.num_pes(); }
+  int num_ranks() const { return rank_.num_ranks; }
+  int pes_per_rank() const { return rank_.pes_per_rank; }
+  /// How many of the job's ranks share this host.
+  int num_local_ranks() const { return rank_.transport != nullptr ? rank_.transport->num_local_ranks() : 1; }
+  rank_id rank() const { return rank_.rank; }
+  /// The PE this is called on.
+  pe_id pe() const { return scheduler::current().id(); }
+  const runtime_options& options() const { return options_; }
+  /// "none" with one rank, else "loopback", "mpi".
+  std::string transport_name() const { return rank_.transport != nullptr ? rank_.transport->name() : "none"; }
+
+  /// A singleton chare on this PE, constructed with `args`.
+  template <class C, class... A>
+  element_proxy<C> create(A&&... args) {
+    return create_on<C>(pe(), std::forward<A>(args)...);
+  }
+  /// The same on the given PE.
+  template <class C, class... A>
+  element_proxy<C> create_on(pe_id where, A&&... args) {
+    static_assert(std::is_same_v<typename C::index_type, no_index>,
+                  "imbrex: create makes singletons; for a chare with an index use create_array");
+    check_constructor<C, A...>();
+    if (where < 0 || where >= num_pes()) {
+      throw usage_error(
+          fmt::format("{} cannot be created on PE {}: the PEs are 0 to {}", C::type_name(), where, num_pes() - 1));
+    }
+    return element_proxy<C>(
+        create_collection<C>(array_shape<no_index, map::constant>{{}, {where}, true}, std::forward<A>(args)...), {});
+  }
+
+  /// A chare array of the given extent (`index1d`, `index2d`, `index3d`), one block of consecutive elements per PE; or
+  /// of a shape made by `placed(extent, map)` or `empty_array<Index>()`. Every element is constructed with copies of
+  /// `args`.
+  template <class C, class... A>
+  array_proxy<C> create_array(const typename C::index_type& extent, A&&... args) {
+    check_constructor<C, A...>();
+    return create_array<C>(array_shape<typename C::index_type>{extent, {}, true}, std::forward<A>(args)...);
+  }
+  template <class C, class Map, class... A>
+  array_proxy<C> create_array(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
+    if constexpr (is_grid_index<typename C::index_type>) {
+      if (shape.filled && volume(shape.extent) == 0) {
+        throw usage_error(
+            fmt::format("an array of {} with extent {} has no elements", C::type_name(), to_text(shape.extent)));
+      }
+    } else if (shape.filled) {
+      throw usage_error(
+          fmt::format("an array of {} has no extent to fill: create it with empty_array and insert", C::type_name()));
+    }
+    if constexpr (sizeof...(A) > 0) {
+      check_constructor<C, A...>();
+    } else if (shape.filled && !std::is_default_constructible_v<C>) {
+      throw usage_error(
+          fmt::format("an array of {} cannot be filled: the chare has no default constructor", C::type_name()));
+    }
+    return array_proxy<C>(create_collection<C>(shape, std::forward<A>(args)...));
+  }
+  /// A group: one element on every PE, indexed by PE.
+  template <class C, class... A>
+  array_proxy<C> create_group(A&&... args) {
+    static_assert(std::is_same_v<typename C::index_type, index1d>, "imbrex: a chare of a group has index1d");
+    return create_array<C>(index1d(num_pes()), std::forward<A>(args)...);
+  }
+
+  /// `co_await rt.quiescence()`: until no message is on its way or queued and no operation is pending on any PE, and
+  /// nothing runs but coroutines that wait (this one among them).
+  auto quiescence() const { return quiescence_wait{}; }
+
+  /// Ends the job now, on all ranks, with this exit code; what is queued is dropped. A main chare that returns lets
+  /// everything that is on its way finish first.
+  void exit(int code) { scheduler::current().exit_job(code, false); }
+
+ private:
+  struct quiescence_awaiter : reply_awaiter<void> {
+    void await_suspend(std::coroutine_handle<> h);
+    void await_resume() { take(); }
+  };
+  struct quiescence_wait {
+    quiescence_awaiter operator co_await() const { return quiescence_awaiter(); }
+  };
+
+  template <class C, class... A>
+  static constexpr void check_constructor() {
+    static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
+                  "imbrex: this chare has no constructor for (const references to) these arguments");
+  }
+  template <class C, class Map, class... A>
+  collection_id create_collection(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
+    scheduler& pe = scheduler::current();
+    create_body<C, Map, detail::kept_argument<A>...> body;
+    body.id = pe.new_collection_id();
+    body.shape = shape;
+    body.args = std::make_shared<const std::tuple<detail::kept_argument<A>...>>(std::forward<A>(args)...);
+    const collection_id id = body.id;
+    body.root = pe.id();
+    body.announce(pe);
+    pe.send(pe.id(), std::move(body), priorities::communication);
+    return id;
+  }
+
+  rank_context& rank_;
+  const runtime_options& options_;
+};
+
+namespace detail {
+/// Runs the job. `main` is called on PE 0 of rank 0 and makes the main chare's coroutine.
+int run_job(int argc, char** argv, const std::function<task<int>(runtime&, std::vector<std::string>)>& main);
+}  // namespace detail
+
+/// Runs a job: every process of it calls this from `main`. Reads `--imbrex-...` and `IMBREX_...`, starts the PEs, and
+/// on PE 0 of rank 0 the main chare `start`, a coroutine that is called as one of
+///
+///     task<int> start(runtime&);
+///     task<int> start(runtime&, std::vector<std::string> arguments);   // the command line without --imbrex options
+///     task<int> start(runtime&, extra...);                             // copies of what is passed to run
+///
+/// When it returns, what is still on its way is finished and the job ends. Returns the exit code for `main`, the same
+/// on every rank: what `start` returned; 70 when an entry method threw or the program deadlocked; 2 for wrong options.
+/// Blocks the calling thread, which serves as the rank's first PE. One job at a time per process.
+template <class Start, class... Extra>
+int run(int argc, char** argv, Start start, Extra... extra) {
+  return detail::run_job(argc, argv, [=](runtime& rt, std::vector<std::string> arguments) -> task<int> {
+    if constexpr (sizeof...(Extra) > 0) {
+      return start(rt, extra...);
+    } else if constexpr (std::is_invocable_v<Start, runtime&, std::vector<std::string>>) {
+      return start(rt, std::move(arguments));
+    } else {
+      static_assert(std::is_invocable_r_v<task<int>, Start, runtime&>,
+                    "imbrex: the main chare is `task<int> start(runtime&)`, or with `std::vector<std::string>` or the "
+                    "extra arguments given to run");
+      return start(rt);
+    }
+  });
+}
+
+}  // namespace imbrex

@@ -1,0 +1,62 @@
+"""The checks find what they are for."""
+
+import sys
+import unittest
+
+import layers
+import names
+import source_files
+
+
+class layers_test(unittest.TestCase):
+    def reasons(self, name, text):
+        return layers.complaints_of(name, text)
+
+    def test_downwards_and_sideways(self):
+        self.assertEqual(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/memory/place.h>\n"), [])
+        self.assertEqual(self.reasons("src/imbrex/comm/a.cc", '#include "imbrex/comm/b.h"\n'), [])
+        self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/object/entry.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "  # include <imbrex/hetero/task.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/hetero/a.h", "#include <imbrex/comm/channel.h>\n")), 1)
+
+    def test_line_is_named(self):
+        found = self.reasons("src/imbrex/base/a.h", "#pragma once\n\n#include <imbrex/async/task.h>\n")
+        self.assertTrue(found[0].startswith("src/imbrex/base/a.h:3:"), found)
+
+    def test_unknown_layer_and_door(self):
+        self.assertEqual(len(self.reasons("src/imbrex/extra/a.h", "#include <imbrex/base/error.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/object/a.h", "#include <imbrex/imbrex.h>\n")), 1)
+        self.assertEqual(self.reasons("src/imbrex/imbrex.h", "#include <imbrex/runtime/runtime.h>\n"), [])
+
+    def test_users(self):
+        self.assertEqual(self.reasons("apps/x/a.cc", '#include <imbrex/imbrex.h>\n#include "kernel.h"\n'), [])
+        self.assertEqual(len(self.reasons("examples/a.cc", '#include "../src/imbrex/imbrex.h"\n')), 1)
+
+    def test_private_and_cuda_headers(self):
+        self.assertEqual(len(self.reasons("src/imbrex/base/log.h", "#include <spdlog/spdlog.h>\n")), 1)
+        self.assertEqual(self.reasons("src/imbrex/base/log.cc", "#include <spdlog/spdlog.h>\n"), [])
+        self.assertEqual(len(self.reasons("src/imbrex/device/stream.cc", "#include <cuda_runtime.h>\n")), 1)
+        self.assertEqual(self.reasons("src/imbrex/device/cuda_device.cc", "#include <cuda_runtime.h>\n"), [])
+        self.assertEqual(self.reasons("apps/x/kernel.cu", "#include <cuda_runtime.h>\n"), [])
+
+
+class names_test(unittest.TestCase):
+    def test_file_names(self):
+        self.assertIsNone(names.name_complaint("src/imbrex/object/location.h"))
+        self.assertIsNone(names.name_complaint("docs/commonplace.md"))
+        self.assertIsNotNone(names.name_complaint("src/imbrex/base/string_" + "utils.h"))
+
+    def test_text(self):
+        self.assertEqual(names.text_complaints("a", "see docs/work/x and ${dir}/work/y"), [])
+        self.assertEqual(len(names.text_complaints("a", "see /" + "work/x")), 1)
+        self.assertEqual(len(names.text_complaints("a", "// TO" + "DO later")), 1)
+
+
+class includes_test(unittest.TestCase):
+    def test_forms(self):
+        found = source_files.includes('#include <a/b.h>\n// #include <no.h>\n#include "c.h"  // why\n')
+        self.assertEqual(found, [(1, "a/b.h"), (3, "c.h")])
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False).result.wasSuccessful())

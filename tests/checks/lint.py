@@ -1,0 +1,104 @@
+"""clang-tidy 19 over the library's and applications' sources, several at a time.
+
+A file that passed is not looked at again until it, a header of the project that it reaches, or the list of checks
+changes: the build folder's lint/ keeps one stamp per file.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import source_files
+
+TOOL = "clang-tidy-19"
+FOLDERS = ("src/imbrex/", "apps/", "tools/")
+
+
+class fingerprints:
+    """Digest of a file and of every project header that it reaches."""
+
+    def __init__(self, root, seed):
+        self.root, self.seed, self.reached = root, seed, {}
+
+    def _find(self, name, included):
+        for folder in (self.root / "src", (self.root / name).parent, self.root):
+            if (folder / included).is_file():
+                return os.path.relpath(folder / included, self.root)
+        return None
+
+    def _direct(self, name):
+        """The text of a file and the project headers that it names itself."""
+        if name not in self.reached:
+            text = (self.root / name).read_text(encoding="utf-8", errors="replace")
+            headers = [self._find(name, included) for _, included in source_files.includes(text)]
+            self.reached[name] = (text, [header for header in headers if header])
+        return self.reached[name]
+
+    def of(self, name):
+        seen, waiting = {name}, [name]
+        while waiting:
+            for header in self._direct(waiting.pop())[1]:
+                if header not in seen:
+                    seen.add(header)
+                    waiting.append(header)
+        digest = hashlib.sha256(self.seed)
+        for part in sorted(seen):
+            digest.update(part.encode() + b"\0" + self._direct(part)[0].encode() + b"\0")
+        return digest.hexdigest()
+
+
+def lint(tool, build, root, name):
+    # Warnings that only another compiler knows, and what g++ records for it, are not clang's business.
+    command = [tool, "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(root / name)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    return result.returncode, result.stdout + (result.stderr if result.returncode else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    root, build = arguments.root.resolve(), arguments.build.resolve()
+    tool = shutil.which(TOOL)
+    if tool is None:
+        print(f"SKIPPED: {TOOL} is not installed")
+        return source_files.SKIPPED
+
+    commands = {entry["file"]: entry["command"] for entry in json.loads((build / "compile_commands.json").read_text())}
+    names = [name for name in source_files.cxx_files(root) if name.startswith(FOLDERS) and str(root / name) in commands]
+    version = subprocess.run([tool, "--version"], capture_output=True).stdout
+    prints = fingerprints(root, version + (root / ".clang-tidy").read_bytes())
+    stamps = build / "lint"
+    stamps.mkdir(exist_ok=True)
+    pending = []
+    for name in names:
+        wanted = prints.of(name)
+        stamp = stamps / (name.replace("/", "__") + ".passed")
+        if not stamp.exists() or stamp.read_text() != wanted:
+            pending.append((name, stamp, wanted))
+
+    print(f"{len(names)} files, {len(pending)} changed since they last passed")
+    complaints, started = [], time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        running = {pool.submit(lint, tool, build, root, item[0]): item for item in pending}
+        for done in concurrent.futures.as_completed(running):
+            name, stamp, wanted = running[done]
+            status, output = done.result()
+            if status:
+                complaints.append(output.strip() or f"{name}: {TOOL} ended with {status}")
+            else:
+                stamp.write_text(wanted)
+    print(f"{time.monotonic() - started:.0f} s")
+    return source_files.finish("lint", complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

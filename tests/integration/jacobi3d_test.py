@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Runs jacobi3d as users do and checks what they rely on.
+
+  jacobi3d_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
+
+Groups: same_bits, files, bad_input, mpi, seeds. Prints what it skips and why; exit status 0 when all is well.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+FAILURES = []
+
+
+def run(words, code=0, env=None, timeout=120):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, env={**os.environ, **(env or {})})
+    if code is not None and done.returncode != code:
+        FAILURES.append(f"{' '.join(words)}: exit {done.returncode}, expected {code}\n{done.stdout}{done.stderr}")
+    return done
+
+
+class programs:
+    def __init__(self, folder, mpirun):
+        self.jacobi = os.path.join(folder, "jacobi3d")
+        self.tool = os.path.join(folder, "imbrex")
+        self.mpirun = mpirun
+
+    def ranks(self, n, *words):
+        return [*self.mpirun, "-n", str(n), self.jacobi, *words]
+
+
+def report_of(words, folder, timeout=120):
+    path = os.path.join(folder, "report.json")
+    if os.path.exists(path):
+        os.remove(path)
+    done = run([*words, "--report", path, "--quiet"], timeout=timeout)
+    if done.returncode != 0:
+        return {}
+    with open(path) as f:
+        return json.load(f)
+
+
+def expect(condition, text):
+    if not condition:
+        FAILURES.append(text)
+
+
+SMALL = "-x 33 -y 18 -z 27 -w 3 -i 12 --repeats 2 --verify".split()
+CASES = {
+    "mean": [],
+    "weighted periodic": "--alpha 0.3 --beta 0.11 --boundary periodic --init random:3".split(),
+    "warm boundary": "--boundary 0.75 --init sine".split(),
+    "tolerance": "--tolerance 5 --check-every 3 --init random:9".split(),
+}
+WAYS = ["-c 1 --pes 1", "-c 1 --pes 2", "-c 8 --pes 1", "-c 12 --pes 2", "-c 30 --pes 3", "--odf 5 --pes 2",
+        "-c 12 --pes 2 --map round-robin", "-c 12 --pes 1 --imbrex-ranks 2", "-c 18 --pes 2 --imbrex-ranks 2",
+        "-c 12 --pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder",
+        "-c 12 --pes 2 --imbrex-schedule-seed 4"]
+
+
+def same_bits(p, folder, ways=None):
+    for case, more in CASES.items():
+        hashes = {}
+        for way in ways or [[p.jacobi, *w.split()] for w in WAYS]:
+            report = report_of([*way, *SMALL, *more], folder)
+            key = (report.get("field_hash"), report.get("iterations"))
+            hashes.setdefault(key, []).append(" ".join(way))
+            expect(report.get("verified") is True, f"{case}: {' '.join(way)} was not verified: {report}")
+            expect(report.get("max_abs_error") == 0, f"{case}: {' '.join(way)}: error {report.get('max_abs_error')}")
+        expect(len(hashes) == 1, f"{case}: different fields: {hashes}")
+        if case == "tolerance":
+            expect(all(k[1] is not None and k[1] < 12 for k in hashes), f"{case}: never stopped early: {hashes}")
+        print(f"{case}: {len(ways or WAYS)} ways, field hash and iterations {list(hashes)}")
+
+
+def mpi(p, folder):
+    if not p.mpirun:
+        print("skipped: no mpirun")
+        return 77
+    one = [p.jacobi, "-c", "6", "--pes", "1"]
+    same_bits(p, folder, [one, p.ranks(2, "-c", "6", "--pes", "1"), p.ranks(4, "-c", "12", "--pes", "1"),
+                          p.ranks(2, "-c", "8", "--pes", "2"), p.ranks(2, "--impl", "mpi"),
+                          p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"]])
+    # Files are assembled from all ranks.
+    a, b = os.path.join(folder, "a.npy"), os.path.join(folder, "b.npy")
+    run([*one, *SMALL, "--quiet", "--output", a])
+    run([*p.ranks(3, "-c", "7", "--pes", "1"), *SMALL, "--quiet", "--output", b])
+    expect(open(a, "rb").read() == open(b, "rb").read(), "three ranks wrote another .npy than one")
+    # Ranks that disagree: one line on standard error, exit 2.
+    for impl in ("chare", "mpi"):
+        done = run([*p.mpirun, "-n", "1", p.jacobi, "-x", "32", "--pes", "1", "--impl", impl, ":", "-n", "1", p.jacobi,
+                    "-x", "33", "--pes", "1", "--impl", impl], code=2)
+        lines = [l for l in done.stderr.splitlines() if "error" in l or l.startswith("jacobi3d:")]
+        expect(len(lines) == 1, f"--impl {impl}: expected one line about disagreeing ranks: {done.stderr}")
+    done = run(p.ranks(2, "-c", "0"), code=2)
+    expect(done.stderr.count("-c") <= 2, f"bad options: more than one line: {done.stderr}")
+    return 0
+
+
+def files(p, folder):
+    npy, vti, again = (os.path.join(folder, n) for n in ("f.npy", "f.vti", "again.npy"))
+    run([p.jacobi, "-x", "9", "-y", "7", "-z", "5", "-w", "0", "-i", "4", "--repeats", "1", "-c", "6", "--quiet", "--output",
+         npy, "--output", vti, "--init", "random:1"])
+    data = open(npy, "rb").read()
+    expect(data[:6] == b"\x93NUMPY" and b"(5, 7, 9)" in data[:128], "the .npy header is wrong")
+    expect(len(data) == len(data) // 8 * 8 and len(data) >= 9 * 7 * 5 * 8, "the .npy is too short")
+    expect(open(vti, "rb").read().startswith(b"<"), "the .vti is no XML")
+    expect(not [n for n in os.listdir(folder) if n.endswith(".part")], "temporary files are left")
+    # Four more iterations from the file are eight from the start.
+    run([p.jacobi, "--input", npy, "-w", "0", "-i", "4", "--repeats", "1", "-c", "4", "--quiet", "--output", again])
+    whole = os.path.join(folder, "whole.npy")
+    run([p.jacobi, "-x", "9", "-y", "7", "-z", "5", "-w", "0", "-i", "8", "--repeats", "1", "-c", "2", "--quiet", "--output",
+         whole, "--init", "random:1"])
+    expect(open(again, "rb").read() == open(whole, "rb").read(), "a run continued from a file differs")
+    # The trace opens as JSON and the summary names the entry methods.
+    trace = os.path.join(folder, "trace.json")
+    run([p.jacobi, *SMALL, "-c", "8", "--pes", "2", "--quiet", "--trace", trace])
+    with open(trace) as f:
+        events = json.load(f)["traceEvents"]
+    expect(any(e.get("name") == "update" for e in events), "the trace shows no update")
+    summary = run([p.tool, "trace", "summary", trace]).stdout
+    expect("iterate" in summary and "idle" in summary, f"the summary lacks something: {summary}")
+    return 0
+
+
+def bad_input(p, folder):
+    wrong = os.path.join(folder, "wrong.npy")
+    with open(wrong, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little")
+                + b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 4, 4), }".ljust(117) + b"\n" + bytes(256))
+    good = os.path.join(folder, "good.npy")
+    run([p.jacobi, "-x", "8", "-w", "0", "-i", "1", "--repeats", "1", "--quiet", "--output", good])
+    before = open(good, "rb").read()
+    for words, code, text in [
+        ("-c 0", 2, "0"), ("-c -3", 2, "-3"), ("-x 4 -c 1000", 2, "1000"), ("-x 0", 2, "0"), ("-x nonsense", 2, "nonsense"),
+        ("-c 4 --odf 2", 2, "odf"), ("--odf 0", 2, "0"), ("--no-such-option", 2, "no-such-option"),
+        ("--init lukewarm", 2, "lukewarm"), ("--boundary warm", 2, "warm"), ("--impl magic", 2, "magic"),
+        ("--tolerance -1", 2, "-1"), ("--device cuda", None, "cuda"), ("--pes -1", 2, "-1"),
+        (f"--input {wrong}", 2, "<f4"), (f"--input {folder}/none.npy", None, "none.npy"),
+        (f"--input {good} -x 9", 2, "9"), ("-x 8 --output /nowhere/x.npy", None, "/nowhere"),
+        ("-x 8 --report /nowhere/r.json", None, "/nowhere"), ("-x 8 --output out.txt", 2, "out.txt"),
+        ("-x 30000", None, "memory"), ("--imbrex-pes nonsense", 2, "nonsense"), ("-x 8 --trace /nowhere/t.json", None, "/nowhere"),
+    ]:
+        done = run([p.jacobi, *words.split()], code=code)
+        expect(done.returncode in (1, 2), f"{words}: exit {done.returncode}")
+        lines = [l for l in done.stderr.splitlines() if l.strip()]
+        expect(len(lines) == 1, f"{words}: expected one line, got: {done.stderr}")
+        expect(text in done.stderr, f"{words}: the line does not name '{text}': {done.stderr}")
+    # A run that fails leaves an older output as it was.
+    run([p.jacobi, "-x", "8", "-c", "100000", "--output", good], code=2)
+    expect(open(good, "rb").read() == before, "a failed run changed an older output")
+    done = run([p.jacobi, "-x", "8", "-i", "1", "--imbrex-pess", "2", "--quiet"])
+    expect("--imbrex-pes" in done.stderr, f"no warning of an unknown runtime option: {done.stderr}")
+    return 0
+
+
+def seeds(p, folder):
+    hashes = set()
+    for seed in range(1, 201):
+        words = [p.jacobi, "-x", "12", "-y", "9", "-z", "7", "-c", "12", "--pes", str(1 + seed % 3), "-w", "1", "-i", "4",
+                 "--repeats", "1", "--init", "random:1", "--imbrex-schedule-seed", str(seed)]
+        hashes.add(report_of(words, folder).get("field_hash"))
+    expect(len(hashes) == 1 and None not in hashes, f"200 schedules gave {hashes}")
+    return 0
+
+
+def main():
+    group, words = sys.argv[1], sys.argv[2:]
+    assert words[0] == "--bin"
+    p = programs(words[1], words[3:] if len(words) > 3 else [])
+    with tempfile.TemporaryDirectory() as folder:
+        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds}[group](p, folder)
+    for f in FAILURES:
+        print("FAILED:", f)
+    return 1 if FAILURES else code or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

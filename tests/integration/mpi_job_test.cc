@@ -1,0 +1,129 @@
+// Whole jobs over MPI. Usage, under mpirun: mpi_job_test work|exit|fail|deadlock|readonly [--imbrex-...]
+#include <fmt/format.h>
+#include <imbrex/imbrex.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ix = imbrex;
+
+void check(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error("expected " + what);
+}
+
+ix::readonly<std::vector<int>> numbers;
+
+struct worker : ix::chare<worker, ix::index2d> {
+  ix::task<> run(int iterations) {
+    for (int k = 0; k < iterations; ++k) {
+      const ix::index2d next{(index().x + 1) % extent().x, (index().y + k) % extent().y};
+      array()[next].send<&worker::arrived>(k, std::vector<double>(static_cast<std::size_t>(k * 100), 0.5));
+      auto [values] = co_await arrived(k);
+      check(values.size() == static_cast<std::size_t>(k * 100), "the values of this iteration");
+      const int sum = co_await allreduce(k, ix::sum);
+      check(sum == k * extent().x * extent().y, "the sum of all elements");
+    }
+    contribute(1, ix::sum);
+  }
+  int where() { return pe(); }
+  void go(int to) { migrate_to(to); }
+  int number(int i) { return numbers->at(static_cast<std::size_t>(i)); }
+  void fail() { throw ix::usage_error("on purpose"); }
+  void exit(int code) { rt().exit(code); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & arrived;
+  }
+  ix::when<int, std::vector<double>> arrived;
+};
+
+constexpr ix::index2d extent{4, 3};
+
+ix::task<int> work(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  for (int round = 0; round < 3; ++round) {
+    workers.broadcast<&worker::run>(20);
+    const int done = co_await workers.reduction<int>();
+    check(done == 12, "all elements to end");
+    for (std::uint64_t l = 0; l < volume(extent); ++l) {
+      const ix::index2d i = ix::from_linear(l, extent);
+      const int to =
+          static_cast<int>((l + 5 * static_cast<std::uint64_t>(round)) % static_cast<std::uint64_t>(rt.num_pes()));
+      co_await workers[i].call<&worker::go>(to);
+      co_await rt.quiescence();
+      const int where = co_await workers[i].call<&worker::where>();
+      check(where == to, "the element to have moved");
+    }
+  }
+  bool caught = false;
+  try {
+    co_await workers[{3, 2}].call<&worker::fail>();
+  } catch (const ix::usage_error& e) {
+    caught = std::string(e.what()) == "on purpose";
+  }
+  check(caught, "the exception to come back");
+  co_return 0;
+}
+
+ix::task<int> exit_early(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  workers[{3, 2}].send<&worker::exit>(5);
+  co_await workers.reduction<int>();
+  co_return 0;
+}
+
+ix::task<int> fail(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  workers[{3, 2}].send<&worker::fail>();
+  co_await workers.reduction<int>();
+  co_return 0;
+}
+
+ix::task<int> deadlock(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  workers[{3, 2}].send<&worker::run>(1);
+  co_await workers.reduction<int>();
+  co_return 0;
+}
+
+ix::task<int> readonly(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  for (int x = 0; x < extent.x; ++x) {
+    const int number = co_await workers[{x, 2}].call<&worker::number>(x);
+    check(number == 3 * x, "the number that rank 0 set");
+  }
+  co_return 0;
+}
+
+struct program {
+  std::string name;
+  ix::task<int> (*start)(ix::runtime&);
+  int exit_code;
+};
+
+int run_program(const std::string& name, int argc, char** argv) {
+  for (const program& p : {program{"work", work, 0}, program{"exit", exit_early, 5}, program{"fail", fail, 70},
+                           program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}}) {
+    if (p.name != name) continue;
+    const int code = ix::run(argc, argv, p.start);
+    if (code != p.exit_code) fmt::print(stderr, "{} ended with {} where {} was expected\n", name, code, p.exit_code);
+    return code == p.exit_code ? 0 : 1;
+  }
+  fmt::print(stderr, "{}: unknown program; there are work, exit, fail, deadlock and readonly\n", name);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Only rank 0's values count; the others set something else on purpose.
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == nullptr) rank = std::getenv("PMI_RANK");
+  const bool first = rank == nullptr || std::string(rank) == "0";
+  numbers.set(first ? std::vector<int>{0, 3, 6, 9} : std::vector<int>{-1});
+  return run_program(argc > 1 ? argv[1] : "work", argc, argv);
+}

@@ -1,0 +1,98 @@
+/// A program with many mistakes when MISTAKES is defined, each of which the compiler must name in words.
+#include <imbrex/imbrex.h>
+
+#include <memory>
+#include <string>
+
+namespace ix = imbrex;
+
+struct other : ix::chare<other, ix::index1d> {
+  void method() {}
+};
+
+struct block : ix::chare<block, ix::index1d> {
+  void take(int, std::string) {}
+  ix::task<> run(int) { co_return; }
+  ix::when<int, double> slot;
+  void move_only(std::unique_ptr<int>) {}
+#ifdef MISTAKES  // expect: an entry method takes its arguments by value, const reference or rvalue reference
+  void mutable_reference(int&) {}
+#endif
+#ifdef MISTAKES  // expect: an entry method that is a coroutine takes its arguments by value
+  ix::task<> coroutine_reference(const std::string&) { co_return; }
+#endif
+  int number = 0;
+};
+
+struct no_default : ix::chare<no_default, ix::index1d> {
+  explicit no_default(int) {}
+  void move() {
+#ifdef MISTAKES  // expect: a chare that moves needs a default constructor
+    migrate_to(0);
+#endif
+  }
+};
+
+struct opaque {
+  int* pointer = nullptr;
+};
+
+struct keeper : ix::chare<keeper, ix::index1d> {
+  void take(opaque) {}
+};
+
+ix::task<int> start(ix::runtime& rt) {
+  auto blocks = rt.create_array<block>(ix::index1d(4));
+  auto one = blocks[0];
+  one.send<&block::take>(1, "text");
+  one.send<&block::slot>(1, 0.5);
+  one.send<&block::run>(1);
+#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+  one.send<&block::take>(1);
+#endif
+#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+  one.send<&block::take>("one", "text");
+#endif
+#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+  one.send<&block::slot>(1, 0.5, 7);
+#endif
+#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+  blocks.broadcast<&block::run>();
+#endif
+#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+  co_await one.call<&block::take>(1, 2, 3);
+#endif
+#ifdef MISTAKES  // expect: this entry method belongs to another chare type than the proxy
+  one.send<&other::method>();
+#endif
+#ifdef MISTAKES  // expect: an entry is named by a pointer to a member function or to a `when` slot of a chare
+  one.send<&block::number>(1);
+#endif
+#ifdef MISTAKES  // expect: a when slot has no result to wait for: use send
+  co_await one.call<&block::slot>(1, 0.5);
+#endif
+#ifdef MISTAKES  // expect: the arguments of a broadcast are copied to every element, so their types must be copyable
+  blocks.broadcast<&block::move_only>(std::make_unique<int>(1));
+#endif
+#ifdef MISTAKES  // expect: this chare has no constructor for (const references to) these arguments
+  rt.create_array<no_default>(ix::index1d(4), "text");
+#endif
+#ifdef MISTAKES  // expect: this chare has no constructor for these arguments
+  rt.create_array<no_default>(ix::empty_array<ix::index1d>(), 1).insert(1, "text");
+#endif
+#ifdef MISTAKES  // expect: create makes singletons
+  rt.create<block>();
+#endif
+#ifdef MISTAKES  // expect: this chare has no constructor for (const references to) these arguments
+  rt.create_array<no_default>(ix::index1d(4));
+#endif
+#ifdef MISTAKES
+  one.send<&block::mutable_reference>(1);
+#endif
+#ifdef MISTAKES
+  one.send<&block::coroutine_reference>("text");
+#endif
+  co_return 0;
+}
+
+int main(int argc, char** argv) { return ix::run(argc, argv, &start); }

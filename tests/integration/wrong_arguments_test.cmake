@@ -1,0 +1,26 @@
+# Compiles SOURCE by COMPILER with FLAGS (a list): as it is, and with its mistakes, each of which must be named.
+file(STRINGS "${SOURCE}" mistakes REGEX "^#ifdef MISTAKES  // expect: ")
+list(TRANSFORM mistakes REPLACE "^#ifdef MISTAKES  // expect: " "imbrex: ")
+
+execute_process(COMMAND "${COMPILER}" ${FLAGS} -fsyntax-only "${SOURCE}" RESULT_VARIABLE status ERROR_VARIABLE text)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the program without mistakes does not compile:\n${text}")
+endif()
+
+execute_process(COMMAND "${COMPILER}" ${FLAGS} -DMISTAKES -fsyntax-only "${SOURCE}" RESULT_VARIABLE status ERROR_VARIABLE text)
+if(status EQUAL 0)
+  message(FATAL_ERROR "the program with mistakes compiles")
+endif()
+foreach(mistake IN LISTS mistakes)
+  string(FIND "${text}" "${mistake}" at)
+  if(at EQUAL -1)
+    message(SEND_ERROR "the compiler does not say '${mistake}' but:\n${text}")
+    continue()
+  endif()
+  message(STATUS "${mistake}")
+  string(LENGTH "${mistake}" length)
+  math(EXPR after "${at} + ${length}")
+  string(SUBSTRING "${text}" 0 ${at} before)  # each mistake has a message of its own
+  string(SUBSTRING "${text}" ${after} -1 rest)
+  set(text "${before}${rest}")
+endforeach()

@@ -1,0 +1,142 @@
+#include "imbrex/base/trace_summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "imbrex/base/error.h"
+#include "imbrex/base/trace.h"
+
+namespace {
+
+using imbrex::summarise_trace;
+using imbrex::trace_summary;
+
+// Two PEs, 0 to 100 us. The message 0x1 is on its way from 10 to 50 us; PE 1 runs from 20 to 40 and from 50 to 60.
+constexpr const char* two_pes = R"({"traceEvents":[
+{"ph":"M","name":"thread_name","pid":0,"tid":2,"args":{"name":"PE 1"}},
+{"ph":"M","name":"thread_sort_index","pid":0,"tid":2,"args":{"sort_index":0}},
+{"ph":"M","name":"imbrex_track","pid":0,"tid":2,"args":{"kind":"pe","same_pe":[1,10],"other_pe":[0,0],"other_rank":[2,300],"dropped":0}},
+{"ph":"M","name":"thread_name","pid":0,"tid":1,"args":{"name":"PE 0"}},
+{"ph":"M","name":"thread_sort_index","pid":0,"tid":1,"args":{"sort_index":-1}},
+{"ph":"M","name":"imbrex_track","pid":0,"tid":1,"args":{"kind":"pe","same_pe":[2,20],"other_pe":[1,8],"other_rank":[0,0],"dropped":3}},
+{"ph":"M","name":"imbrex_track","pid":0,"tid":3,"args":{"kind":"stream","same_pe":[0,0],"other_pe":[0,0],"other_rank":[0,0],"dropped":0}},
+{"ph":"f","bp":"e","name":"message","cat":"comm","id":"0x1","pid":0,"tid":2,"ts":50},
+{"ph":"s","name":"message","cat":"comm","id":"0x1","pid":0,"tid":1,"ts":10},
+{"ph":"s","name":"message","cat":"comm","id":"0x2","pid":0,"tid":1,"ts":11},
+{"ph":"f","bp":"e","name":"message","cat":"comm","id":"0x2","pid":0,"tid":1,"ts":19},
+{"ph":"s","name":"message","cat":"comm","id":"0x3","pid":0,"tid":1,"ts":12},
+{"ph":"X","name":"start","cat":"entry","pid":0,"tid":1,"ts":0,"dur":20},
+{"ph":"X","name":"update","cat":"kernel","pid":0,"tid":1,"ts":5,"dur":5},
+{"ph":"X","name":"idle","cat":"idle","pid":0,"tid":1,"ts":20,"dur":80},
+{"ph":"X","name":"idle","cat":"idle","pid":0,"tid":2,"ts":0,"dur":20},
+{"ph":"X","name":"block::run","cat":"entry","pid":0,"tid":2,"ts":20,"dur":20},
+{"ph":"b","name":"block::run","cat":"wait","id2":{"local":"0xa"},"pid":0,"tid":2,"ts":40},
+{"ph":"e","name":"block::run","cat":"wait","id2":{"local":"0xa"},"pid":0,"tid":2,"ts":50},
+{"ph":"b","name":"block::run","cat":"wait","id2":{"local":"0xa"},"pid":0,"tid":2,"ts":60},
+{"ph":"X","name":"block::run","cat":"entry","pid":0,"tid":2,"ts":50,"dur":10},
+{"ph":"i","name":"mark","cat":"runtime","s":"t","pid":0,"tid":2,"ts":61}
+],"displayTimeUnit":"ns","otherData":{"producer":"imbrex"}})";
+
+TEST(trace_summary, adds_up_entry_methods) {
+  const trace_summary s = summarise_trace(two_pes);
+  EXPECT_EQ(s.duration, 100'000);
+  ASSERT_EQ(s.entries.size(), 2u);
+  EXPECT_EQ(s.entries[0].name, "block::run");
+  EXPECT_EQ(s.entries[0].runs, 2u);
+  EXPECT_EQ(s.entries[0].total, 30'000);
+  EXPECT_EQ(s.entries[0].longest, 20'000);
+  EXPECT_DOUBLE_EQ(s.entries[0].mean(), 15'000);
+  EXPECT_EQ(s.entries[0].waits, 2u);
+  EXPECT_EQ(s.entries[0].waited, 10'000);
+  EXPECT_EQ(s.entries[1].name, "start");
+  ASSERT_EQ(s.kernels.size(), 1u);
+  EXPECT_EQ(s.kernels[0].total, 5'000);
+}
+
+TEST(trace_summary, measures_idle_time_and_overlap_of_each_pe) {
+  const trace_summary s = summarise_trace(two_pes);
+  ASSERT_EQ(s.tracks.size(), 3u);
+  EXPECT_EQ(s.tracks[0].name, "PE 0");
+  EXPECT_EQ(s.tracks[0].busy, 20'000);  // the kernel inside the entry method counts once
+  EXPECT_EQ(s.tracks[0].idle, 80'000);
+  EXPECT_EQ(s.tracks[0].in_flight, 0);  // a message to itself is no communication, a lost one neither
+  EXPECT_EQ(s.tracks[1].name, "PE 1");
+  EXPECT_EQ(s.tracks[1].in_flight, 40'000);
+  EXPECT_EQ(s.tracks[1].overlapped, 20'000);
+  EXPECT_FALSE(s.tracks[2].is_pe);
+  EXPECT_DOUBLE_EQ(s.overlap(), 0.5);
+  EXPECT_DOUBLE_EQ(s.idle_share(), 0.5);
+}
+
+TEST(trace_summary, adds_up_messages) {
+  const trace_summary s = summarise_trace(two_pes);
+  EXPECT_EQ(s.same_pe.count, 3u);
+  EXPECT_EQ(s.same_pe.bytes, 30u);
+  EXPECT_EQ(s.other_pe.count, 1u);
+  EXPECT_EQ(s.other_rank.bytes, 300u);
+  EXPECT_EQ(s.dropped, 3u);
+}
+
+TEST(trace_summary, reads_what_the_recorder_writes) {
+  imbrex::trace_recorder r(0, 0);
+  imbrex::trace_track& a = r.add_track("PE 0", 0);
+  imbrex::trace_track& b = r.add_track("PE 1", 1);
+  a.begin("sender", imbrex::trace_category::entry, 1000);
+  const std::uint64_t id = a.new_flow(2000);
+  a.count_message(64, imbrex::message_reach::other_pe);
+  a.end(3000);
+  b.begin("work", imbrex::trace_category::entry, 1000);
+  b.end(4000);
+  b.begin("receiver", imbrex::trace_category::entry, 6000);
+  b.flow_in(id, 6000);
+  b.end(7123);
+  const trace_summary s = summarise_trace("{\"traceEvents\":[" + r.json_fragment() + "]}");
+  EXPECT_EQ(s.duration, 6123);
+  ASSERT_EQ(s.entries.size(), 3u);
+  EXPECT_EQ(s.entries[0].name, "work");
+  EXPECT_EQ(s.other_pe.bytes, 64u);
+  EXPECT_EQ(s.tracks[1].in_flight, 4000);
+  EXPECT_EQ(s.tracks[1].overlapped, 2000);
+}
+
+TEST(trace_summary, an_empty_trace_has_no_shares) {
+  const trace_summary s = summarise_trace(R"({"traceEvents":[]})");
+  EXPECT_EQ(s.duration, 0);
+  EXPECT_EQ(s.overlap(), 0);
+  EXPECT_EQ(s.idle_share(), 0);
+  EXPECT_TRUE(summarise_trace("[]").tracks.empty());
+}
+
+std::string complaint_about(const std::string& text) {
+  try {
+    summarise_trace(text, "x.json");
+  } catch (const imbrex::error& e) {
+    EXPECT_EQ(e.exit_code(), 1);
+    return e.what();
+  }
+  return "none";
+}
+
+TEST(trace_summary, names_a_file_that_is_no_trace) {
+  using testing::AllOf;
+  using testing::HasSubstr;
+  EXPECT_THAT(complaint_about(""), AllOf(HasSubstr("'x.json'"), HasSubstr("byte")));
+  EXPECT_THAT(complaint_about(std::string(two_pes).substr(0, 500)), HasSubstr("cut short"));
+  EXPECT_THAT(complaint_about("{}"), HasSubstr("no traceEvents"));
+  EXPECT_THAT(complaint_about("3"), HasSubstr("no traceEvents"));
+  EXPECT_THROW(imbrex::read_trace_summary("/no/such/file"), imbrex::error);
+  EXPECT_THROW(imbrex::read_trace_summary("/"), imbrex::error);
+}
+
+TEST(trace_summary, passes_over_events_with_odd_fields) {
+  const trace_summary s = summarise_trace(
+      R"({"traceEvents":[{"ph":"X"},{"ph":3},{"ph":"M","args":7},{"ph":"X","ts":"a","dur":null,"cat":5,"name":[]},
+      {"ph":"M","name":"imbrex_track","args":{"same_pe":["a","b"],"other_pe":[1]}},
+      {"ph":"b","cat":"wait","id2":7,"id":4}]})");
+  EXPECT_EQ(s.duration, 0);
+  EXPECT_EQ(s.same_pe.count, 0u);
+}
+
+}  // namespace

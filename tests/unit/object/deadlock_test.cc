@@ -1,0 +1,136 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imbrex/imbrex.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "unit/object/job.h"
+
+namespace {
+
+namespace ix = imbrex;
+using imbrex_test::job_shape;
+using testing::HasSubstr;
+
+struct stuck : ix::chare<stuck, ix::index1d> {
+  ix::task<> wait_for(int reference) { co_await letters(reference); }
+  ix::task<> wait_for_any() { co_await letters.any(); }
+  ix::task<> ask(int whom) { co_await array()[whom].call<&stuck::wait_for>(3); }
+  ix::task<> meet() { co_await barrier(); }
+  ix::task<> two_at_once() { co_await ix::when_all(letters(8), more(9)); }
+  ix::when<int, std::string> letters;
+  ix::when<long> more;
+};
+
+using stuck_array = ix::array_proxy<stuck>;
+constexpr int n = 4;
+
+ix::task<int> slot(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  a[3].send<&stuck::letters>(5, "five");
+  a[3].send<&stuck::letters>(6, "six");
+  a[3].send<&stuck::wait_for>(7);
+  a[1].send<&stuck::wait_for_any>();
+  co_await a.reduction<int>();
+  co_return 0;
+}
+
+ix::task<int> call(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  co_await a[2].call<&stuck::ask>(3);
+  co_return 0;
+}
+
+ix::task<int> collective(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  for (int i = 0; i + 1 < n; ++i) a[i].send<&stuck::meet>();
+  co_await a.reduction<int>();
+  co_return 0;
+}
+
+ix::task<int> both(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  co_await a[0].call<&stuck::two_at_once>();
+  co_return 0;
+}
+
+ix::task<int> never_made(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::empty_array<ix::index1d>());
+  for (int k = 0; k < 3; ++k) a[17].send<&stuck::letters>(k, "");
+  co_await a[18].call<&stuck::wait_for>(1);
+  co_return 0;
+}
+
+ix::task<int> never_made_and_gone(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::empty_array<ix::index1d>());
+  a[17].send<&stuck::letters>(0, "");
+  co_return 0;
+}
+
+template <class Start>
+void expect_report(Start start, const std::vector<std::string>& parts) {
+  for (const job_shape& s : imbrex_test::all_shapes()) {
+    SCOPED_TRACE(to_text(s));
+    const auto [code, errors] = imbrex_test::run_and_listen(s, start);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors, HasSubstr("deadlock"));
+    for (const std::string& part : parts) EXPECT_THAT(errors, HasSubstr(part));
+  }
+}
+
+TEST(deadlock, of_slots_names_references_and_what_is_queued) {
+  expect_report(slot, {"stuck::wait_for of ", "stuck(3) waits for ", "stuck::letters with reference 7",
+                       "queued with other references: ", "stuck(1) waits for ", "any reference",
+                       "the main chare waits for the result of a reduction"});
+}
+
+TEST(deadlock, of_calls_names_the_whole_chain) {
+  expect_report(call, {"the main chare waits for the reply of ", "stuck::ask from element (2)",
+                       "stuck(2) waits for the reply of ", "stuck::wait_for from element (3)", "stuck(3) waits for ",
+                       "reference 3"});
+}
+
+TEST(deadlock, of_a_barrier_names_who_came) {
+  expect_report(collective, {"stuck(0) waits for the result of reduction 0",
+                             "stuck(2) waits for the result of reduction 0", "reduction 0 of ", "contributions"});
+}
+
+TEST(deadlock, of_two_waits_at_once_names_both) { expect_report(both, {"reference 8", "reference 9", " and for "}); }
+
+TEST(deadlock, by_an_element_that_never_comes_names_it) {
+  expect_report(never_made, {"3 messages for ", "stuck(17), which does not exist", "1 message for ",
+                             "stuck(18), which does not exist", "the main chare waits for the reply of "});
+}
+
+TEST(deadlock, is_reported_although_the_main_chare_has_returned) {
+  expect_report(never_made_and_gone, {"1 message for ", "stuck(17), which does not exist"});
+}
+
+ix::task<int> server_that_waits(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  a.broadcast<&stuck::wait_for>(0);
+  co_await rt.quiescence();
+  co_return 5;
+}
+
+TEST(deadlock, is_not_that_something_still_waits_when_the_main_chare_returns) {
+  for (const job_shape& s : imbrex_test::all_shapes()) EXPECT_EQ(imbrex_test::run_job_with(s, server_that_waits), 5);
+}
+
+ix::task<int> hundreds(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(500));
+  a.broadcast<&stuck::wait_for>(0);
+  co_await a.reduction<int>();
+  co_return 0;
+}
+
+TEST(deadlock, of_hundreds_is_reported_in_a_few_lines) {
+  const auto [code, errors] = imbrex_test::run_and_listen({2, 1}, hundreds);
+  EXPECT_EQ(code, 70);
+  EXPECT_LE(std::count(errors.begin(), errors.end(), '\n'), 50);
+  EXPECT_THAT(errors, HasSubstr(" more"));
+}
+
+}  // namespace

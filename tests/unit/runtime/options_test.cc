@@ -1,0 +1,153 @@
+#include "imbrex/runtime/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "imbrex/base/error.h"
+#include "imbrex/runtime/report.h"
+
+namespace {
+
+using imbrex::config;
+using imbrex::pe_plan;
+using imbrex::plan_pes;
+using imbrex::runtime_options;
+using imbrex::runtime_settings;
+using testing::HasSubstr;
+
+/// The settings for a command line, without this process's environment.
+config settings_for(std::vector<std::string> words) {
+  words.insert(words.begin(), "program");
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  int argc = static_cast<int>(words.size());
+  return config(runtime_settings(), argc, argv.data(), nullptr);
+}
+
+runtime_options options_for(std::vector<std::string> words) {
+  return imbrex::options_from(settings_for(std::move(words)));
+}
+
+TEST(options, the_defaults_of_table_and_fields_agree) {
+  const runtime_options parsed = options_for({}), fields;
+  EXPECT_EQ(parsed.pes, fields.pes);
+  EXPECT_EQ(parsed.transport, fields.transport);
+  EXPECT_EQ(parsed.ranks, fields.ranks);
+  EXPECT_EQ(parsed.loopback_seed, fields.loopback_seed);
+  EXPECT_EQ(parsed.loopback_delay_us, fields.loopback_delay_us);
+  EXPECT_EQ(parsed.loopback_reorder, fields.loopback_reorder);
+  EXPECT_EQ(parsed.trace, fields.trace);
+  EXPECT_EQ(parsed.schedule_seed, fields.schedule_seed);
+  EXPECT_EQ(parsed.pin, fields.pin);
+  EXPECT_EQ(parsed.spin_us, fields.spin_us);
+  EXPECT_EQ(parsed.log, fields.log);
+  EXPECT_EQ(parsed.help, fields.help);
+}
+
+TEST(options, every_option_reaches_its_field) {
+  const runtime_options o =
+      options_for({"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
+                   "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
+                   "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0",
+                   "--imbrex-log=debug", "--imbrex-help"});
+  EXPECT_EQ(o.pes, 3);
+  EXPECT_EQ(o.transport, "loopback");
+  EXPECT_EQ(o.ranks, 4);
+  EXPECT_EQ(o.loopback_seed, 5u);
+  EXPECT_EQ(o.loopback_delay_us, 6);
+  EXPECT_TRUE(o.loopback_reorder);
+  EXPECT_EQ(o.trace, "t.json");
+  EXPECT_EQ(o.schedule_seed, 18446744073709551615ull);
+  EXPECT_EQ(o.pin, false);
+  EXPECT_EQ(o.spin_us, 0);
+  EXPECT_EQ(o.log, imbrex::log_level::debug);
+  EXPECT_TRUE(o.help);
+}
+
+TEST(options, refuses_what_cannot_be_used) {
+  for (const char* word : {"--imbrex-pes=-1", "--imbrex-pes=100000", "--imbrex-ranks=0", "--imbrex-transport=tcp",
+                           "--imbrex-log=loud", "--imbrex-spin-us=-1"}) {
+    EXPECT_THROW(options_for({word}), imbrex::config_error) << word;
+  }
+}
+
+TEST(options, unknown_names_become_warnings) {
+  EXPECT_THAT(options_for({"--imbrex-tracer=t"}).warnings, testing::ElementsAre(HasSubstr("--imbrex-trace?")));
+}
+
+TEST(options, the_environment_counts) {
+  ASSERT_EQ(setenv("IMBREX_RANKS", "7", 1), 0);
+  int argc = 1;
+  char name[] = "program";
+  char* argv[] = {name, nullptr};
+  const runtime_options o = imbrex::parse_runtime_options(argc, argv);
+  unsetenv("IMBREX_RANKS");
+  EXPECT_EQ(o.ranks, 7);
+}
+
+TEST(options, help_lists_every_option) {
+  const std::string help = imbrex::options_help();
+  for (const imbrex::setting& s : runtime_settings()) {
+    EXPECT_THAT(help, HasSubstr("--imbrex-" + s.name));
+    EXPECT_FALSE(s.help.empty());
+  }
+}
+
+TEST(options, pes_default_to_the_share_of_the_cores) {
+  const runtime_options o;
+  EXPECT_EQ(plan_pes(o, 8, 1).pes, 8);
+  EXPECT_EQ(plan_pes(o, 8, 2).pes, 4);
+  EXPECT_EQ(plan_pes(o, 8, 3).pes, 2);
+  EXPECT_EQ(plan_pes(o, 2, 4).pes, 1);
+  EXPECT_EQ(plan_pes(o, 8, 2, false).pes, 8);
+}
+
+TEST(options, more_pes_than_cores_neither_pin_nor_spin) {
+  runtime_options o;
+  pe_plan p = plan_pes(o, 2, 1);
+  EXPECT_TRUE(p.pin);
+  EXPECT_GT(p.spin_us, 0);
+  o.pes = 3;
+  p = plan_pes(o, 2, 1);
+  EXPECT_EQ(p.pes, 3);
+  EXPECT_FALSE(p.pin);
+  EXPECT_EQ(p.spin_us, 0);
+  p = plan_pes(runtime_options{}, 2, 4);
+  EXPECT_FALSE(p.pin);
+  EXPECT_EQ(p.spin_us, 0);
+}
+
+TEST(options, what_is_asked_for_goes_before_what_is_chosen) {
+  runtime_options o;
+  o.pes = 3;
+  o.pin = true;
+  o.spin_us = 5;
+  const pe_plan p = plan_pes(o, 2, 1);
+  EXPECT_TRUE(p.pin);
+  EXPECT_EQ(p.spin_us, 5);
+}
+
+TEST(report, tells_the_same_facts_as_text_and_json) {
+  const imbrex::runtime_report r = imbrex::make_report(settings_for({"--imbrex-pes=3"}));
+  const nlohmann::json j = nlohmann::json::parse(imbrex::to_json(r));
+  const std::string text = imbrex::to_text(r);
+  EXPECT_EQ(j["version"], r.build.version);
+  EXPECT_EQ(j["options"]["--imbrex-pes"]["value"], "3");
+  EXPECT_EQ(j["options"]["--imbrex-pes"]["source"], "command line");
+  EXPECT_EQ(j["devices"][0]["name"], "host");
+  EXPECT_TRUE(j["transports"]["loopback"]["present"].get<bool>());
+  for (const imbrex::feature_facts& f : r.build.features) {
+    EXPECT_EQ(j["features"][f.name]["present"], f.present);
+    EXPECT_FALSE(f.note.empty()) << f.name;
+    EXPECT_THAT(text, HasSubstr(f.note));
+  }
+  EXPECT_THAT(text, HasSubstr("[command line; default 0]"));
+}
+
+}  // namespace

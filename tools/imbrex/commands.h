@@ -1,0 +1,11 @@
+#pragma once
+
+#include <imbrex/base/config.h>
+
+#include <CLI/App.hpp>
+#include <functional>
+
+/// Each command declares its arguments and, when it is the one chosen, sets `command` to what it does; that returns
+/// the exit code. `settings` and `command` outlive the parse.
+void add_info_command(CLI::App& app, const imbrex::config& settings, std::function<int()>& command);
+void add_trace_command(CLI::App& app, std::function<int()>& command);

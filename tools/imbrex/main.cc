@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+#include <imbrex/base/build_config.h>
+#include <imbrex/base/error.h>
+#include <imbrex/base/log.h>
+#include <imbrex/runtime/options.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "commands.h"
+
+namespace {
+
+int fail(const std::string& what, int exit_code) {
+  fmt::print(stderr, "imbrex: {}\n", what);
+  return exit_code;
+}
+
+// What is wrong with the command line, as imbrex words its messages.
+std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool is_command = first.empty() || first == "info" || first == "trace" || first.front() == '-';
+  if (!is_command) return fmt::format("there is no command '{}'", first);
+  std::string text = e.what();
+  if (!text.empty()) text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+int run(int argc, char** argv) {
+  const imbrex::config settings = imbrex::read_runtime_config(argc, argv);
+  imbrex::set_log_level(imbrex::parse_log_level(settings.text("log")));
+  for (const std::string& warning : settings.warnings()) imbrex::log_warning(warning);
+  if (settings.get<bool>("help")) {
+    fmt::print("{}", imbrex::options_help());
+    return 0;
+  }
+
+  CLI::App app("imbrex: about this build and this machine, and what a trace says", "imbrex");
+  app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
+  app.require_subcommand(1);
+  std::function<int()> command;
+  add_info_command(app, settings, command);
+  add_trace_command(app, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    return fail(fmt::format("{}; see imbrex --help", complaint(e, argc, argv)), 2);
+  }
+  return command();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const imbrex::error& e) {
+    return fail(e.what(), e.exit_code());
+  } catch (const std::exception& e) {
+    return fail(e.what(), 1);
+  }
+}
