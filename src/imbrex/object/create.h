@@ -140,12 +140,6 @@ struct death_body {
   }
 };
 
-/// An element cannot be inserted: who awaits the insertion is told, else the job ends.
-inline void refuse_insertion(scheduler& pe, const reply_to& reply, const usage_error& why) {
-  if (!reply.wanted()) throw why;
-  send_failure<void>(pe, reply, std::make_exception_ptr(why));
-}
-
 /// A new element. Goes to where the index is claimed: its home, or the element that has it already; then to its PE.
 template <class C, class... Args>
 struct construct_body {
@@ -168,7 +162,7 @@ struct construct_body {
     element<Index>& e = part->record(index);
     if (e.object != nullptr) {
       pe.send(part->root(), death_body{array, first_reduction}, priorities::communication);
-      refuse_insertion(pe, reply, usage_error(fmt::format("{} was inserted, but it exists already", part->text(e))));
+      refuse<void>(pe, reply, fmt::format("{} was inserted, but it exists already", part->text(e)));
       return;
     }
     if (!claimed && !claim(pe, *part, e)) return;
@@ -221,7 +215,7 @@ struct insert_body {
     try {
       home = part->home(index);
     } catch (const usage_error& e) {
-      refuse_insertion(pe, reply, e);
+      refuse<void>(pe, reply, e.what());
       return;
     }
     if (!part->changing()) pe.spread(changing_body{pe.id(), array}, priorities::communication);

@@ -40,13 +40,35 @@ void send_reply(scheduler& pe, const reply_to& r, V&& value) {
   pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<0>, std::forward<V>(value))},
           priorities::communication);
 }
+/// The same with an exception. Give away the last reference to it: the PE that asked is then its only owner.
 template <class R>
 void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
-  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<1>, failure::of(e))},
+  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<1>, failure::of(std::move(e)))},
+          priorities::communication);
+}
+
+/// Says no with a `usage_error`: as the answer if one is wanted, else to the job.
+template <class R>
+void refuse(scheduler& pe, const reply_to& r, std::string why) {
+  if (!r.wanted()) throw usage_error(why);
+  failure f;
+  f.kind = "usage";
+  f.what = std::move(why);
+  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<1>, std::move(f))},
           priorities::communication);
 }
 
 namespace detail {
+
+/// An entry method threw: tells who called it, or ends the job.
+template <class R>
+void fail(scheduler& pe, const element_base* e, const char* name, const reply_to& reply, std::exception_ptr thrown) {
+  if (reply.wanted()) {
+    send_failure<R>(pe, reply, std::move(thrown));
+  } else {
+    pe.fail_entry(e, name, std::move(thrown));
+  }
+}
 
 /// The end of a coroutine entry method with result R.
 template <class R>
@@ -54,11 +76,7 @@ void conclude_entry(scheduler& pe, entry_activity& a) {
   using promise = task_promise<R>;
   auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
   if (p.failure) {
-    if (a.reply.wanted()) {
-      send_failure<R>(pe, a.reply, p.failure);
-    } else {
-      pe.fail_entry(a.element, a.name, p.failure);
-    }
+    fail<R>(pe, a.element, a.name, a.reply, std::exchange(p.failure, nullptr));
     return;
   }
   if (!a.reply.wanted()) return;
@@ -78,6 +96,7 @@ template <auto M, class Args>
   using C = typename E::class_type;
   using R = typename E::result;
   C& object = *static_cast<C*>(e.object);
+  std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {
       std::apply([&](auto&... a) { (object.*M).arrive(E::name(), std::move(a)...); }, args);
@@ -91,13 +110,11 @@ template <auto M, class Args>
       R result = std::apply([&](auto&... a) -> R { return (object.*M)(std::move(a)...); }, args);
       if (reply.wanted()) send_reply<R>(pe, reply, std::move(result));
     }
+    return;
   } catch (...) {
-    if (reply.wanted()) {
-      send_failure<R>(pe, reply, std::current_exception());
-    } else {
-      pe.fail_entry(&e, E::name(), std::current_exception());
-    }
+    thrown = std::current_exception();
   }
+  detail::fail<R>(pe, &e, E::name(), reply, std::move(thrown));
 }
 
 /// The message.
@@ -160,15 +177,11 @@ struct entry_body {
       return;
     }
     if (e.state == presence::deleted) {
-      refuse(pe, usage_error(fmt::format("{} was sent to {}, which has been deleted", name(), part->text(e))));
+      refuse<typename entry<M>::result>(
+          pe, reply, fmt::format("{} was sent to {}, which has been deleted", name(), part->text(e)));
       return;
     }
     part->hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
-  }
-
-  void refuse(scheduler& pe, const usage_error& why) {
-    if (!reply.wanted()) throw why;
-    send_failure<typename entry<M>::result>(pe, reply, std::make_exception_ptr(why));
   }
 };
 
