@@ -35,7 +35,7 @@ class mpsc_queue {
   work* take_all() {
     work* newest = head_.exchange(nullptr, std::memory_order_acquire);
     if (newest == asleep()) return nullptr;
-    __builtin_prefetch(reinterpret_cast<const char*>(newest) + 64);  // messages are mostly longer than a line
+    __builtin_prefetch(next_line(newest));  // messages are mostly longer than a line
     work* oldest = nullptr;
     while (newest != nullptr) {
       work* older = newest->next;

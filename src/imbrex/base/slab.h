@@ -37,7 +37,7 @@ class slab {
         block* following = b->next;
         mine->free_[size_class] = following;
         prefetch_for_write(following);  // often last touched by the PE that freed it
-        prefetch_for_write(reinterpret_cast<std::byte*>(following) + 64);
+        prefetch_for_write(next_line(following));
         return reinterpret_cast<std::byte*>(b) + header_bytes;
       }
     }
