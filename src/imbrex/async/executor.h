@@ -12,6 +12,7 @@
 namespace imbrex {
 
 struct activity;
+class progress_source;
 
 /// A PE's queue of work, and its sleep. Exactly one thread, its owner, runs what is posted; everybody may post.
 /// Nothing else resumes a coroutine of the PE.
@@ -83,6 +84,10 @@ class executor {
   activity* running = nullptr;
   /// Operations under way that will end without a message (a device, a timer, another thread): quiescence waits.
   std::uint64_t operations = 0;
+  /// Operations on GPUs that this PE looks at from its loop; null: none.
+  progress_source* devices = nullptr;
+  /// The type of the chare that is being constructed, null at other times: who memory is for.
+  const char* constructing_type = nullptr;
   /// Where this PE's doings are recorded; null: nowhere.
   trace_track* track = nullptr;
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
+#include "imbrex/memory/buffer.h"
 
 namespace imbrex {
 
@@ -44,8 +45,7 @@ void channel_end::accept(channel_receive& r, channel_message&& m) {
                                   m.element_bytes, element_bytes_));
   }
   if (r.keep != nullptr) {
-    r.received = m.bytes();
-    *r.keep = std::move(m);
+    keep(r, std::move(m));
     return;
   }
   if (m.bytes() > r.capacity) {
@@ -53,9 +53,40 @@ void channel_end::accept(channel_receive& r, channel_message&& m) {
                                   m.bytes() / element_bytes_, r.capacity / element_bytes_));
   }
   r.received = m.bytes();
-  r.in_order_of->then("receive", [to = r.to, message = std::move(m)] {
-    if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
-  });
+  stream& s = *r.in_order_of;
+  if (m.on != nullptr) {
+    s.wait(m.ready);
+    s.copy(r.to, m.data(), m.bytes());
+    m.lent.give_back_after(s.record());
+  } else if (r.kind == memory_kind::device) {
+    // From another rank: by way of memory that the device can read in stream order.
+    buffer<std::byte> staged(s.on(), m.bytes(), memory_kind::pinned);
+    if (m.bytes() > 0) std::memcpy(staged.data(), m.data(), m.bytes());
+    s.copy(r.to, staged.data(), m.bytes());
+    s.then("received", [held = std::move(staged)] {});
+  } else if (auto copy = [to = r.to, message = std::move(m)] {
+               if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
+             };
+             s.on().kind() == device_kind::host) {
+    s.then("receive", std::move(copy));
+  } else {
+    s.launch("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
+  }
+}
+
+void channel_end::keep(channel_receive& r, channel_message&& m) {
+  if (m.on != nullptr) {
+    if (!r.in_order_of->on().reaches(*m.on)) {
+      throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
+                                    to_string(r.in_order_of->on().kind()), r.in_order_of->on().number(),
+                                    to_string(m.on->kind()), m.on->number()));
+    }
+    r.in_order_of->wait(m.ready);
+  } else if (r.kind == memory_kind::device) {
+    throw usage_error(fmt::format("{}: a message from another process cannot be borrowed: receive it by recv", name_));
+  }
+  r.received = m.bytes();
+  *r.keep = std::move(m);
 }
 
 void channel_end::wait(channel_receive* r) {

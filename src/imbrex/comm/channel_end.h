@@ -9,19 +9,21 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/comm/lent_buffer.h"
-#include "imbrex/device/stream.h"
+#include "imbrex/device/device.h"
 
 /// The receiving half of a channel: puts messages in order and matches them with receives, first with first. Knows
 /// nothing of chares; the object layer carries the messages.
 namespace imbrex {
 
-/// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy.
+/// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory.
 struct channel_message {
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
   lent_buffer lent;
   std::vector<std::byte> copied;
+  device* on = nullptr;  ///< whose memory the lent bytes are; null: host memory
+  event ready;           ///< with `on`: the point after which they are there
 
   const std::byte* data() const { return lent.holds() ? lent.data() : copied.data(); }
   std::uint64_t bytes() const { return lent.holds() ? lent.bytes() : copied.size(); }
@@ -34,16 +36,24 @@ struct channel_message {
     } else {
       std::uint64_t n = bytes();
       ar & n;
-      ar.bytes(data(), n);
+      if (on != nullptr) {  // to another process after all: the receiver was thought to be in this one
+        std::vector<std::byte> on_host(n);
+        on->read_now(on_host.data(), data(), n, ready);
+        ar.bytes(on_host.data(), n);
+      } else {
+        ar.bytes(data(), n);
+      }
     }
   }
 };
 
-/// Where one receive wants its bytes: copied to `to`, or, if `keep` is set, the message itself.
+/// Where one receive wants its bytes: copied to `to`, or, if `keep` is set, the message itself. In both cases what is
+/// enqueued on `in_order_of` from then on sees them.
 struct channel_receive : waiter {
   channel_message* keep = nullptr;
   void* to = nullptr;
   std::uint64_t capacity = 0;  ///< bytes
+  memory_kind kind = memory_kind::host;
   stream* in_order_of = nullptr;
   std::uint64_t received = 0;  ///< bytes, once matched
   channel_receive* next_receive = nullptr;
@@ -69,6 +79,7 @@ class channel_end {
 
  private:
   void accept(channel_receive& r, channel_message&& m);
+  void keep(channel_receive& r, channel_message&& m);
 
   std::string name_;
   std::uint64_t element_type_;

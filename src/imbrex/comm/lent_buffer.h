@@ -6,6 +6,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/slab.h"
+#include "imbrex/device/event.h"
 
 namespace imbrex {
 
@@ -27,6 +28,7 @@ struct lent_state : work {
   executor* home = nullptr;
   int references = 2;  // the sender's handle and the lent buffer
   bool returned = false;
+  event read;  ///< the point after which a device has read the memory; none if it has been read
   waiter* waiting = nullptr;
 
  private:
@@ -55,6 +57,14 @@ class lent_buffer {
   }
   ~lent_buffer() {
     if (owner_ != nullptr) owner_->home->post(owner_);
+  }
+
+  /// The memory goes back now, but a device reads it until `e`: what writes to it next must wait for that.
+  void give_back_after(event e) {
+    lent_state* owner = std::exchange(owner_, nullptr);
+    if (owner == nullptr) return;
+    owner->read = std::move(e);
+    owner->home->post(owner);
   }
 
   bool holds() const { return owner_ != nullptr; }

@@ -27,6 +27,14 @@ struct memory_info {
   std::uint64_t free = 0;
 };
 
+/// What a pool of memory has handed out.
+struct memory_usage {
+  std::uint64_t in_use = 0;        ///< bytes handed out now
+  std::uint64_t high_water = 0;    ///< the most that ever was
+  std::uint64_t held = 0;          ///< bytes taken from the system
+  std::uint64_t system_calls = 0;  ///< how often the system was asked: constant in steady state
+};
+
 /// Where kernels run and memory lives. The host device is one like any other, so every program runs without a GPU.
 class device {
  public:
@@ -41,15 +49,24 @@ class device {
   virtual std::string name() const = 0;
   virtual memory_info memory() const = 0;
 
-  /// The kind of memory `allocate` gives.
+  /// The kind of its own memory: `device` for a GPU, `host` for the host.
   virtual memory_kind allocates() const = 0;
-  /// Uninitialised memory of the device, aligned to 64 bytes, from a pool. Throws `out_of_memory`.
-  virtual void* allocate(std::size_t bytes) = 0;
-  /// Gives back what `allocate(bytes)` gave; no operation on it may be pending.
-  virtual void free(void* memory, std::size_t bytes) noexcept = 0;
+  /// Uninitialised memory, aligned to 64 bytes, from a pool: the device's own, or `pinned` memory, which the host and
+  /// the device both reach. (Of the host device both are host memory.) Throws `out_of_memory`.
+  virtual void* allocate(std::size_t bytes, memory_kind kind) = 0;
+  void* allocate(std::size_t bytes) { return allocate(bytes, allocates()); }
+  /// Gives back what `allocate(bytes, kind)` gave; no operation on it may be pending.
+  virtual void free(void* memory, std::size_t bytes, memory_kind kind) noexcept = 0;
+  /// What was allocated of this kind, by all PEs.
+  virtual memory_usage used(memory_kind kind) const = 0;
 
-  /// A new stream; the device outlives it.
-  virtual std::unique_ptr<stream> make_stream(stream_priority p) = 0;
+  /// Copies bytes of this device's memory to the host as they are after `e`, blocking: for rare cases only.
+  virtual void read_now(void* to, const void* from, std::size_t bytes, const event& e) = 0;
+
+  /// A new stream; the device outlives it. `label` is what reports call it.
+  virtual std::unique_ptr<stream> make_stream(stream_priority p, std::string label) = 0;
+  /// Whether its kernels and copies reach the other device's memory without the host.
+  virtual bool reaches(const device& other) const { return other.kind() == kind(); }
 
  protected:
   device() = default;
@@ -57,12 +74,13 @@ class device {
 
 /// The streams a chare has, as in Choi et al. 2022 (III-C): computation apart from what moves halos.
 struct stream_set {
-  explicit stream_set(device& d)
-      : compute_(d.make_stream(stream_priority::low)),
-        pack_(d.make_stream(stream_priority::high)),
-        unpack_(d.make_stream(stream_priority::high)),
-        to_host_(d.make_stream(stream_priority::high)),
-        to_device_(d.make_stream(stream_priority::high)) {}
+  /// `owner` is whom reports name: "block[0,1,0]".
+  stream_set(device& d, const std::string& owner)
+      : compute_(d.make_stream(stream_priority::low, "the compute stream of " + owner)),
+        pack_(d.make_stream(stream_priority::high, "the pack stream of " + owner)),
+        unpack_(d.make_stream(stream_priority::high, "the unpack stream of " + owner)),
+        to_host_(d.make_stream(stream_priority::high, "the to_host stream of " + owner)),
+        to_device_(d.make_stream(stream_priority::high, "the to_device stream of " + owner)) {}
 
  private:
   std::unique_ptr<stream> compute_, pack_, unpack_, to_host_, to_device_;

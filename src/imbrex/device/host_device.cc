@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <cstring>
 
+#include "imbrex/base/error.h"
 #include "imbrex/base/topology.h"
 #include "imbrex/device/host_stream.h"
 
@@ -49,8 +50,18 @@ memory_info host_device::memory() const {
   return {pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)), available_host_memory()};
 }
 
-std::unique_ptr<stream> host_device::make_stream(stream_priority p) {
-  return std::make_unique<host_stream>(*this, pe_, p);
+memory_usage host_device::used(memory_kind) const {
+  const host_memory::usage u = memory_.used();
+  return {u.in_use, u.high_water, u.in_use + u.kept, u.from_system};
+}
+
+void host_device::read_now(void* to, const void* from, std::size_t bytes, const event& e) {
+  if (!e.complete()) throw usage_error("memory of the host device was read before the operations on it had finished");
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+std::unique_ptr<stream> host_device::make_stream(stream_priority p, std::string label) {
+  return std::make_unique<host_stream>(*this, pe_, p, std::move(label));
 }
 
 // ------------------------------------------------------------------------------------------------ streams
@@ -91,7 +102,8 @@ struct wait_operation final : stream_operation {
 
 }  // namespace
 
-host_stream::host_stream(host_device& d, executor& pe, stream_priority p) : device_(d), pe_(pe), priority_(p) {
+host_stream::host_stream(host_device& d, executor& pe, stream_priority p, std::string label)
+    : stream(std::move(label)), device_(d), pe_(pe), priority_(p) {
   turn_ = new (slab::allocate(sizeof(turn))) turn;
   turn_->owner = this;
   turn_->act = &host_stream::take_turn;
@@ -117,7 +129,7 @@ void host_stream::take_turn(work* w, work_action action) {
   if (t->owner == nullptr) {
     slab::free(t);
   } else if (action == work_action::run) {
-    t->owner->run();
+    t->owner->advance();
   } else {
     t->owner->phase_ = phase::empty;
     --t->owner->pe_.operations;
@@ -131,7 +143,7 @@ void host_stream::enqueue(stream_operation* op) {
   if (phase_ != phase::empty) return;
   ++pe_.operations;
   if (priority_ == stream_priority::high) {
-    run();
+    advance();
   } else {
     queue();
   }
@@ -142,7 +154,7 @@ void host_stream::queue() {
   pe_.post(turn_);
 }
 
-void host_stream::run() {
+void host_stream::advance() {
   phase_ = phase::running;
   while (first_ != nullptr) {
     stream_operation* op = first_;
@@ -191,6 +203,9 @@ event host_stream::record() {
 
 void host_stream::wait(const event& e) {
   if (e.complete()) return;
+  if (dynamic_cast<const host_event*>(e.state().get()) == nullptr) {
+    throw usage_error(label() + " of the host device cannot wait for a GPU: await `done()` of the GPU's stream first");
+  }
   enqueue(wait_operation::make(e.state()));
 }
 

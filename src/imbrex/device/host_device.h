@@ -45,9 +45,11 @@ class host_device final : public device {
   std::string name() const override { return "host"; }
   memory_info memory() const override;
   memory_kind allocates() const override { return memory_kind::host; }
-  void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
-  void free(void* memory, std::size_t bytes) noexcept override { memory_.free(memory, bytes); }
-  std::unique_ptr<stream> make_stream(stream_priority p) override;
+  void* allocate(std::size_t bytes, memory_kind) override { return memory_.allocate(bytes); }
+  void free(void* memory, std::size_t bytes, memory_kind) noexcept override { memory_.free(memory, bytes); }
+  memory_usage used(memory_kind) const override;
+  void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
+  std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
 
  private:
   executor& pe_;

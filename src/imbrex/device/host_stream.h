@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "imbrex/device/host_device.h"
 
@@ -10,7 +11,7 @@ namespace imbrex {
 /// Destroying it drops what has not run.
 class host_stream final : public stream {
  public:
-  host_stream(host_device& d, executor& pe, stream_priority p);
+  host_stream(host_device& d, executor& pe, stream_priority p, std::string label);
   ~host_stream() override;
 
   device& on() const override { return device_; }
@@ -38,7 +39,7 @@ class host_stream final : public stream {
   };
 
   static void take_turn(work* w, work_action action);
-  void run();
+  void advance();
   void queue();
 
   host_device& device_;

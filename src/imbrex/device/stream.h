@@ -1,10 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "imbrex/async/completion.h"
+#include "imbrex/base/error.h"
 #include "imbrex/device/event.h"
+#include "imbrex/device/graph.h"
 #include "imbrex/device/stream_operation.h"
 
 namespace imbrex {
@@ -25,14 +31,18 @@ class stream {
 
   virtual device& on() const = 0;
   virtual stream_priority urgency() const = 0;
+  /// What it is called in reports: "the compute stream of block[0,1,0]".
+  const std::string& label() const { return label_; }
 
-  /// Runs `f` on the host in stream order. On the host device this is what launching a kernel is: `f` should be a
-  /// small object that captures pointers and numbers by value. `name` has static lifetime (traces).
+  /// Runs `f` on this PE in stream order: what is enqueued later waits for it. On the host device this is what launching
+  /// a kernel is: `f` should be a small object that captures pointers and numbers by value. On a GPU the stream stops
+  /// there until the PE has run `f`, which costs microseconds. `name` has static lifetime (traces).
   template <class F>
   void launch(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, true, std::move(f)));
   }
-  /// The same for something that computes little: it does not make the PE look for more urgent work.
+  /// Runs `f` on this PE once all that was enqueued before has finished; what is enqueued later does not wait for it on
+  /// a GPU. For something that computes little.
   template <class F>
   void then(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, false, std::move(f)));
@@ -53,6 +63,18 @@ class stream {
   /// Whether everything enqueued has finished.
   virtual bool idle() const = 0;
 
+  /// \name Graphs: of GPUs only; the host device throws `usage_error`.
+  ///@{
+  /// Runs `enqueue`, which puts operations into this stream and into others that wait for events of it and that it
+  /// waits for in the end, and keeps those operations instead of doing them. Nothing in it may be awaited.
+  virtual std::unique_ptr<graph> capture(const std::function<void()>& enqueue);
+  /// The same into an existing graph, none of whose runs is under way; true when only arguments had changed, which is
+  /// cheaper.
+  virtual bool recapture(graph& g, const std::function<void()>& enqueue);
+  /// Enqueues all of the graph's operations as one.
+  virtual void run(graph& g);
+  ///@}
+
   /// `co_await s.done()`: until everything enqueued so far has finished; the PE does other things meanwhile. May be
   /// given to `when_all` and `when_any`.
   class done_awaiter;
@@ -63,10 +85,19 @@ class stream {
   done_wait done() { return {this}; }
 
  protected:
-  stream() = default;
+  explicit stream(std::string label) : label_(std::move(label)) {}
   /// Takes ownership of `op`.
   virtual void enqueue(stream_operation* op) = 0;
+
+ private:
+  const std::string label_;
 };
+
+inline std::unique_ptr<graph> stream::capture(const std::function<void()>&) {
+  throw usage_error(label_ + ": the host device has no graphs; enqueue the operations themselves");
+}
+inline bool stream::recapture(graph&, const std::function<void()>&) { return capture({}) != nullptr; }
+inline void stream::run(graph&) { static_cast<void>(capture({})); }
 
 /// The awaiter of `stream::done`. Resumed through the queue of the PE that waits.
 class stream::done_awaiter {

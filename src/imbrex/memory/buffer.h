@@ -45,26 +45,30 @@ class buffer {
 
  public:
   buffer() = default;
-  /// Throws `out_of_memory`.
-  buffer(device& d, std::size_t size)
-      : device_(&d), data_(static_cast<T*>(d.allocate(size * sizeof(T)))), size_(size) {}
+  /// In the device's own memory. Throws `out_of_memory`.
+  buffer(device& d, std::size_t size) : buffer(d, size, d.allocates()) {}
+  /// In memory of that kind: `memory_kind::pinned` is host memory that the device reaches.
+  buffer(device& d, std::size_t size, memory_kind kind)
+      : device_(&d), kind_(kind), data_(static_cast<T*>(d.allocate(size * sizeof(T), kind))), size_(size) {}
   buffer(buffer&& other) noexcept
       : device_(std::exchange(other.device_, nullptr)),
+        kind_(other.kind_),
         data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)) {}
   buffer& operator=(buffer&& other) noexcept {
     std::swap(device_, other.device_);
+    std::swap(kind_, other.kind_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
   ~buffer() {
-    if (device_ != nullptr) device_->free(data_, size_ * sizeof(T));
+    if (device_ != nullptr) device_->free(data_, size_ * sizeof(T), kind_);
   }
 
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  memory_kind kind() const { return device_ != nullptr ? device_->allocates() : memory_kind::host; }
+  memory_kind kind() const { return kind_; }
   device* on() const { return device_; }
   buffer_view<T> view() const { return {data_, size_, kind()}; }
   operator buffer_view<T>() const { return view(); }        // NOLINT(google-explicit-constructor)
@@ -72,6 +76,7 @@ class buffer {
 
  private:
   device* device_ = nullptr;
+  memory_kind kind_ = memory_kind::host;
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -61,6 +61,8 @@ struct channel_link : channel_end {
   using channel_end::channel_end;
   virtual ~channel_link() = default;
   virtual void post(scheduler& pe, channel_message&& m) = 0;
+  /// Whether the other end is thought to live in this process.
+  virtual bool stays_in_process(scheduler& pe) const = 0;
 
   element_base* self = nullptr;
   int port = 0;
@@ -75,6 +77,10 @@ struct channel_link_to final : channel_link {
     const pe_id to = part != nullptr ? part->record(index).where : pe.id();
     pe.send(to, channel_body<Index>{array, index, peer_port, std::move(m)}, priorities::communication);
   }
+  bool stays_in_process(scheduler& pe) const override {
+    array_part<Index>* part = find_part<Index>(pe, array);
+    return part == nullptr ? pe.rank().num_ranks == 1 : pe.rank().is_local(part->record(index).where);
+  }
   collection_id array;
   Index index;
   std::int32_t peer_port;
@@ -82,24 +88,26 @@ struct channel_link_to final : channel_link {
 
 }  // namespace detail
 
-/// What `channel::send` gives: `co_await` it to know that the memory may be written again. Need not be awaited.
+/// What `channel::send` gives: `co_await` it to know that the memory may be written again: by the host when it is host
+/// memory, by what is enqueued on the stream of the send from then on when it is a GPU's. Need not be awaited.
 class channel_send {
  public:
-  explicit channel_send(lent_state* s) : state_(s) {}
-  channel_send(channel_send&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  channel_send(lent_state* s, stream& in_order_of) : state_(s), stream_(&in_order_of) {}
+  channel_send(channel_send&& other) noexcept : state_(std::exchange(other.state_, nullptr)), stream_(other.stream_) {}
   channel_send& operator=(channel_send&& other) noexcept {
     std::swap(state_, other.state_);
+    std::swap(stream_, other.stream_);
     return *this;
   }
   ~channel_send() {
     if (state_ != nullptr) state_->release();
   }
-  /// Whether the memory has been given back.
+  /// Whether the memory has been given back (memory of a GPU: once its stream has waited for the reader's event).
   bool returned() const { return state_->returned; }
 
   class awaiter : public waiter {
    public:
-    explicit awaiter(lent_state* s) : state_(s) { ++state_->references; }
+    awaiter(lent_state* s, stream* in_order_of) : state_(s), stream_(in_order_of) { ++state_->references; }
     ~awaiter() {
       if (state_->waiting == this) state_->waiting = nullptr;
       state_->release();
@@ -109,29 +117,45 @@ class channel_send {
       suspend(h, [](const waiter*) { return std::string("the receiver of a channel to take what was sent"); });
       state_->waiting = this;
     }
-    void await_resume() const {}
+    void await_resume() const { stream_->wait(state_->read); }
 
    private:
     lent_state* state_;
+    stream* stream_;
   };
-  awaiter operator co_await() const { return awaiter(state_); }
+  awaiter operator co_await() const { return awaiter(state_, stream_); }
 
  private:
   lent_state* state_;
+  stream* stream_;
 };
 
 /// A message of a channel, read where it is: in the sender's memory if that is in this process. Destroying it gives
-/// that memory back, so keep it just as long as it is read, e.g. by capturing it in the kernel that does.
+/// that memory back, so keep it just as long as it is read: host memory e.g. by capturing it in the kernel that does, a
+/// GPU's until the kernel that reads it has been enqueued on the stream it was borrowed for.
 template <class T>
 class received {
  public:
   received() = default;
-  explicit received(channel_message&& m) : message_(std::move(m)) {}
+  received(channel_message&& m, stream* reader) : message_(std::move(m)), reader_(reader) {}
+  received(received&&) noexcept = default;
+  received& operator=(received&& other) noexcept {
+    give_back();
+    message_ = std::move(other.message_);
+    reader_ = other.reader_;
+    return *this;
+  }
+  ~received() { give_back(); }
   const T* data() const { return reinterpret_cast<const T*>(message_.data()); }
   std::size_t size() const { return message_.bytes() / sizeof(T); }
 
  private:
+  void give_back() {
+    if (message_.on != nullptr && message_.lent.holds()) message_.lent.give_back_after(reader_->record());
+  }
+
   channel_message message_;
+  stream* reader_ = nullptr;
 };
 
 /// A two-sided, ordered path between two chares for elements of type T, typed by memory kind when it is made (Choi et
@@ -171,7 +195,9 @@ class channel {
   bool is_open() const { return link_ != nullptr; }
 
   /// Sends the elements of `view` as they are when stream `s` comes to this point. Returns at once. The memory is lent:
-  /// do not write to it before the result has been awaited or the receiver is known to have read it.
+  /// do not write to it before the result has been awaited or the receiver is known to have read it. From GPU to GPU of
+  /// a process the message goes ahead of the data: it carries an event, and no host waits for it. To another process
+  /// GPU memory goes by way of pinned memory.
   /// Throws `usage_error` for memory of another kind than the channel's.
   channel_send send(buffer_view<const T> view, stream& s) {
     check(view.kind);
@@ -181,10 +207,21 @@ class channel {
     m.element_type = link_->element_type();
     m.element_bytes = sizeof(T);
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
+    if (kind_ == memory_kind::device) {
+      scheduler& pe = scheduler::current();
+      if (link_->stays_in_process(pe)) {
+        m.on = &s.on();
+        m.ready = s.record();
+        link_->post(pe, std::move(m));
+      } else {
+        send_staged(std::move(m), s);
+      }
+      return channel_send(state, s);
+    }
     s.then("send", [link = link_.get(), message = std::move(m)]() mutable {
       link->post(scheduler::current(), std::move(message));
     });
-    return channel_send(state);
+    return channel_send(state, s);
   }
 
   class receive : public channel_receive {
@@ -192,6 +229,7 @@ class channel {
     receive(channel_end& end, buffer_view<T> view, stream& s) : end_(end) {
       to = view.data;
       capacity = view.bytes();
+      kind = view.kind;
       in_order_of = &s;
     }
     ~receive() {
@@ -221,7 +259,11 @@ class channel {
 
   class borrow_awaiter : public channel_receive {
    public:
-    explicit borrow_awaiter(channel_end& end) : end_(end) { keep = &message_; }
+    borrow_awaiter(channel_end& end, memory_kind k, stream* s) : end_(end) {
+      keep = &message_;
+      kind = k;
+      in_order_of = s;
+    }
     ~borrow_awaiter() {
       if (waiting_) end_.forget(this);
     }
@@ -233,7 +275,7 @@ class channel {
     }
     imbrex::received<T> await_resume() {
       waiting_ = false;
-      return imbrex::received<T>(std::move(message_));
+      return imbrex::received<T>(std::move(message_), in_order_of);
     }
 
    private:
@@ -243,13 +285,21 @@ class channel {
   };
   struct borrow_wait {
     channel_end* end;
-    borrow_awaiter operator co_await() const { return borrow_awaiter(*end); }
+    memory_kind kind;
+    stream* in_order_of;
+    borrow_awaiter operator co_await() const { return borrow_awaiter(*end, kind, in_order_of); }
   };
 
   /// `received<T> r = co_await c.borrow()`: the next message without any copy. For channels of host memory.
   borrow_wait borrow() {
     check(memory_kind::host);
-    return {link_.get()};
+    return {link_.get(), memory_kind::host, nullptr};
+  }
+  /// `received<T> r = co_await c.borrow(s)`: the same for channels of GPU memory: what is enqueued on `s` from then on
+  /// may read the sender's memory, of the same GPU or of a peer, until `r` is destroyed. Not between processes.
+  borrow_wait borrow(stream& s) {
+    check(memory_kind::device);
+    return {link_.get(), memory_kind::device, &s};
   }
 
   /// `n = co_await c.recv(view, s)`: waits for the next message; what is enqueued on `s` from then on sees it at the
@@ -265,10 +315,20 @@ class channel {
     if (link_ != nullptr) link_->self->ports().close(link_->port);
     link_.reset();
   }
+  // The receiver is in another process: copied to the host in stream order, sent when it is there.
+  void send_staged(channel_message&& m, stream& s) {
+    buffer<std::byte> on_host(s.on(), m.bytes(), memory_kind::pinned);
+    s.copy(on_host.data(), m.data(), m.bytes());
+    s.then("send", [link = link_.get(), from = std::move(on_host), message = std::move(m)]() mutable {
+      message.copied.assign(from.data(), from.data() + from.size());
+      message.lent = lent_buffer();  // gives the sender's memory back
+      link->post(scheduler::current(), std::move(message));
+    });
+  }
   void check(memory_kind given) const {
     if (link_ == nullptr)
       throw usage_error("a channel was used that is not connected: construct it with the two chares and ports");
-    if (given != kind_) {
+    if (given != kind_ && (given == memory_kind::device || kind_ == memory_kind::device)) {
       throw usage_error(fmt::format("{} is made for {} memory, but was given {} memory", link_->name(),
                                     to_string(kind_), to_string(given)));
     }

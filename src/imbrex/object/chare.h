@@ -43,11 +43,13 @@ class chare : public chare_base {
   rank_id rank() const { return scheduler::current().rank().rank; }
   runtime& rt() const { return *scheduler::current().rank().facade; }
 
-  /// The device of this chare's data and kernels: its PE's host device.
-  device& on_device() const { return *scheduler::current().host; }
+  /// The device of this chare's data and kernels: its PE's GPU with `--imbrex-device cuda`, else its PE's host device.
+  device& on_device() const { return *scheduler::current().default_device; }
+  /// Its PE's host device.
+  device& on_host() const { return *scheduler::current().host; }
   /// This chare's own streams on it: `compute` (low priority), `pack`, `unpack`, `to_host`, `to_device` (high).
   stream_set& streams() {
-    if (!streams_) streams_ = std::make_unique<stream_set>(on_device());
+    if (!streams_) streams_ = std::make_unique<stream_set>(on_device(), element_->part->text(*element_));
     return *streams_;
   }
 

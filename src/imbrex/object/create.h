@@ -29,12 +29,15 @@ bool construct_element(scheduler& pe, array_part<Index>& part, element<Index>& e
   try {
     memory = C::allocate_object();
     pe.constructing = &e;
+    pe.constructing_type = C::type_name();
     C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
+    pe.constructing_type = nullptr;
     e.where = pe.id();
     part.settle(e, object);
     return true;
   } catch (...) {
     pe.constructing = nullptr;
+    pe.constructing_type = nullptr;
     if (memory != nullptr) C::free_object(memory);
     pe.fail_entry(&e, "the constructor", std::current_exception());
     return false;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/async/progress_source.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/object/collection.h"
 #include "imbrex/object/entry_activity.h"
@@ -17,6 +18,7 @@ namespace imbrex {
 namespace {
 constexpr unsigned network_interval = 16;  // pieces of work between two looks at the network
 constexpr int tree_arity = 4;
+constexpr std::int64_t settle_ns = 50'000;  // without work, after which what GPUs still do is looked after
 }  // namespace
 
 std::vector<handler_info*>& handler_info::registry() {
@@ -66,6 +68,7 @@ void scheduler::run() {
       w->act(w, work_action::run);
       if (ended_ != nullptr) [[unlikely]]
         reap();
+      if (devices != nullptr) poll_devices();
       if (polls_network_ && ++since_network >= network_interval) {
         since_network = 0;
         poll_network();
@@ -73,6 +76,16 @@ void scheduler::run() {
     } else {
       idle();
     }
+  }
+}
+
+void scheduler::poll_devices() {
+  try {
+    devices->poll();
+  } catch (...) {
+    progress_source* const failed = std::exchange(devices, nullptr);  // once is enough
+    fail_body("the devices", std::current_exception());
+    failed_devices_ = failed;
   }
 }
 
@@ -91,9 +104,18 @@ void scheduler::idle() {
   const std::int64_t start = now_ns();
   std::int64_t now = start;
   bool eager = true;
+  bool settled = false;
   unsigned rounds = 0;
   while (inbox_empty() && !has_ready() && !stopping_) {
     if (polls_network_) poll_network();
+    if (devices != nullptr) {
+      poll_devices();
+      if (has_ready()) break;
+      if (!settled && now - start >= settle_ns && devices != nullptr) {
+        settled = true;
+        devices->settle();
+      }
+    }
     if (idle_interval_ns_ != 0 && now >= next_idle_look_) {
       next_idle_look_ = now + idle_interval_ns_;
       if (now - start >= std::min<std::int64_t>(idle_interval_ns_, rank_.spin_ns)) quiescence_->look();
@@ -108,6 +130,9 @@ void scheduler::idle() {
         eager = false;
         slab::flush_returns();
       }
+    } else if (devices != nullptr && devices->pending()) {
+      slab::flush_returns();
+      sched_yield();
     } else if (polls_network_) {
       slab::flush_returns();
       // Others may need the core more: give it away, and after a while sleep a little as well.
@@ -315,6 +340,8 @@ void scheduler::discard_queued() {
 
 void scheduler::destroy_objects() {
   stopping_ = true;
+  if (failed_devices_ != nullptr) devices = failed_devices_;
+  if (devices != nullptr) devices->drain();
   ended_ = nullptr;
   while (first_activity != nullptr) entry_activity::destroy(*this, first_activity);
   for (auto& of_creator : collections_) {

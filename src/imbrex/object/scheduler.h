@@ -21,7 +21,7 @@
 namespace imbrex {
 
 class collection;
-class host_device;
+class device;
 class quiescence_detector;
 class runtime;
 struct element_base;
@@ -35,6 +35,7 @@ struct rank_context {
   rank_id rank = 0;
   int num_ranks = 1;
   int pes_per_rank = 1;
+  std::vector<int> gpu_of_pe;  ///< of this rank's PEs, by place among its GPUs; empty without GPUs
   class transport* transport = nullptr;  ///< null: one rank only
   std::vector<scheduler*> pes;           ///< of this rank
   runtime* facade = nullptr;             ///< what `chare::rt()` gives
@@ -188,10 +189,13 @@ class scheduler : public executor {
   std::uint64_t trace_send(std::uint64_t bytes, pe_id to);
 
   entry_activity* first_activity = nullptr;  ///< all that exist on this PE
-  host_device* host = nullptr;               ///< this PE's host device
+  device* default_device = nullptr;          ///< what `chare::on_device` gives
+  device* host = nullptr;                    ///< this PE's host device
+  std::vector<device*> gpus;                 ///< this PE's handles of all GPUs of the rank
 
  private:
   void poll_network();
+  void poll_devices();
   void idle();
   void reap();
   template <class H>
@@ -202,6 +206,7 @@ class scheduler : public executor {
   const int num_pes_;
   class transport* const transport_;
   bool polls_network_ = false;
+  progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
 
   std::uint64_t created_ = 0;

@@ -6,6 +6,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "imbrex/base/build_config.h"
+#include "imbrex/base/error.h"
+#if IMBREX_HAVE_CUDA
+#include "imbrex/device/cuda_devices.h"
+#endif
+
 namespace imbrex {
 
 const std::vector<setting>& runtime_settings() {
@@ -46,6 +52,22 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "off",
        .help = "loopback only: messages of different pairs of PEs overtake each other"},
       {.name = "trace", .kind = text, .help = "file for a Chrome trace of the run (opens in Perfetto)"},
+      {.name = "device",
+       .kind = text,
+       .default_value = "host",
+       .choices = {"host", "cuda", "auto"},
+       .help = "where chares keep their data and run their kernels; auto: cuda where there is a GPU"},
+      {.name = "gpus",
+       .kind = integer,
+       .default_value = "0",
+       .max = 1024,
+       .help = "GPUs of each rank; 0: its share of those there are"},
+      {.name = "gpu-map", .kind = text, .help = "the GPU of each PE of a rank, such as 0,0,1,1; default: by topology"},
+      {.name = "completion",
+       .kind = text,
+       .default_value = "flag",
+       .choices = {"flag", "event", "callback", "sync"},
+       .help = "how a PE notices that GPU work has finished; sync blocks the PE"},
       {.name = "schedule-seed",
        .kind = seed,
        .default_value = "0",
@@ -60,6 +82,15 @@ const std::vector<setting>& runtime_settings() {
   return table;
 }
 
+namespace {
+completion_mode parse_completion(const std::string& text) {
+  for (const completion_mode m : {completion_mode::event, completion_mode::callback, completion_mode::sync}) {
+    if (text == to_string(m)) return m;
+  }
+  return completion_mode::flag;  // the setting's choices allow no other text
+}
+}  // namespace
+
 config read_runtime_config(int& argc, char** argv) { return config(runtime_settings(), argc, argv, environ); }
 
 runtime_options options_from(const config& settings) {
@@ -73,6 +104,10 @@ runtime_options options_from(const config& settings) {
   o.loopback_delay_us = settings.get<int>("loopback-delay-us");
   o.loopback_reorder = settings.get<bool>("loopback-reorder");
   o.trace = settings.get<std::string>("trace");
+  o.device = settings.get<std::string>("device");
+  o.gpus = settings.get<int>("gpus");
+  o.gpu_map = settings.get<std::string>("gpu-map");
+  o.completion = parse_completion(settings.text("completion"));
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));
   o.help = settings.get<bool>("help");
@@ -84,6 +119,32 @@ runtime_options parse_runtime_options(int& argc, char** argv) {
   runtime_options o = options_from(read_runtime_config(argc, argv));
   set_log_level(o.log);
   return o;
+}
+
+void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
+#if IMBREX_HAVE_CUDA
+  if (o.device == "auto") {
+    std::string why;
+    o.device = cuda_machine::count(&why) > 0 ? "cuda" : "host";
+    if (o.device == "host" && may_speak) log_warning("kernels run on the host: " + why);
+  }
+  if (o.device != "cuda") return;
+  const std::size_t gpus = cuda_devices::choose(o.gpus, 0, num_local_ranks).size();
+  if (o.pes == 0) o.pes = static_cast<int>(gpus);
+  if (o.pes < static_cast<int>(gpus) && o.gpus == 0) o.gpus = o.pes;
+  if (o.pes < o.gpus) {
+    throw config_error(fmt::format("{} GPUs need at least as many PEs, but there {} {}: use --imbrex-pes={}", o.gpus,
+                                   o.pes == 1 ? "is" : "are", o.pes, o.gpus));
+  }
+#else
+  if (o.device == "cuda") {
+    throw not_built("this build has no CUDA: install the CUDA toolkit (nvcc 12.4 or newer), then build again; or use "
+                    "--imbrex-device=host");
+  }
+  o.device = "host";
+  static_cast<void>(num_local_ranks);
+  static_cast<void>(may_speak);
+#endif
 }
 
 std::string options_help() {

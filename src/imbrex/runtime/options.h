@@ -7,6 +7,7 @@
 
 #include "imbrex/base/config.h"
 #include "imbrex/base/log.h"
+#include "imbrex/device/completion_mode.h"
 
 namespace imbrex {
 
@@ -19,6 +20,10 @@ struct runtime_options {
   int loopback_delay_us = 0;        ///< loopback: a message takes up to this long
   bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
   std::string trace;                ///< file for the trace; empty: none
+  std::string device = "host";                            ///< "host", "cuda", or "auto": cuda where there is a GPU
+  int gpus = 0;                                           ///< GPUs of each rank; 0: its share of those there are
+  std::string gpu_map;                                    ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
+  completion_mode completion = completion_mode::flag;     ///< how a PE notices that GPU work has finished
   std::uint64_t schedule_seed = 0;  ///< other than 0: runnable work is run in random order
   std::optional<bool> pin;          ///< a PE to a core; empty: when the cores suffice
   std::optional<int> spin_us;       ///< how long an idle PE spins before it sleeps; empty: chosen
@@ -36,6 +41,10 @@ config read_runtime_config(int& argc, char** argv);
 
 /// The settings as fields. Throws `config_error`.
 runtime_options options_from(const config& settings);
+
+/// Resolves what the options leave open: with "auto", whether there is a GPU (if not, says why, once); with GPUs and no
+/// number of PEs, one PE for each GPU. Throws `config_error`, or `not_built` when GPUs are asked for in vain.
+void settle_devices(runtime_options& options, int num_local_ranks, bool may_speak);
 
 /// Both of these, and sets the log level. Throws `config_error`.
 runtime_options parse_runtime_options(int& argc, char** argv);

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -43,7 +45,8 @@ bool cores_are_shared(transport* t) {
 rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments)
     : options_(options), transport_(t), arguments_(std::move(arguments)) {
   const int local_ranks = t != nullptr ? t->num_local_ranks() : 1;
-  plan_ = plan_pes(options, available_cores(), local_ranks, cores_are_shared(t));
+  settle_devices(options_, local_ranks, t == nullptr || t->rank() == 0);
+  plan_ = plan_pes(options_, available_cores(), local_ranks, cores_are_shared(t));
   context_.rank = t != nullptr ? t->rank() : 0;
   context_.num_ranks = t != nullptr ? t->num_ranks() : 1;
   context_.pes_per_rank = plan_.pes;
@@ -97,8 +100,10 @@ int rank_run::run(const main_function& main) {
       pes_.back()->set_schedule_seed(mix(options_.schedule_seed) + static_cast<std::uint64_t>(id));
     hosts_.push_back(std::make_unique<host_device>(*pes_.back(), i, host_memory_));
     pes_.back()->host = hosts_.back().get();
+    pes_.back()->default_device = hosts_.back().get();
     context_.pes.push_back(pes_.back().get());
   }
+  if (options_.device == "cuda") open_gpus();
   if (context_.transport != nullptr) {
     delivery to;
     to.first_pe = context_.first_pe();
@@ -115,6 +120,54 @@ int rank_run::run(const main_function& main) {
   return context_.exit_code;
 }
 
+#if IMBREX_HAVE_CUDA
+namespace {
+std::vector<int> parse_gpu_map(const std::string& text, int pes, int gpus) {
+  std::vector<int> map;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    int gpu = -1;
+    const auto [at, error] = std::from_chars(item.data(), item.data() + item.size(), gpu);
+    if (error != std::errc{} || at != item.data() + item.size() || gpu < 0 || gpu >= gpus) {
+      throw config_error(fmt::format("--imbrex-gpu-map {}: '{}' is none of the {} GPUs of a rank, which are counted "
+                                     "from 0",
+                                     text, item, gpus));
+    }
+    map.push_back(gpu);
+  }
+  if (static_cast<int>(map.size()) != pes) {
+    throw config_error(fmt::format("--imbrex-gpu-map {} names {} GPUs: name one for each of the {} PEs of a rank", text,
+                                   map.size(), pes));
+  }
+  return map;
+}
+}  // namespace
+
+void rank_run::open_gpus() {
+  const int local_ranks = transport_ != nullptr ? transport_->num_local_ranks() : 1;
+  const int local_rank = transport_ != nullptr ? transport_->local_rank() : 0;
+  const std::vector<int> numbers = cuda_devices::choose(options_.gpus, local_rank, local_ranks);
+  std::vector<int> map;
+  if (!options_.gpu_map.empty()) {
+    map = parse_gpu_map(options_.gpu_map, plan_.pes, static_cast<int>(numbers.size()));
+  } else {
+    std::vector<int> processors;
+    for (int i = 0; i < plan_.pes; ++i)
+      processors.push_back(plan_.pin ? processor_for_pe(i, plan_.pes, local_rank, local_ranks) : -1);
+    map = cuda_devices::map_by_topology(numbers, processors);
+  }
+  gpus_ = std::make_unique<cuda_devices>(numbers, map, options_.completion);
+  for (std::size_t i = 0; i < pes_.size(); ++i) {
+    gpus_->add_pe(*pes_[i]);
+    pes_[i]->default_device = &gpus_->of_pe(i);
+    pes_[i]->gpus = gpus_->all_of_pe(i);
+  }
+  context_.gpu_of_pe = std::move(map);
+}
+#else
+void rank_run::open_gpus() {}  // settle_devices has refused
+#endif
+
 void rank_run::pe_thread(std::size_t i, const main_function& main) {
   scheduler& pe = *pes_[i];
   const int local_ranks = transport_ != nullptr ? transport_->num_local_ranks() : 1;
@@ -125,6 +178,9 @@ void rank_run::pe_thread(std::size_t i, const main_function& main) {
     if (processor >= 0) pin_this_thread(processor);
   }
   pe.bind_to_this_thread();
+#if IMBREX_HAVE_CUDA
+  if (gpus_) gpus_->bind_to_this_thread(i);
+#endif
   if (pe.id() == 0) start_main(pe, main);
   pe.run();
 

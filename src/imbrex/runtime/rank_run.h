@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "imbrex/comm/transport.h"
+#include "imbrex/base/build_config.h"
 #include "imbrex/device/host_device.h"
 #include "imbrex/object/scheduler.h"
 #include "imbrex/runtime/runtime.h"
+#if IMBREX_HAVE_CUDA
+#include "imbrex/device/cuda_devices.h"
+#endif
 
 namespace imbrex::detail {
 
@@ -31,8 +35,9 @@ class rank_run {
   void meet();
   void wait_for_stop();
   void write_trace();
+  void open_gpus();
 
-  const runtime_options& options_;
+  runtime_options options_;
   transport* const transport_;
   std::vector<std::string> arguments_;
   pe_plan plan_;
@@ -41,6 +46,9 @@ class rank_run {
   std::unique_ptr<trace_recorder> recorder_;
   host_memory host_memory_;
   std::vector<std::unique_ptr<host_device>> hosts_;
+#if IMBREX_HAVE_CUDA
+  std::unique_ptr<cuda_devices> gpus_;
+#endif
   std::vector<std::unique_ptr<scheduler>> pes_;
   std::atomic<int> arrived_{0};
 };

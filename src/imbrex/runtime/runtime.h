@@ -26,6 +26,14 @@ class runtime {
   /// How many of the job's ranks share this host.
   int num_local_ranks() const { return rank_.transport != nullptr ? rank_.transport->num_local_ranks() : 1; }
   rank_id rank() const { return rank_.rank; }
+  /// Where chares keep their data and run their kernels: `cuda` with `--imbrex-device cuda`, else `host`.
+  device_kind kind_of_device() const { return scheduler::current().default_device->kind(); }
+  /// GPUs of this rank; 0 with the host device.
+  int num_gpus() const { return static_cast<int>(scheduler::current().gpus.size()); }
+  /// This PE's handle of one of them, 0 <= i < num_gpus().
+  device& gpu(int i) const { return *scheduler::current().gpus.at(static_cast<std::size_t>(i)); }
+  /// Which of them PE `pe` of this rank uses.
+  int gpu_of(pe_id pe) const { return rank_.gpu_of_pe.at(static_cast<std::size_t>(pe - rank_.first_pe())); }
   /// The PE this is called on.
   pe_id pe() const { return scheduler::current().id(); }
   const runtime_options& options() const { return options_; }

@@ -17,8 +17,8 @@ struct host_stream : testing::Test {
   bare_pe pe;
   host_memory memory;
   host_device device{pe.queue, 0, memory};
-  std::unique_ptr<stream> low = device.make_stream(stream_priority::low);
-  std::unique_ptr<stream> high = device.make_stream(stream_priority::high);
+  std::unique_ptr<stream> low = device.make_stream(stream_priority::low, "a stream");
+  std::unique_ptr<stream> high = device.make_stream(stream_priority::high, "a stream");
   std::vector<int> order;
   auto note(int n) {
     return [this, n] { order.push_back(n); };
@@ -123,7 +123,7 @@ TEST(host_streams_of_two_pes, wait_for_each_other) {
   for (int round = 0; round < 200; ++round) {
     int data = 0;
     int seen = -1;
-    auto blocker = mine.make_stream(stream_priority::low);
+    auto blocker = mine.make_stream(stream_priority::low, "a stream");
     blocker->launch("write", [&data] { data = 42; });
     const event written = blocker->record();
     std::atomic<bool> enqueued{false};
@@ -131,7 +131,7 @@ TEST(host_streams_of_two_pes, wait_for_each_other) {
     std::thread other([&] {
       executor::set_current(&queue);
       host_device theirs(queue, 1, memory);
-      auto t = theirs.make_stream(stream_priority::high);
+      auto t = theirs.make_stream(stream_priority::high, "a stream");
       t->wait(written);
       t->launch("read", [&] { seen = data; });
       enqueued = true;

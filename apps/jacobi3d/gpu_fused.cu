@@ -1,0 +1,130 @@
+#include "gpu_halo_store.cuh"
+#include "gpu_kernels.h"
+#include "gpu_update.cuh"
+#include "imbrex/device/cuda_launch.h"
+
+namespace jacobi {
+namespace {
+
+using gpu::cell_pair;
+
+using shape = gpu::tiling_shape;
+constexpr int columns = shape::columns, rows = shape::rows;
+
+/// Halo buffers to write to.
+struct halo_buffers {
+  static constexpr bool pairs = false;
+  double* const* buffers = nullptr;
+  std::int64_t nx = 0, ny = 0;
+
+  __device__ __forceinline__ double* at(face f, std::int64_t a, std::int64_t b) const {
+    return buffers[static_cast<int>(f)] + b * (f == face::xlo || f == face::xhi ? ny : nx) + a;
+  }
+};
+
+struct fused_task {
+  gpu::update_task update;
+  const double* in[num_faces] = {};
+  double* out[num_faces] = {};
+  unsigned in_faces = 0, out_faces = 0;  ///< bits: where those are not null
+
+  __device__ __forceinline__ const double* halo(face f) const { return in[static_cast<int>(f)]; }
+};
+
+/// The faces in which a tile has cells.
+__device__ __forceinline__ unsigned faces_of(const gpu::update_task& t, int x, int y, int z) {
+  return (x == 0 ? 1u : 0u) | (x + 2 * columns >= t.x1 ? 2u : 0u) | (y == 0 ? 4u : 0u) | (y + rows >= t.y1 ? 8u : 0u) |
+         (z == 0 ? 16u : 0u) | (z + t.depth >= t.z1 ? 32u : 0u);
+}
+
+/// The values next to a pair on one side: of the field, or where the block ends (`outside`) those of cells a and a + 1
+/// in row b of the halo, if there is one.
+__device__ __forceinline__ double2 beside(const double* field, const double* halo, bool outside, const cell_pair& p,
+                                          std::int64_t b, int nx) {
+  if (!outside || halo == nullptr) return gpu::load_pair(field);
+  const double* at = halo + b * nx + p.x;
+  return {p.lo ? __ldg(at) : 0.0, p.hi ? __ldg(at + 1) : 0.0};
+}
+
+/// `march` for tiles on the block's surface: the same, with halos in the place of ghosts.
+template <bool weighted>
+__device__ __forceinline__ void march_with_halos(const fused_task& t, const cell_pair& p, int z0, int z1,
+                                                 const gpu::halo_store<halo_buffers>& sink) {
+  const gpu::field_view& f = t.update.field;
+  const stencil formula = t.update.formula;
+  const int nx = t.update.x1, ny = t.update.y1, nz = t.update.z1;
+  const std::int64_t first = z0 * f.plane + p.y * f.pitch + p.x;
+  const double* at = f.in + first;
+  double* result = f.out + first;
+  double2 below = beside(at - f.plane, t.halo(face::zlo), z0 == 0, p, p.y, nx);
+  double2 here = gpu::load_pair(at);
+#pragma unroll 1
+  for (int z = z0; z < z1; ++z, at += f.plane, result += f.plane) {
+    const double2 above = beside(at + f.plane, t.halo(face::zhi), z == nz - 1, p, p.y, nx);
+    const double2 south = beside(at - f.pitch, t.halo(face::ylo), p.y == 0, p, z, nx);
+    const double2 north = beside(at + f.pitch, t.halo(face::yhi), p.y == ny - 1, p, z, nx);
+    double left = __shfl_up_sync(0xffffffffu, here.y, 1);
+    double right = __shfl_down_sync(0xffffffffu, here.x, 1);
+    double second = here.y;
+    const std::int64_t row = std::int64_t{z} * ny + p.y;
+    if (p.lane == 0) left = __ldg(at - 1);
+    if (p.lane == 31) right = __ldg(at + 2);
+    if (t.halo(face::xlo) != nullptr && p.x == 0) left = __ldg(t.halo(face::xlo) + row);
+    if (t.halo(face::xhi) != nullptr) {
+      if (p.x == nx - 1) second = __ldg(t.halo(face::xhi) + row);
+      if (p.x == nx - 2) right = __ldg(t.halo(face::xhi) + row);
+    }
+    double2 value;
+    value.x = gpu::updated<weighted>(formula, here.x, left, second, south.x, north.x, below.x, above.x);
+    value.y = gpu::updated<weighted>(formula, second, here.x, right, south.y, north.y, below.y, above.y);
+    gpu::store_pair<false>(result, value, p);
+    sink(p, z, value);
+    below = here;
+    here = above;
+  }
+}
+
+template <bool streaming, bool weighted>
+__global__ void __launch_bounds__(shape::threads, shape::resident) fused_kernel(const __grid_constant__ fused_task t) {
+  const gpu::update_task& u = t.update;
+  const int x = static_cast<int>(blockIdx.x) * 2 * columns, y = static_cast<int>(blockIdx.y) * rows;
+  const int z0 = u.tile_plane(), z1 = min(z0 + u.depth, u.z1);
+  cell_pair p;
+  if (!gpu::place(p, x, y, 0, u.x1, u.y1)) return;
+  const unsigned faces = faces_of(u, x, y, z0);
+  if ((faces & (t.in_faces | t.out_faces)) == 0) {
+    gpu::march<shape, streaming, weighted>(u.field, u.formula, p, z0, z1, gpu::no_sink{});
+  } else {
+    const gpu::halo_store<halo_buffers> sink{{t.out, u.x1, u.y1}, faces & t.out_faces, u.x1, u.y1, u.z1};
+    march_with_halos<weighted>(t, p, z0, z1, sink);
+  }
+}
+
+template <bool streaming>
+void launch_fused(imbrex::stream& s, const fused_task& t) {
+  const auto kernel = t.update.formula.weighted ? fused_kernel<streaming, true> : fused_kernel<streaming, false>;
+  imbrex::launch(s, "jacobi fused update", kernel, t.update.grid(columns, rows), dim3(columns, rows), 0, t);
+}
+
+}  // namespace
+
+void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
+                      const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards) {
+  const extents& n = layout.size;
+  const gpu_tiling how = gpu_tiling::of(n.cells());
+  fused_task t;
+  t.update = {gpu::view(layout, in, out), formula,   0,        static_cast<int>(n.nx), 0, static_cast<int>(n.ny), 0,
+              static_cast<int>(n.nz),     how.depth, backwards};
+  for (int f = 0; f < num_faces; ++f) {
+    t.in[f] = halos_in[f];
+    t.out[f] = halos_out[f];
+    t.in_faces |= halos_in[f] != nullptr ? 1u << f : 0u;
+    t.out_faces |= halos_out[f] != nullptr ? 1u << f : 0u;
+  }
+  if (how.streaming)
+    launch_fused<true>(s, t);
+  else
+    launch_fused<false>(s, t);
+}
+
+}  // namespace jacobi

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_layout.h"
+#include "gpu_tiles.h"
+#include "stencil.h"
+
+/// Device code that all update kernels share. A warp takes 32 pairs of neighbouring cells of one row and marches
+/// through the planes, keeping three planes' values of its cells in registers.
+namespace jacobi::gpu {
+
+/// How a kernel is cut: thread blocks of columns x rows threads, a multiple of 32 columns; planes whose loads come
+/// first, and whether they come before the planes before them are updated (see `march`); and the threads that a
+/// multiprocessor shall hold, which bounds the registers. Said so, the compiler uses these registers to have many loads
+/// in flight; left alone it saves them.
+template <int columns_, int rows_, int planes_, bool pipelined_, int threads_per_multiprocessor>
+struct march_shape {
+  static constexpr int columns = columns_, rows = rows_, planes = planes_;
+  static constexpr bool pipelined = pipelined_;
+  static constexpr int threads = columns * rows;
+  static constexpr int resident =
+      threads_per_multiprocessor > threads ? threads_per_multiprocessor / threads : 1;  ///< thread blocks
+};
+using tiling_shape = march_shape<gpu_tiling::cells / 2, gpu_tiling::rows, 2, false, 1024>;
+
+/// A block's two fields, seen from cell (0, 0, 0).
+struct field_view {
+  const double* in = nullptr;
+  double* out = nullptr;
+  std::int64_t pitch = 0, plane = 0;
+};
+
+JACOBI_HOST_DEVICE inline field_view view(const gpu_layout& layout, const double* in, double* out) {
+  return {in + layout.origin, out + layout.origin, layout.pitch, layout.plane};
+}
+
+/// One cell's new value: the operations of kernel.h in their order, never contracted.
+template <bool weighted>
+__device__ __forceinline__ double updated(stencil f, double c, double xm, double xp, double ym, double yp, double zm,
+                                          double zp) {
+  if constexpr (weighted) {
+    const double y = __dadd_rn(__dadd_rn(__dadd_rn(xm, xp), ym), yp);
+    return __dadd_rn(__dmul_rn(f.alpha, c), __dmul_rn(f.beta, __dadd_rn(__dadd_rn(y, zm), zp)));
+  } else {
+    const double y = __dadd_rn(__dadd_rn(__dadd_rn(__dadd_rn(c, xm), xp), ym), yp);
+    return __dmul_rn(__dadd_rn(__dadd_rn(y, zm), zp), 1.0 / 7.0);
+  }
+}
+
+/// The two cells (x, y) and (x + 1, y) of each plane that a thread takes; x is even.
+struct cell_pair {
+  int x = 0, y = 0;
+  int lane = 0;
+  bool lo = false, hi = false;  ///< whether the first and the second are to be updated
+};
+
+/// This thread's pair in a tile that starts at (first_x, first_y) of the cells x0 <= x < x1; first_x is even. False if
+/// the whole warp has nothing to do. Lanes past the end stay near it: they hand the last cell its right neighbour.
+__device__ __forceinline__ bool place(cell_pair& p, int first_x, int first_y, int x0, int x1, int y1) {
+  p.lane = static_cast<int>(threadIdx.x & 31u);
+  p.x = first_x + 2 * static_cast<int>(threadIdx.x);
+  p.y = first_y + static_cast<int>(threadIdx.y);
+  if (p.y >= y1 || p.x - 2 * p.lane >= x1) return false;
+  p.lo = p.x >= x0 && p.x < x1;
+  p.hi = p.x + 1 >= x0 && p.x + 1 < x1;
+  p.x = min(p.x, (x1 + 1) & ~1);
+  return true;
+}
+
+__device__ __forceinline__ double2 load_pair(const double* at) { return __ldg(reinterpret_cast<const double2*>(at)); }
+
+template <bool streaming>
+__device__ __forceinline__ void store_pair(double* at, double2 value, const cell_pair& p) {
+  if (p.lo && p.hi) {
+    if constexpr (streaming)
+      __stcs(reinterpret_cast<double2*>(at), value);
+    else
+      *reinterpret_cast<double2*>(at) = value;
+  }
+  if (p.lo && !p.hi) at[0] = value.x;
+  if (p.hi && !p.lo) at[1] = value.y;
+}
+
+/// What the updates of a pair in the next planes need beside what the thread holds already.
+template <int planes>
+struct incoming {
+  double2 above[planes], south[planes], north[planes];
+  double end[planes];  ///< the neighbour outside the warp of its first and of its last cell
+
+  __device__ __forceinline__ void load(const double* centre, const field_view& f, const cell_pair& p) {
+    const bool at_end = ((p.lane + 1) & 31) <= 1;
+    const int beyond = p.lane == 0 ? -1 : 2;
+#pragma unroll
+    for (int k = 0; k < planes; ++k, centre += f.plane) {
+      above[k] = load_pair(centre + f.plane);
+      south[k] = load_pair(centre - f.pitch);
+      north[k] = load_pair(centre + f.pitch);
+      end[k] = 0.0;
+      if (at_end) end[k] = __ldg(centre + beyond);
+    }
+  }
+};
+
+/// A thread's march through the planes.
+template <bool streaming, bool weighted, class Sink>
+struct column {
+  const field_view& f;
+  const stencil formula;
+  const cell_pair& p;
+  const Sink& sink;
+  double* result;       ///< the pair in plane z
+  int z;                ///< the next plane to update
+  double2 below, here;  ///< the pair in planes z - 1 and z
+
+  /// Updates the next planes. The sink sees every pair's new values.
+  template <int planes>
+  __device__ __forceinline__ void advance(const incoming<planes>& next) {
+#pragma unroll
+    for (int k = 0; k < planes; ++k, result += f.plane, ++z) {
+      const double left = __shfl_up_sync(0xffffffffu, here.y, 1);
+      const double right = __shfl_down_sync(0xffffffffu, here.x, 1);
+      double2 value;
+      value.x = updated<weighted>(formula, here.x, p.lane == 0 ? next.end[k] : left, here.y, next.south[k].x,
+                                  next.north[k].x, below.x, next.above[k].x);
+      value.y = updated<weighted>(formula, here.y, here.x, p.lane == 31 ? next.end[k] : right, next.south[k].y,
+                                  next.north[k].y, below.y, next.above[k].y);
+      store_pair<streaming>(result, value, p);
+      sink(p, z, value);
+      below = here;
+      here = next.above[k];
+    }
+  }
+};
+
+/// Updates the pair in planes z0 <= z < z1, `Shape::planes` at a time, whose loads come first; if `Shape::pipelined`,
+/// before the planes before them are updated. Called by whole warps.
+template <class Shape, bool streaming, bool weighted, class Sink>
+__device__ __forceinline__ void march(const field_view& f, stencil formula, const cell_pair& p, int z0, int z1,
+                                      const Sink& sink) {
+  constexpr int planes = Shape::planes;
+  constexpr bool pipelined = Shape::pipelined;
+  const std::int64_t first = z0 * f.plane + p.y * f.pitch + p.x;
+  const double* centre = f.in + first;
+  column<streaming, weighted, Sink> c{
+      f, formula, p, sink, f.out + first, z0, load_pair(centre - f.plane), load_pair(centre)};
+  if (pipelined && z1 - z0 >= planes) {
+    incoming<planes> now;
+    now.load(centre, f, p);
+    centre += planes * f.plane;
+#pragma unroll 1
+    for (; c.z + 2 * planes <= z1; centre += planes * f.plane) {
+      incoming<planes> next;
+      next.load(centre, f, p);
+      c.advance(now);
+      now = next;
+    }
+    c.advance(now);
+  }
+#pragma unroll 1
+  for (; !pipelined && c.z + planes <= z1; centre += planes * f.plane) {
+    incoming<planes> now;
+    now.load(centre, f, p);
+    c.advance(now);
+  }
+#pragma unroll 1
+  for (; planes > 1 && c.z < z1; centre += f.plane) {
+    incoming<1> now;
+    now.load(centre, f, p);
+    c.advance(now);
+  }
+}
+
+struct no_sink {
+  __device__ __forceinline__ void operator()(const cell_pair&, int, double2) const {}
+};
+
+}  // namespace jacobi::gpu

@@ -1,0 +1,320 @@
+// The Jacobi update kernels of one GPU in many shapes, against what the GPU copies.
+//
+//   gpu_kernel_bench [SIZE...]        SIZE is N for a cube or NXxNYxNZ; default 768 192 192x192x48 1536
+//
+// Built alone: nvcc -std=c++20 -fmad=false -O3 -arch=sm_90 -Isrc -Iapps/jacobi3d bench/gpu_kernel_bench.cu
+//
+// Every variant's first result is compared bit for bit with that of a kernel of one cell per thread. Then all variants
+// are timed briefly, and the fastest of each kernel's variants makes its row; the best rows are timed again: medians of
+// 7 timings of at least 20 iterations that alternate two fields. The kernels count 16 bytes for each cell, the copies
+// what they read and write. "alternating" goes through the planes backwards in odd iterations.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu_step.cuh"
+#include "gpu_update.cuh"
+
+namespace {
+
+using namespace jacobi;
+using gpu::march_shape;
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+  std::exit(1);
+}
+
+__global__ void fill_kernel(double* data, std::int64_t count) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    std::uint64_t h = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL;
+    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    data[i] = static_cast<double>(h >> 11) * 0x1p-53;
+  }
+}
+
+__global__ void copy_kernel(const double2* __restrict__ from, double2* __restrict__ to, std::int64_t count) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = from[i];
+}
+
+__global__ void simplest_kernel(gpu_layout l, stencil formula, const double* in, double* out) {
+  const std::int64_t x = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
+  if (x >= l.size.nx) return;
+  const double* c = in + l.index(x, y, z);
+  out[l.index(x, y, z)] =
+      gpu::updated<false>(formula, c[0], c[-1], c[1], c[-l.pitch], c[l.pitch], c[-l.plane], c[l.plane]);
+}
+
+__global__ void compare_kernel(gpu_layout l, const double* a, const double* b, unsigned long long* differing) {
+  const std::int64_t x = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
+  if (x >= l.size.nx) return;
+  const std::int64_t i = l.index(x, y, z);
+  if (__double_as_longlong(a[i]) != __double_as_longlong(b[i])) atomicAdd(differing, 1ull);
+}
+
+/// Enqueues iteration i: from field i % 2 to the other.
+using iteration = std::function<void(int i)>;
+
+struct variant {
+  std::string kernel, details;
+  iteration run;
+  double us = 0.0;
+};
+
+struct problem {
+  gpu_layout layout;
+  double* fields[2] = {};
+  double* expected = nullptr;
+  unsigned long long* differing = nullptr;
+  gpu_block_entry* tables[2] = {};  ///< without neighbours, and with the block itself on all sides
+  std::vector<gpu_tile*> tiles;
+
+  dim3 cell_grid() const {
+    const extents& n = layout.size;
+    return dim3(static_cast<unsigned>((n.nx + 127) / 128), static_cast<unsigned>(n.ny), static_cast<unsigned>(n.nz));
+  }
+};
+
+template <class T>
+T* allocate(std::int64_t count) {
+  void* p = nullptr;
+  check(cudaMalloc(&p, static_cast<std::size_t>(count) * sizeof(T)), "cudaMalloc");
+  return static_cast<T*>(p);
+}
+
+template <class T>
+T* to_device(const std::vector<T>& values) {
+  T* p = allocate<T>(static_cast<std::int64_t>(values.size()));
+  check(cudaMemcpy(p, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+  return p;
+}
+
+gpu_block_entry entry_of(const problem& p, bool periodic) {
+  gpu_block_entry e{p.layout, {p.fields[0], p.fields[1]}, {}};
+  for (face f : all_faces)
+    if (periodic) e.neighbours[static_cast<int>(f)] = gpu_neighbour::at(f, p.layout, p.fields[0], p.fields[1]);
+  return e;
+}
+
+problem make(extents size) {
+  problem p;
+  p.layout = gpu_layout::of(size);
+  for (double** f : {&p.fields[0], &p.fields[1], &p.expected}) *f = allocate<double>(p.layout.doubles());
+  p.differing = allocate<unsigned long long>(1);
+  for (int periodic : {0, 1}) p.tables[periodic] = to_device(std::vector{entry_of(p, periodic != 0)});
+  fill_kernel<<<2048, 256>>>(p.fields[0], p.layout.doubles());
+  fill_kernel<<<2048, 256>>>(p.fields[1], p.layout.doubles());
+  simplest_kernel<<<p.cell_grid(), 128>>>(p.layout, stencil{}, p.fields[0], p.expected);
+  check(cudaDeviceSynchronize(), "the simplest kernel");
+  return p;
+}
+
+void destroy(problem& p) {
+  std::vector<void*> all{p.fields[0], p.fields[1], p.expected, p.differing, p.tables[0], p.tables[1]};
+  all.insert(all.end(), p.tiles.begin(), p.tiles.end());
+  for (void* m : all) check(cudaFree(m), "cudaFree");
+}
+
+/// While field 0 is as `make` left it.
+bool correct(const problem& p, const variant& v) {
+  check(cudaMemset(p.fields[1], 0xff, static_cast<std::size_t>(p.layout.doubles()) * sizeof(double)), "cudaMemset");
+  check(cudaMemset(p.differing, 0, sizeof(*p.differing)), "cudaMemset");
+  v.run(0);
+  compare_kernel<<<p.cell_grid(), 128>>>(p.layout, p.fields[1], p.expected, p.differing);
+  unsigned long long differing = 0;
+  check(cudaMemcpy(&differing, p.differing, sizeof(differing), cudaMemcpyDeviceToHost), v.kernel.c_str());
+  if (differing != 0) std::printf("WRONG: %s, %s: %llu cells differ\n", v.kernel.c_str(), v.details.c_str(), differing);
+  return differing == 0;
+}
+
+/// Median microseconds of one iteration.
+double microseconds(const iteration& run, int iterations, int repeats) {
+  cudaEvent_t begin, end;
+  check(cudaEventCreate(&begin), "cudaEventCreate");
+  check(cudaEventCreate(&end), "cudaEventCreate");
+  std::vector<double> times;
+  for (int r = 0; r < repeats; ++r) {
+    run(0);
+    run(1);
+    check(cudaEventRecord(begin), "cudaEventRecord");
+    for (int i = 0; i < iterations; ++i) run(i);
+    check(cudaEventRecord(end), "cudaEventRecord");
+    check(cudaEventSynchronize(end), "an iteration");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin, end), "cudaEventElapsedTime");
+    times.push_back(ms * 1e3 / iterations);
+  }
+  check(cudaEventDestroy(begin), "cudaEventDestroy");
+  check(cudaEventDestroy(end), "cudaEventDestroy");
+  std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
+  return times[static_cast<std::size_t>(repeats / 2)];
+}
+
+template <class Shape>
+std::string text_of(const char* what, bool streaming) {
+  char text[128];
+  std::snprintf(text, sizeof(text), "%s %dx%d, %d planes%s, %d blocks/SM%s", what, Shape::columns, Shape::rows,
+                Shape::planes, Shape::pipelined ? " pipelined" : "", Shape::resident, streaming ? ", streaming" : "");
+  return text;
+}
+
+template <class Shape, bool streaming>
+void add_update(std::vector<variant>& all, const problem& p) {
+  const extents& n = p.layout.size;
+  for (int depth : {2, 4, 8, 16, 32, 64}) {
+    if (depth > 2 * n.nz || (depth == 2 && n.cells() > 1 << 24) || depth % Shape::planes != 0) continue;
+    for (bool alternating : {false, true}) {
+      const auto run = [=](int i) {
+        const gpu::update_task t{gpu::view(p.layout, p.fields[i % 2], p.fields[1 - i % 2]),
+                                 {},
+                                 0,
+                                 static_cast<int>(n.nx),
+                                 0,
+                                 static_cast<int>(n.ny),
+                                 0,
+                                 static_cast<int>(n.nz),
+                                 depth,
+                                 alternating && i % 2 != 0};
+        gpu::update_kernel<Shape, streaming, false>
+            <<<t.grid(Shape::columns, Shape::rows), dim3(Shape::columns, Shape::rows)>>>(t);
+      };
+      const std::string details = "depth " + std::to_string(depth) + (alternating ? ", alternating" : "");
+      all.push_back({text_of<Shape>("update", streaming), details, run});
+    }
+  }
+}
+
+template <class Shape>
+void add_steps(std::vector<variant>& all, problem& p) {
+  for (int setting = 0; setting < 4; ++setting) {
+    const bool periodic = setting % 2 != 0, streaming = setting / 2 != 0;
+    for (int depth : {4, 8, 16, 32, 64}) {
+      const std::vector<gpu_block_entry> entries{entry_of(p, periodic)};
+      const std::vector<gpu_tile> tiles = gpu_tiles_of(entries, gpu_tiling{depth, streaming});
+      p.tiles.push_back(to_device(tiles));
+      const auto run = [table = p.tables[periodic], at = p.tiles.back(), num = tiles.size()](int i) {
+        gpu::step_kernel<Shape, false>
+            <<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(table, at, stencil{}, i % 2);
+      };
+      const char* what = periodic ? "step, 6 neighbours" : "step, 0 neighbours";
+      all.push_back({text_of<Shape>(what, streaming), "depth " + std::to_string(depth) + ", alternating", run});
+    }
+  }
+}
+
+template <class Shape>
+void add_updates(std::vector<variant>& all, const problem& p) {
+  add_update<Shape, false>(all, p);
+  add_update<Shape, true>(all, p);
+}
+
+template <int columns, int rows>
+void add_shapes(std::vector<variant>& all, const problem& p) {
+  add_updates<march_shape<columns, rows, 1, false, 1280>>(all, p);
+  add_updates<march_shape<columns, rows, 2, false, 1024>>(all, p);
+  add_updates<march_shape<columns, rows, 4, false, 640>>(all, p);
+  add_updates<march_shape<columns, rows, 8, false, 384>>(all, p);
+  add_updates<march_shape<columns, rows, 1, true, 1024>>(all, p);
+  add_updates<march_shape<columns, rows, 2, true, 640>>(all, p);
+}
+
+std::vector<variant> variants_of(problem& p) {
+  std::vector<variant> all;
+  add_shapes<32, 4>(all, p);
+  add_shapes<32, 8>(all, p);
+  add_shapes<32, 16>(all, p);
+  add_shapes<64, 4>(all, p);
+  add_shapes<64, 8>(all, p);
+  add_steps<march_shape<32, 8, 2, false, 1024>>(all, p);
+  add_steps<march_shape<32, 8, 4, false, 640>>(all, p);
+  add_steps<march_shape<32, 8, 1, true, 1024>>(all, p);
+  return all;
+}
+
+/// The fastest of each kernel's variants, fastest first.
+std::vector<variant> fastest_of_each(const std::vector<variant>& all) {
+  std::map<std::string, variant> fastest;
+  for (const variant& v : all) {
+    const auto [at, inserted] = fastest.try_emplace(v.kernel, v);
+    if (!inserted && v.us < at->second.us) at->second = v;
+  }
+  std::vector<variant> rows;
+  for (const auto& [kernel, v] : fastest) rows.push_back(v);
+  std::ranges::sort(rows, {}, &variant::us);
+  return rows;
+}
+
+/// Prints both copies' rows; TB/s of cudaMemcpyAsync.
+double measure_copies(const problem& p) {
+  const std::int64_t count = p.layout.doubles();
+  const double bytes = static_cast<double>(count) * sizeof(double);
+  const double us = microseconds(
+      [&](int i) {
+        check(cudaMemcpyAsync(p.fields[1 - i % 2], p.fields[i % 2], static_cast<std::size_t>(count) * sizeof(double),
+                              cudaMemcpyDeviceToDevice),
+              "cudaMemcpyAsync");
+      },
+      20, 7);
+  const double kernel_us = microseconds(
+      [&](int i) {
+        const auto pairs = [&](int k) { return reinterpret_cast<double2*>(p.fields[k]); };
+        copy_kernel<<<static_cast<unsigned>((count / 2 + 255) / 256), 256>>>(pairs(i % 2), pairs(1 - i % 2), count / 2);
+      },
+      20, 7);
+  std::printf("  %10.2f us %6.3f TB/s         cudaMemcpyAsync\n", us, 2e-6 * bytes / us);
+  std::printf("  %10.2f us %6.3f TB/s %6.3f  copy kernel\n", kernel_us, 2e-6 * bytes / kernel_us, us / kernel_us);
+  return 2e-6 * bytes / us;
+}
+
+void measure(extents size) {
+  problem p = make(size);
+  const auto cells = static_cast<double>(size.cells());
+  std::printf("%lld x %lld x %lld, pitch %lld\n", static_cast<long long>(size.nx), static_cast<long long>(size.ny),
+              static_cast<long long>(size.nz), static_cast<long long>(p.layout.pitch));
+  std::vector<variant> all = variants_of(p);
+  std::erase_if(all, [&](const variant& v) { return !correct(p, v); });
+  const double copy = measure_copies(p);
+  for (variant& v : all) v.us = microseconds(v.run, size.cells() < 100'000'000 ? 20 : 4, 1);
+  std::vector<variant> rows = fastest_of_each(all);
+  const std::size_t finalists = std::min<std::size_t>(rows.size(), 10);
+  const auto last = rows.begin() + static_cast<std::ptrdiff_t>(finalists);
+  for (auto v = rows.begin(); v != rows.end(); ++v)  // the step's rows are always wanted exactly
+    if (v < last || v->kernel.starts_with("step"))
+      v->us = microseconds(v->run, size.cells() < 10'000'000 ? 200 : 20, 7);
+  std::sort(rows.begin(), last, [](const variant& a, const variant& b) { return a.us < b.us; });
+  for (const variant& v : rows) {
+    const double rate = 16e-6 * cells / v.us;
+    std::printf("%c %10.2f us %6.3f TB/s %6.3f  %s; %s\n", &v == &rows[0] ? '*' : ' ', v.us, rate, rate / copy,
+                v.kernel.c_str(), v.details.c_str());
+    std::fflush(stdout);
+  }
+  destroy(p);
+}
+
+extents parse(const char* text) {
+  long long nx = 0, ny = 0, nz = 0;
+  const int found = std::sscanf(text, "%lldx%lldx%lld", &nx, &ny, &nz);
+  if (found == 1) ny = nz = nx;
+  if ((found != 1 && found != 3) || nx < 1 || ny < 1 || nz < 1 || ny > 65535 || nz > 65535) {
+    std::fprintf(stderr, "gpu_kernel_bench: '%s' is no size: give N or NXxNYxNZ\n", text);
+    std::exit(2);
+  }
+  return {nx, ny, nz};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<const char*> sizes(argv + 1, argv + argc);
+  if (sizes.empty()) sizes = {"768", "192", "192x192x48", "1536"};
+  for (const char* s : sizes) measure(parse(s));
+}

@@ -1,0 +1,46 @@
+#include "imbrex/device/cuda_device.h"
+
+#include "imbrex/async/activity.h"
+#include "imbrex/device/cuda_error.h"
+#include "imbrex/device/cuda_stream.h"
+
+namespace imbrex {
+
+namespace {
+const char* holder(const executor& pe) {
+  if (pe.constructing_type != nullptr) return pe.constructing_type;
+  return pe.running != nullptr ? pe.running->name : "the runtime";
+}
+}  // namespace
+
+void* cuda_device::allocate(std::size_t bytes, memory_kind kind) {
+  slab_pool& pool = kind == memory_kind::device ? gpu_.pool() : machine_.pinned();
+  return pool.allocate(bytes, holder(pe_));
+}
+
+void cuda_device::free(void* memory, std::size_t, memory_kind kind) noexcept {
+  (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).free(memory);
+}
+
+memory_usage cuda_device::used(memory_kind kind) const {
+  const slab_pool::usage u = (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).used();
+  return {u.in_use, u.high_water, u.from_source, u.source_calls};
+}
+
+void cuda_device::read_now(void* to, const void* from, std::size_t bytes, const event& e) {
+  gpu_.make_current();
+  if (const auto* point = dynamic_cast<const cuda_event*>(e.state().get()); point != nullptr)
+    check_cuda(cudaEventSynchronize(point->native()), "waiting for an event");
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cudaStreamPerThread), "copying to the host");
+  check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "copying to the host");
+}
+
+std::unique_ptr<stream> cuda_device::make_stream(stream_priority p, std::string label) {
+  return std::make_unique<cuda_stream>(*this, gpu_, p, std::move(label));
+}
+
+bool cuda_device::reaches(const device& other) const {
+  return other.kind() == device_kind::cuda && machine_.peers(gpu_.place(), static_cast<const cuda_device&>(other).gpu_.place());
+}
+
+}  // namespace imbrex

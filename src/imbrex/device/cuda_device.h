@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "imbrex/device/cuda_completion.h"
+#include "imbrex/device/cuda_gpu.h"
+#include "imbrex/device/device.h"
+
+namespace imbrex {
+
+/// One PE's handle of one GPU. Several PEs may drive the same GPU, each with streams of its own, and one PE several.
+class cuda_device final : public device {
+ public:
+  cuda_device(cuda_machine& machine, cuda_gpu& gpu, executor& pe, cuda_completion& completion)
+      : machine_(machine), gpu_(gpu), pe_(pe), completion_(completion) {}
+
+  device_kind kind() const override { return device_kind::cuda; }
+  int number() const override { return gpu_.number(); }
+  std::string name() const override { return gpu_.name(); }
+  memory_info memory() const override { return gpu_.memory(); }
+  memory_kind allocates() const override { return memory_kind::device; }
+  void* allocate(std::size_t bytes, memory_kind kind) override;
+  void free(void* memory, std::size_t bytes, memory_kind kind) noexcept override;
+  memory_usage used(memory_kind kind) const override;
+  void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
+  std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
+  bool reaches(const device& other) const override;
+
+  cuda_gpu& gpu() const { return gpu_; }
+  cuda_completion& completion() const { return completion_; }
+  executor& pe() const { return pe_; }
+
+ private:
+  cuda_machine& machine_;
+  cuda_gpu& gpu_;
+  executor& pe_;
+  cuda_completion& completion_;
+};
+
+}  // namespace imbrex

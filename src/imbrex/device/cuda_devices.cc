@@ -1,0 +1,96 @@
+#include "imbrex/device/cuda_devices.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+
+namespace imbrex {
+
+namespace {
+
+/// The processors that a GPU's PCI slot is attached to, from Linux's "0-15,32-47"; empty where it does not say.
+std::vector<int> processors_near(int gpu) {
+  char id[32] = {};
+  if (cudaDeviceGetPCIBusId(id, sizeof id, gpu) != cudaSuccess) return {};
+  std::string name(id);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ifstream file(fmt::format("/sys/bus/pci/devices/{}/local_cpulist", name));
+  std::vector<int> processors;
+  std::string range;
+  while (std::getline(file, range, ',')) {
+    int first = 0, last = 0;
+    const auto [at, error] = std::from_chars(range.data(), range.data() + range.size(), first);
+    if (error != std::errc{}) break;
+    last = first;
+    if (*at == '-') std::from_chars(at + 1, range.data() + range.size(), last);
+    for (int p = first; p <= last; ++p) processors.push_back(p);
+  }
+  return processors;
+}
+
+}  // namespace
+
+std::vector<int> cuda_devices::choose(int wanted, int local_rank, int num_local_ranks) {
+  std::string why;
+  const int there = cuda_machine::count(&why);
+  if (there == 0) throw config_error(fmt::format("no GPU can be used: {}; use the host device instead", why));
+  if (wanted > there) {
+    throw config_error(fmt::format("{} GPUs were asked for, but there {} {}: ask for at most {}", wanted,
+                                   there == 1 ? "is" : "are", there, there));
+  }
+  const int each = wanted > 0 ? wanted : std::max(there / std::max(num_local_ranks, 1), 1);
+  std::vector<int> numbers;
+  for (int i = 0; i < each; ++i) numbers.push_back((local_rank * each + i) % there);
+  return numbers;
+}
+
+std::vector<int> cuda_devices::map_by_topology(const std::vector<int>& numbers, const std::vector<int>& processors) {
+  const auto num_gpus = static_cast<int>(numbers.size());
+  const auto num_pes = static_cast<int>(processors.size());
+  std::vector<int> map(processors.size(), -1);
+  std::vector<int> room(numbers.size());
+  for (int g = 0; g < num_gpus; ++g)
+    room[static_cast<std::size_t>(g)] = (g + 1) * num_pes / num_gpus - g * num_pes / num_gpus;
+  auto take = [&](std::size_t pe, std::size_t gpu) {
+    if (map[pe] >= 0 || room[gpu] == 0) return;
+    map[pe] = static_cast<int>(gpu);
+    --room[gpu];
+  };
+  for (std::size_t g = 0; g < numbers.size(); ++g) {
+    const std::vector<int> near = processors_near(numbers[g]);
+    for (std::size_t pe = 0; pe < processors.size(); ++pe) {
+      if (std::ranges::find(near, processors[pe]) != near.end()) take(pe, g);
+    }
+  }
+  for (std::size_t pe = 0; pe < processors.size(); ++pe) {
+    for (std::size_t g = 0; g < numbers.size(); ++g) take(pe, g);
+  }
+  return map;
+}
+
+cuda_devices::cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode)
+    : machine_(numbers), map_(std::move(map)), mode_(mode) {}
+
+void cuda_devices::add_pe(executor& pe) {
+  of_one_pe& added = pes_.emplace_back();
+  added.completion = std::make_unique<cuda_completion>(pe, mode_, machine_.pinned());
+  for (int g = 0; g < machine_.num_gpus(); ++g)
+    added.handles.push_back(std::make_unique<cuda_device>(machine_, machine_.gpu(g), pe, *added.completion));
+  pe.devices = added.completion.get();
+}
+
+std::vector<device*> cuda_devices::all_of_pe(std::size_t pe) const {
+  std::vector<device*> all;
+  for (const auto& handle : pes_[pe].handles) all.push_back(handle.get());
+  return all;
+}
+
+void cuda_devices::bind_to_this_thread(std::size_t pe) { pes_[pe].handles[static_cast<std::size_t>(map_[pe])]->gpu().make_current(); }
+
+}  // namespace imbrex

@@ -1,0 +1,39 @@
+#include "imbrex/device/cuda_driver.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include "imbrex/base/error.h"
+
+namespace imbrex::cuda_driver {
+
+namespace {
+
+using value_function = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+
+value_function find(const char* name) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);  // the CUDA runtime has loaded it
+  void* const found = driver != nullptr ? dlsym(driver, name) : nullptr;
+  if (found == nullptr) throw device_error(std::string("the NVIDIA driver has no ") + name + ": update it");
+  return reinterpret_cast<value_function>(found);
+}
+
+cudaError_t as_runtime_error(CUresult r) {
+  if (r == CUDA_SUCCESS) return cudaSuccess;
+  const cudaError_t pending = cudaPeekAtLastError();
+  return pending != cudaSuccess ? pending : static_cast<cudaError_t>(r);  // the numbers are the same since CUDA 10.1
+}
+
+}  // namespace
+
+cudaError_t write_value(cudaStream_t s, std::atomic<std::uint64_t>* word, std::uint64_t value) {
+  static const value_function f = find("cuStreamWriteValue64_v2");
+  return as_runtime_error(f(s, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT));
+}
+
+cudaError_t wait_value(cudaStream_t s, const std::atomic<std::uint64_t>* word, std::uint64_t value) {
+  static const value_function f = find("cuStreamWaitValue64_v2");
+  return as_runtime_error(f(s, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ));
+}
+
+}  // namespace imbrex::cuda_driver

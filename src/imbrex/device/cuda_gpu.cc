@@ -1,0 +1,163 @@
+#include "imbrex/device/cuda_gpu.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+#include "imbrex/base/topology.h"
+#include "imbrex/device/cuda_error.h"
+
+namespace imbrex {
+
+namespace {
+
+thread_local int current_gpu = -1;
+
+class gpu_memory final : public memory_source {
+ public:
+  explicit gpu_memory(const cuda_gpu& gpu) : gpu_(gpu) {}
+  void* get(std::size_t bytes) override {
+    gpu_.make_current();
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+    static_cast<void>(cudaGetLastError());
+    return nullptr;
+  }
+  void give(void* memory, std::size_t) override { static_cast<void>(cudaFree(memory)); }
+  std::uint64_t free_bytes() override { return gpu_.memory().free; }
+  std::string name() override { return fmt::format("GPU {} ({})", gpu_.number(), gpu_.name()); }
+
+ private:
+  const cuda_gpu& gpu_;
+};
+
+class pinned_memory final : public memory_source {
+ public:
+  void* get(std::size_t bytes) override {
+    void* memory = nullptr;
+    if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess) return memory;
+    static_cast<void>(cudaGetLastError());
+    return nullptr;
+  }
+  void give(void* memory, std::size_t) override { static_cast<void>(cudaFreeHost(memory)); }
+  std::uint64_t free_bytes() override { return available_host_memory(); }
+  std::string name() override { return "pinned host memory"; }
+};
+
+}  // namespace
+
+cuda_gpu::cuda_gpu(int number, int place) : number_(number), place_(place) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, number), "asking a GPU for its properties");
+  name_ = properties.name;
+  check_cuda(cudaSetDevice(number), fmt::format("using GPU {} ({})", number, name_).c_str());
+  current_gpu = number;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&least_urgent_, &most_urgent_), "asking for stream priorities");
+  source_ = std::make_unique<gpu_memory>(*this);
+  pool_ = std::make_unique<slab_pool>(*source_);
+}
+
+cuda_gpu::~cuda_gpu() {
+  if (cudaSetDevice(number_) == cudaSuccess) {
+    for (cudaEvent_t e : spare_events_) static_cast<void>(cudaEventDestroy(e));
+  }
+  current_gpu = -1;
+}
+
+std::string cuda_gpu::bus_id() const {
+  std::array<char, 32> text{};
+  check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), number_), "asking for a PCI address");
+  return text.data();
+}
+
+memory_info cuda_gpu::memory() const {
+  make_current();
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for a GPU's free memory");
+  return {total, free};
+}
+
+void cuda_gpu::make_current() const {
+  if (current_gpu == number_) [[likely]]
+    return;
+  check_cuda(cudaSetDevice(number_), "choosing a GPU");
+  current_gpu = number_;
+}
+
+int cuda_gpu::native_priority(stream_priority p) const {
+  return p == stream_priority::high ? most_urgent_ : least_urgent_;
+}
+
+cudaEvent_t cuda_gpu::take_event() {
+  {
+    const std::lock_guard lock(events_mutex_);
+    if (!spare_events_.empty()) {
+      cudaEvent_t e = spare_events_.back();
+      spare_events_.pop_back();
+      return e;
+    }
+    ++events_created_;
+  }
+  make_current();
+  cudaEvent_t e = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "creating an event");
+  return e;
+}
+
+void cuda_gpu::give_back_event(cudaEvent_t e) noexcept {
+  const std::lock_guard lock(events_mutex_);
+  spare_events_.push_back(e);
+}
+
+bool cuda_gpu::enable_access_to(const cuda_gpu& other) {
+  if (&other == this) return true;
+  int possible = 0;
+  check_cuda(cudaDeviceCanAccessPeer(&possible, number_, other.number_), "asking for peer access");
+  if (possible == 0) return false;
+  make_current();
+  const cudaError_t status = cudaDeviceEnablePeerAccess(other.number_, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) {
+    static_cast<void>(cudaGetLastError());
+    return true;
+  }
+  check_cuda(status, "enabling peer access");
+  return true;
+}
+
+int cuda_machine::count(std::string* why_none) {
+  int n = 0;
+  const cudaError_t status = cudaGetDeviceCount(&n);
+  if (status == cudaSuccess && n > 0) return n;
+  static_cast<void>(cudaGetLastError());
+  if (why_none != nullptr) {
+    if (status == cudaErrorInsufficientDriver) {
+      int driver = 0, built = 0;
+      static_cast<void>(cudaDriverGetVersion(&driver));
+      static_cast<void>(cudaRuntimeGetVersion(&built));
+      *why_none = driver == 0 ? "no NVIDIA driver is installed"
+                              : fmt::format("the NVIDIA driver knows CUDA {}.{}, but this build needs {}.{}: install a "
+                                            "newer driver, or build with an older CUDA",
+                                            driver / 1000, driver % 1000 / 10, built / 1000, built % 1000 / 10);
+    } else if (status == cudaSuccess || status == cudaErrorNoDevice) {
+      *why_none = "this machine shows no NVIDIA GPU (CUDA_VISIBLE_DEVICES hides some)";
+    } else {
+      *why_none = cuda_error_text(status);
+    }
+  }
+  return 0;
+}
+
+cuda_machine::cuda_machine(const std::vector<int>& numbers) {
+  for (const int n : numbers) gpus_.push_back(std::make_unique<cuda_gpu>(n, num_gpus()));
+  for (auto& from : gpus_) {
+    for (auto& to : gpus_) peers_.push_back(from->enable_access_to(*to));
+  }
+  gpus_[0]->make_current();
+  pinned_source_ = std::make_unique<pinned_memory>();
+  pinned_ = std::make_unique<slab_pool>(*pinned_source_, std::size_t{16} << 20);
+}
+
+cuda_machine::~cuda_machine() = default;
+
+}  // namespace imbrex

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "imbrex/device/device.h"
+#include "imbrex/device/slab_pool.h"
+
+namespace imbrex {
+
+/// One GPU of this process, shared by all its PEs: its memory, and its spare events. Any thread.
+class cuda_gpu {
+ public:
+  /// `number` counts the GPUs that CUDA shows this process, `place` those of its machine. Throws `device_error`.
+  cuda_gpu(int number, int place);
+  ~cuda_gpu();
+  cuda_gpu(const cuda_gpu&) = delete;
+  cuda_gpu& operator=(const cuda_gpu&) = delete;
+
+  int number() const { return number_; }
+  int place() const { return place_; }
+  const std::string& name() const { return name_; }
+  /// Of the processor and its memory: where a PE that drives it should run. "0000:19:00.0"
+  std::string bus_id() const;
+  memory_info memory() const;
+  /// Memory of the GPU, from large `cudaMalloc` slabs that are kept.
+  slab_pool& pool() { return *pool_; }
+
+  /// The calling thread's CUDA calls go to this GPU from now on. Cheap when they do already.
+  void make_current() const;
+  /// CUDA's number of this priority; a smaller one is more urgent.
+  int native_priority(stream_priority p) const;
+
+  /// An event without timing, created only when none is spare. Give it back when nobody waits for it any more.
+  cudaEvent_t take_event();
+  void give_back_event(cudaEvent_t e) noexcept;
+  /// How many events were created in all: constant in steady state.
+  std::uint64_t events_created() const { return events_created_; }
+
+  /// Lets kernels of this GPU, and copies, reach the memory of `other` directly. False where the machine cannot.
+  bool enable_access_to(const cuda_gpu& other);
+
+ private:
+  const int number_;
+  const int place_;
+  std::string name_;
+  int least_urgent_ = 0;
+  int most_urgent_ = 0;
+  std::unique_ptr<memory_source> source_;
+  std::unique_ptr<slab_pool> pool_;
+  std::mutex events_mutex_;
+  std::vector<cudaEvent_t> spare_events_;
+  std::uint64_t events_created_ = 0;
+};
+
+/// The GPUs a process uses, and pinned host memory that all of them reach.
+class cuda_machine {
+ public:
+  /// GPUs by CUDA's numbers, with access to each other's memory where the machine can. Throws `device_error`.
+  explicit cuda_machine(const std::vector<int>& numbers);
+  ~cuda_machine();
+
+  int num_gpus() const { return static_cast<int>(gpus_.size()); }
+  cuda_gpu& gpu(int i) { return *gpus_[static_cast<std::size_t>(i)]; }
+  slab_pool& pinned() { return *pinned_; }
+  /// Whether the GPU at place i reaches the memory of that at place j without the host.
+  bool peers(int i, int j) const { return i == j || peers_[static_cast<std::size_t>(i * num_gpus() + j)]; }
+
+  /// How many GPUs there are, and, when there are none, why.
+  static int count(std::string* why_none = nullptr);
+
+ private:
+  std::vector<std::unique_ptr<cuda_gpu>> gpus_;
+  std::vector<bool> peers_;
+  std::unique_ptr<memory_source> pinned_source_;
+  std::unique_ptr<slab_pool> pinned_;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+/// What a `.cu` file needs to launch its kernels. Includes nothing of coroutines, which nvcc need not read.
+namespace imbrex {
+
+class stream;
+
+namespace detail {
+
+/// One launch into a stream of a CUDA device: makes that device current, and afterwards notes the kernel's name, so
+/// that a failure can be laid at its door.
+class cuda_launch {
+ public:
+  /// Throws `usage_error` when `s` is not a stream of a CUDA device. `name` has static lifetime.
+  cuda_launch(stream& s, const char* name);
+  cudaStream_t native() const { return native_; }
+  /// Throws `device_error` naming kernel, stream and launch configuration when the launch was refused.
+  void done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
+
+ private:
+  stream& stream_;
+  const char* name_;
+  cudaStream_t native_;
+};
+
+template <class T>
+struct exactly {
+  using type = T;
+};
+
+}  // namespace detail
+
+#if defined(__CUDACC__)
+/// Launches `kernel` in the order of stream `s` and returns at once; what the arguments point to must live until it has
+/// finished. `name`, of static lifetime, stands for it in traces and errors.
+/// Throws `device_error` when the launch is refused. A failure while it runs ends the job with a report that names the
+/// kernel and the stream.
+template <class... P>
+void launch(stream& s, const char* name, void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            typename detail::exactly<P>::type... arguments) {
+  detail::cuda_launch at(s, name);
+  kernel<<<grid, block, shared_bytes, at.native()>>>(arguments...);
+  at.done(cudaGetLastError(), grid, block, shared_bytes);
+}
+#endif
+
+}  // namespace imbrex

@@ -1,0 +1,232 @@
+#include "imbrex/device/cuda_stream.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+#include "imbrex/device/cuda_driver.h"
+#include "imbrex/device/cuda_error.h"
+#include "imbrex/device/cuda_graph.h"
+#include "imbrex/device/cuda_launch.h"
+
+namespace imbrex {
+
+namespace {
+
+/// Whether a kernel that ran earlier is to blame, and not the call that reports it.
+bool is_of_an_earlier_kernel(cudaError_t e) {
+  switch (e) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+cuda_stream::cuda_stream(cuda_device& d, cuda_gpu& gpu, stream_priority p, std::string label)
+    : stream(std::move(label)), device_(d), gpu_(gpu), completion_(d.completion()), priority_(p) {
+  gpu_.make_current();
+  check_cuda(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, gpu_.native_priority(p)),
+             "creating a stream");
+  completion_.attach(*this);
+}
+
+cuda_stream::~cuda_stream() {
+  completion_.detach(*this);
+  while (first_ != nullptr) {
+    stream_operation* op = first_;
+    first_ = op->next;
+    op->act(op, work_action::discard);
+  }
+  static_cast<void>(cudaStreamDestroy(native_));
+}
+
+device& cuda_stream::on() const { return device_; }
+
+void cuda_stream::check(cudaError_t status, const char* what) const {
+  if (status == cudaSuccess) [[likely]]
+    return;
+  static_cast<void>(cudaGetLastError());
+  if (!is_of_an_earlier_kernel(status)) {
+    throw device_error(fmt::format("{} in {}, on GPU {} ({}): {}", what, label(), gpu_.number(), gpu_.name(),
+                                   cuda_error_text(status)));
+  }
+  throw device_error(fmt::format("GPU {} ({}) failed: {}; not finished on this PE, and so among the suspects: {}",
+                                 gpu_.number(), gpu_.name(), cuda_error_text(status), completion_.unfinished()));
+}
+
+void cuda_stream::note(const char* name) {
+  if (capturing_) return;
+  cuda_progress& p = progress;
+  ++p.enqueued;
+  names_[p.enqueued % remembered] = name;
+  completion_.busy(*this);
+}
+
+std::string cuda_stream::unfinished() const {
+  std::string text;
+  const std::uint64_t oldest =
+      std::max(progress.completed, progress.enqueued > remembered ? progress.enqueued - remembered : 0) + 1;
+  int listed = 0;
+  for (std::uint64_t n = oldest; n <= progress.enqueued; ++n) {
+    if (++listed > 4) {
+      text += fmt::format(" and {} more", progress.enqueued - n + 1);
+      break;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", names_[n % remembered]);
+  }
+  return text.empty() ? text : fmt::format("{} in {}", text, label());
+}
+
+void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  gpu_.make_current();
+  note("copy");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native_), "copying");
+}
+
+void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {
+  if (bytes == 0) return;
+  gpu_.make_current();
+  note("fill");
+  check(cudaMemsetAsync(to, value, bytes, native_), "filling memory");
+}
+
+event cuda_stream::record() {
+  if (!capturing_ && last_point_ != nullptr && last_point_at_ == progress.enqueued) return event(last_point_);
+  gpu_.make_current();
+  auto point = std::make_shared<cuda_event>(gpu_);
+  check(cudaEventRecord(point->native(), native_), "recording an event");
+  last_point_ = capturing_ ? nullptr : point;
+  last_point_at_ = progress.enqueued;
+  return event(std::move(point));
+}
+
+void cuda_stream::wait(const event& e) {
+  if (e.state() == nullptr || e.state() == last_point_) return;
+  const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
+  if (point == nullptr) {
+    if (e.complete()) return;
+    throw usage_error(fmt::format("{} of a GPU cannot wait for a stream of the host device: await `done()` of the other "
+                                  "stream first",
+                                  label()));
+  }
+  gpu_.make_current();
+  note("wait");
+  check(cudaStreamWaitEvent(native_, point->native(), 0), "waiting for an event");
+}
+
+bool cuda_stream::idle() const {
+  auto& self = const_cast<cuda_stream&>(*this);
+  completion_.refresh(self);
+  return progress.completed == progress.enqueued && first_ == nullptr;
+}
+
+void cuda_stream::enqueue(stream_operation* op) {
+  if (capturing_) {
+    op->act(op, work_action::discard);
+    throw usage_error(fmt::format("{} is being captured: nothing can be awaited in it, and no function of the host be "
+                                  "part of a graph",
+                                  label()));
+  }
+  op->next = nullptr;
+  op->number = progress.enqueued;
+  if (first_ == nullptr) completion_.mark(*this);
+  if (idle()) {
+    op->act(op, work_action::run);
+    return;
+  }
+  completion_.mark(*this);
+  (last_ != nullptr ? last_->next : first_) = op;
+  last_ = op;
+  completion_.busy(*this);
+  if (!op->is_kernel) return;
+  // What is enqueued later waits for the function: the stream stops at a gate that the PE opens.
+  gpu_.make_current();
+  note(op->name);
+  check(cuda_driver::wait_value(native_, gate_, ++gates_), "waiting for a function of the host");
+}
+
+void cuda_stream::run_reached() {
+  while (first_ != nullptr && first_->number <= progress.completed) {
+    stream_operation* op = first_;
+    first_ = op->next;
+    if (first_ == nullptr) last_ = nullptr;
+    const bool gated = op->is_kernel;
+    op->act(op, work_action::run);
+    if (gated) gate_->store(++gates_opened_, std::memory_order_release);
+  }
+}
+
+cudaGraph_t cuda_stream::capture_native(const std::function<void()>& enqueue) {
+  gpu_.make_current();
+  check(cudaStreamBeginCapture(native_, cudaStreamCaptureModeRelaxed), "starting a capture");
+  capturing_ = true;
+  cudaGraph_t captured = nullptr;
+  try {
+    enqueue();
+  } catch (...) {
+    capturing_ = false;
+    static_cast<void>(cudaStreamEndCapture(native_, &captured));
+    if (captured != nullptr) static_cast<void>(cudaGraphDestroy(captured));
+    throw;
+  }
+  capturing_ = false;
+  gpu_.make_current();
+  check(cudaStreamEndCapture(native_, &captured), "ending a capture");
+  return captured;
+}
+
+std::unique_ptr<graph> cuda_stream::capture(const std::function<void()>& enqueue) {
+  return std::make_unique<cuda_graph>(capture_native(enqueue));
+}
+
+bool cuda_stream::recapture(graph& g, const std::function<void()>& enqueue) {
+  return static_cast<cuda_graph&>(g).update(capture_native(enqueue));
+}
+
+void cuda_stream::run(graph& g) {
+  gpu_.make_current();
+  note("graph");
+  check(cudaGraphLaunch(static_cast<cuda_graph&>(g).executable(), native_), "launching a graph");
+}
+
+// ------------------------------------------------------------------------------------------------ kernels
+
+namespace detail {
+
+cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name) {
+  if (s.on().kind() != device_kind::cuda) {
+    throw usage_error(fmt::format("kernel '{}' of CUDA was launched into {} of the {} device: use stream::launch there",
+                                  name, s.label(), to_string(s.on().kind())));
+  }
+  auto& of_gpu = static_cast<cuda_stream&>(s);
+  of_gpu.gpu().make_current();
+  of_gpu.note(name);
+  native_ = of_gpu.native();
+}
+
+void cuda_launch::done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {
+  if (status == cudaSuccess) [[likely]]
+    return;
+  const std::string what =
+      fmt::format("launching kernel '{}' with a grid of {} x {} x {}, blocks of {} x {} x {} threads and {} bytes of "
+                  "shared memory",
+                  name_, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
+  static_cast<cuda_stream&>(stream_).check(status, what.c_str());
+}
+
+}  // namespace detail
+
+}  // namespace imbrex

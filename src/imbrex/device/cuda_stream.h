@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "imbrex/device/cuda_completion.h"
+#include "imbrex/device/cuda_device.h"
+#include "imbrex/device/cuda_event.h"
+#include "imbrex/device/graph.h"
+
+namespace imbrex {
+
+/// A stream of a GPU. Copies, kernels and waits are enqueued in the driver at once; functions for the host (`then`) wait
+/// here until the completion mechanism has seen all that stands before them.
+class cuda_stream final : public stream {
+ public:
+  cuda_stream(cuda_device& d, cuda_gpu& gpu, stream_priority p, std::string label);
+  ~cuda_stream() override;
+
+  device& on() const override;
+  stream_priority urgency() const override { return priority_; }
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void fill(void* to, unsigned char value, std::size_t bytes) override;
+  event record() override;
+  void wait(const event& e) override;
+  bool idle() const override;
+  std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
+  bool recapture(graph& g, const std::function<void()>& enqueue) override;
+  void run(graph& g) override;
+
+  cudaStream_t native() const { return native_; }
+  cuda_gpu& gpu() const { return gpu_; }
+
+  /// \name For `launch` and the completion mechanisms
+  ///@{
+  /// One more operation, of this name, stands in the stream.
+  void note(const char* name);
+  /// Throws `device_error` unless `status` is success: for what was tried, or, when the GPU has failed earlier, naming
+  /// what may have done that.
+  void check(cudaError_t status, const char* what) const;
+  /// Runs the functions that stand before the operations not yet finished.
+  void run_reached();
+  bool has_functions() const { return first_ != nullptr; }
+  /// Lets the stream pass all functions for the host, done or not.
+  void open_gates() noexcept { gate_->store(UINT64_MAX, std::memory_order_release); }
+  /// "kernel 'update'" for those not known to have finished, oldest first.
+  std::string unfinished() const;
+  cuda_progress progress;
+  bool is_busy = false;
+  ///@}
+
+ protected:
+  void enqueue(stream_operation* op) override;
+
+ private:
+  friend class cuda_completion;
+
+  cudaGraph_t capture_native(const std::function<void()>& enqueue);
+
+  cuda_device& device_;
+  cuda_gpu& gpu_;
+  cuda_completion& completion_;
+  const stream_priority priority_;
+  cudaStream_t native_ = nullptr;
+  bool capturing_ = false;
+  std::atomic<std::uint64_t>* gate_ = nullptr;  // the stream waits for it where a function of the host must run
+  std::uint64_t gates_ = 0;                     // how often it does
+  std::uint64_t gates_opened_ = 0;
+  stream_operation* first_ = nullptr;
+  stream_operation* last_ = nullptr;
+  // The names of the last operations, by number: what is to blame when the GPU fails.
+  static constexpr std::size_t remembered = 64;
+  std::array<const char*, remembered> names_{};
+  std::shared_ptr<cuda_event> last_point_;  // valid while nothing was enqueued after it
+  std::uint64_t last_point_at_ = 0;
+};
+
+}  // namespace imbrex
