@@ -3,6 +3,9 @@ include(CMakePackageConfigHelpers)
 set(imbrex_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/imbrex")
 
 install(TARGETS imbrex_library EXPORT imbrexTargets)
+if(IMBREX_HAVE_CUDA)
+  install(TARGETS imbrex_cuda EXPORT imbrexTargets)
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/imbrex" "${PROJECT_BINARY_DIR}/include/imbrex"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT imbrexTargets NAMESPACE imbrex:: DESTINATION "${imbrex_package_folder}")
@@ -10,6 +13,6 @@ install(EXPORT imbrexTargets NAMESPACE imbrex:: DESTINATION "${imbrex_package_fo
 configure_package_config_file(cmake/imbrexConfig.cmake.in "${PROJECT_BINARY_DIR}/imbrexConfig.cmake"
   INSTALL_DESTINATION "${imbrex_package_folder}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/imbrexConfig.cmake" "${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake"
+install(FILES cmake/imbrexKernels.cmake "${PROJECT_BINARY_DIR}/imbrexConfig.cmake" "${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake"
   DESTINATION "${imbrex_package_folder}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -38,6 +38,18 @@ if(IMBREX_HAVE_CUDA)
   # The runtime library is linked statically and loads the driver when the program runs: it starts without one.
   target_link_libraries(imbrex_library PUBLIC CUDA::cudart_static PRIVATE ${CMAKE_DL_LIBS})
 endif()
+# What libraries of kernels need (see imbrexKernels.cmake): the headers, but not the C++ library's requirement of C++20,
+# from which CMake 3.25 concludes that nvcc 13 cannot compile them.
+if(IMBREX_HAVE_CUDA)
+  add_library(imbrex_cuda INTERFACE)
+  add_library(imbrex::cuda ALIAS imbrex_cuda)
+  set_target_properties(imbrex_cuda PROPERTIES EXPORT_NAME cuda)
+  target_include_directories(imbrex_cuda INTERFACE
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
+    "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_libraries(imbrex_cuda INTERFACE CUDA::cudart_static)
+endif()
 if(IMBREX_HAVE_HWLOC)
   target_link_libraries(imbrex_library PRIVATE PkgConfig::IMBREX_HWLOC)
 endif()

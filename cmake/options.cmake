@@ -46,9 +46,6 @@ endif()
 if(IMBREX_WERROR)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
 endif()
-# nvcc 13 with CMake 3.25: CUDA_STANDARD 20 would be dropped.
-add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;--expt-relaxed-constexpr;-lineinfo>"
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 if(IMBREX_NATIVE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-march=native>")
 endif()

@@ -38,8 +38,8 @@ void for_each_cut(extents grid, std::int64_t n, Visit&& visit) {
   }
 }
 
-std::int64_t surface(extents grid, std::int64_t cx, std::int64_t cy, std::int64_t cz) {
-  return 2 * (cx * grid.ny * grid.nz + cy * grid.nx * grid.nz + cz * grid.nx * grid.ny);
+std::int64_t surface(extents grid, std::int64_t cx, std::int64_t cy, std::int64_t cz, std::int64_t x_weight = 1) {
+  return 2 * (x_weight * cx * grid.ny * grid.nz + cy * grid.nx * grid.nz + cz * grid.nx * grid.ny);
 }
 
 std::string text(extents grid) {
@@ -84,12 +84,12 @@ decomposition::decomposition(extents grid, int cx, int cy, int cz) : grid_(grid)
                               " blocks: use from 1 block to one block for each cell in every direction");
 }
 
-decomposition decomposition::of_least_surface(extents grid, std::int64_t num_blocks) {
+decomposition decomposition::of_least_surface(extents grid, std::int64_t num_blocks, std::int64_t x_weight) {
   using candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::optional<candidate> best;  // surface, then the counts to prefer large, negated
   if (num_blocks >= 1 && num_blocks <= most_blocks) {
     for_each_cut(grid, num_blocks, [&](std::int64_t cx, std::int64_t cy, std::int64_t cz) {
-      const candidate c{surface(grid, cx, cy, cz), -cz, -cy, -cx};
+      const candidate c{surface(grid, cx, cy, cz, x_weight), -cz, -cy, -cx};
       if (!best || c < *best) best = c;
     });
   }

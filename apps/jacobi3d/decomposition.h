@@ -42,8 +42,9 @@ class decomposition {
   decomposition(extents grid, int cx, int cy, int cz);
 
   /// The cut into `num_blocks` blocks with the least total surface. On ties z is cut before y before x, because x faces
-  /// are the expensive ones to pack. Throws usage_error naming the nearest counts that work if there is no such cut.
-  static decomposition of_least_surface(extents grid, std::int64_t num_blocks);
+  /// are the expensive ones to pack; every cell of an x face counts `x_weight` times. Throws usage_error naming the
+  /// nearest counts that work if there is no such cut.
+  static decomposition of_least_surface(extents grid, std::int64_t num_blocks, std::int64_t x_weight = 1);
 
   /// Whether the grid can be cut into that many blocks of at least one cell in every direction.
   static bool possible(extents grid, std::int64_t num_blocks);

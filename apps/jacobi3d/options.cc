@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
 #include "npy.h"
 
@@ -18,7 +19,8 @@ namespace {
 struct raw_options {
   std::optional<std::int64_t> nx, ny, nz, check_every;
   std::optional<double> alpha, beta;
-  std::string init, input, boundary = "0", impl = "chare", map;
+  std::string init, input, boundary = "0", impl = "chare", map, streams, halos, fusion;
+  bool graph = false, no_graph = false;
 };
 
 [[noreturn]] void refuse(const std::string& what) { throw imbrex::usage_error(what); }
@@ -80,7 +82,15 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--impl", raw.impl, "chare or mpi (one block for each rank)")->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
-  app.add_option("--device", o.device, "where the kernels run")->capture_default_str();
+  app.add_option("--device", o.device, "where the kernels run: host, cuda, or auto (cuda where there is a GPU)")
+      ->capture_default_str();
+  app.add_option("--gpus", o.gpu.gpus, "GPUs of each process (default: all there are)")->check(whole<int>());
+  app.add_option("--streams", raw.streams, "on GPUs: chare (default), split or device");
+  app.add_option("--comm", raw.halos, "halos on GPUs: device (default) or host, by way of host memory");
+  app.add_option("--fusion", raw.fusion, "kernels on GPUs: none, A, B, C, or D (default: D in one process, else C)");
+  app.add_flag("--graph", raw.graph, "on GPUs: iterations as CUDA graphs (default: with fusion D)");
+  app.add_flag("--no-graph", raw.no_graph, "on GPUs: no graphs");
+  app.add_option("--completion", o.gpu.completion, "on GPUs: flag (default), event, callback or sync");
   app.add_flag("--verify", o.verify, "compare the result with a serial reference, bit by bit");
   app.add_option("--report", o.report, "write a JSON report");
   app.add_option("--trace", o.trace, "write a Chrome trace (with --impl chare)");
@@ -148,13 +158,54 @@ void read_words(options& o, const raw_options& raw) {
   o.map = raw.map == "round-robin" ? map_kind::round_robin : map_kind::block;
 }
 
-/// A device is named and, if it has a number, numbered: cuda, cuda:0.
 void check_device(const std::string& device) {
-  if (device == "host") return;
-  const std::string kind = device.substr(0, device.find(':'));
-  if (kind == "cuda" || kind == "gpu" || kind == "opencl")
-    throw imbrex::not_built(fmt::format("--device {} is not built into this jacobi3d: use --device host", device));
-  refuse(fmt::format("--device {} is unknown: use host", device));
+  if (device == "host" || device == "auto") return;
+  if (device == "opencl")
+    throw imbrex::not_built("--device opencl is not built into this jacobi3d: use --device host or cuda");
+  if (device != "cuda") refuse(fmt::format("--device {} is unknown: use host, cuda or auto", device));
+#if !IMBREX_HAVE_CUDA
+  throw imbrex::not_built(
+      "--device cuda is not built into this jacobi3d: install the CUDA toolkit with nvcc and build again, or use "
+      "--device host");
+#endif
+}
+
+/// The value whose name is `text`; nothing for an empty text.
+template <class Value>
+std::optional<Value> read_word(const char* option, const std::string& text, std::initializer_list<Value> all) {
+  if (text.empty()) return std::nullopt;
+  std::string known;
+  for (const Value v : all) {
+    if (text == name(v)) return v;
+    known += fmt::format("{}{}", known.empty() ? "" : v == *(all.end() - 1) ? " or " : ", ", name(v));
+  }
+  refuse(fmt::format("{} {} is unknown: use {}", option, text, known));
+}
+
+void read_gpu_options(options& o, const raw_options& raw) {
+  gpu_options& g = o.gpu;
+  g.streams = read_word("--streams", raw.streams, {stream_design::chare, stream_design::split, stream_design::device});
+  g.halos = read_word("--comm", raw.halos, {halo_path::host, halo_path::device});
+  g.fusion = read_word("--fusion", raw.fusion,
+                       {fusion_strategy::none, fusion_strategy::a, fusion_strategy::b, fusion_strategy::c,
+                        fusion_strategy::d});
+  if (raw.graph && raw.no_graph) refuse("--graph and --no-graph contradict each other: give one");
+  if (raw.graph || raw.no_graph) g.graph = raw.graph;
+  if (g.gpus < 0) refuse(fmt::format("--gpus {} is too small: use at least 1, or leave it out for all", g.gpus));
+  if (!g.completion.empty() && g.completion != "flag" && g.completion != "event" && g.completion != "callback" &&
+      g.completion != "sync")
+    refuse(fmt::format("--completion {} is unknown: use flag, event, callback or sync", g.completion));
+  if (g.fusion == fusion_strategy::d) {
+    if (g.halos == halo_path::host) refuse("--fusion D stores halos directly: leave out --comm host");
+    if (g.streams) refuse(fmt::format("--fusion D has one stream for each GPU: leave out --streams {}", raw.streams));
+  }
+  if (g.graph == true && g.halos == halo_path::host)
+    refuse("--graph needs --comm device: between its kernels a graph cannot wait for messages");
+  const bool any = g.gpus > 0 || g.streams || g.halos || g.fusion || g.graph || !g.completion.empty();
+  if (any && o.device == "host")
+    refuse("--gpus, --streams, --comm, --fusion, --graph and --completion are about GPUs: leave them out, or use "
+           "--device cuda");
+  if (any && o.device == "auto") o.device = "cuda";
 }
 
 void check_mpi_only(const options& o, const raw_options& raw) {
@@ -209,6 +260,14 @@ void settle_grid(options& o, bool extents_given) {
 
 const char* name(implementation impl) { return impl == implementation::mpi ? "mpi" : "chare"; }
 const char* name(map_kind map) { return map == map_kind::round_robin ? "round-robin" : "block"; }
+const char* name(stream_design streams) {
+  return streams == stream_design::chare ? "chare" : streams == stream_design::split ? "split" : "device";
+}
+const char* name(halo_path halos) { return halos == halo_path::host ? "host" : "device"; }
+const char* name(fusion_strategy fusion) {
+  static constexpr const char* names[] = {"none", "A", "B", "C", "D"};
+  return names[static_cast<int>(fusion)];
+}
 
 std::optional<options> parse_options(int argc, const char* const* argv) {
   CLI::App app("Jacobi3D: the Jacobi method on a three-dimensional grid, by overdecomposed chares.", "jacobi3d");
@@ -231,6 +290,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   o.initial = read_init(raw);
   o.boundary = read_boundary(raw.boundary);
   o.formula = read_formula(raw);
+  read_gpu_options(o, raw);
   check_device(o.device);
   check_mpi_only(o, raw);
   check_numbers(o, raw);

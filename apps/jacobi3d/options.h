@@ -15,6 +15,26 @@ enum class implementation { chare, mpi };
 enum class map_kind { block, round_robin };
 enum class initial_kind { hot_face, random, sine, file };
 
+/// How chares on GPUs share streams (2022 paper, III-C; 2020 paper, IV-B2): each chare one for computation and one of
+/// high priority for communication; each chare one for every kind of work; five for each PE of a GPU.
+enum class stream_design { chare, split, device };
+/// How halos go between chares on GPUs: by way of host memory, or directly (the papers' -H and -D).
+enum class halo_path { host, device };
+/// Which kernels of an iteration are one (2022 paper, III-D1): A packs all faces in one kernel; B also unpacks all in
+/// one; C unpacks, updates and packs in one; D, ours, is one kernel for all chares of a GPU that stores the halos into
+/// the neighbours' memory.
+enum class fusion_strategy { none, a, b, c, d };
+
+/// What applies to GPUs only; empty where the program chooses.
+struct gpu_options {
+  int gpus = 0;  ///< per process; 0: all there are
+  std::optional<stream_design> streams;
+  std::optional<halo_path> halos;
+  std::optional<fusion_strategy> fusion;
+  std::optional<bool> graph;
+  std::string completion;  ///< "flag", "event", "callback" or "sync"
+};
+
 /// What the ghost cells outside the domain hold.
 struct boundary_condition {
   bool periodic = false;
@@ -52,7 +72,8 @@ struct options {
   std::vector<std::string> outputs;  ///< .npy, .vti or .pvti, told apart by suffix; no duplicates
   std::string report;                ///< JSON; empty: none
   std::string trace;                 ///< Chrome-trace JSON, written by the runtime; empty: none
-  std::string device = "host";
+  std::string device = "auto";       ///< "host", "cuda", or "auto": cuda where there is a GPU
+  gpu_options gpu;
 };
 
 /// Reads a command line. Arguments that start with `--imbrex-` belong to the runtime and are passed over, with the
@@ -76,5 +97,8 @@ std::string describe_difference(const std::string& mine, int my_rank, const std:
 /// The option's spelling on the command line: "chare", "mpi"; "block", "round-robin".
 const char* name(implementation impl);
 const char* name(map_kind map);
+const char* name(stream_design streams);
+const char* name(halo_path halos);
+const char* name(fusion_strategy fusion);
 
 }  // namespace jacobi

@@ -39,6 +39,12 @@ std::string digest(const options& o) {
   line("--report", o.report);
   line("--trace", o.trace);
   line("--device", o.device);
+  line("--gpus", fmt::format("{}", o.gpu.gpus));
+  line("--streams", o.gpu.streams ? name(*o.gpu.streams) : "not given");
+  line("--comm", o.gpu.halos ? name(*o.gpu.halos) : "not given");
+  line("--fusion", o.gpu.fusion ? name(*o.gpu.fusion) : "not given");
+  line("--graph", !o.gpu.graph ? "not given" : *o.gpu.graph ? "given" : "--no-graph");
+  line("--completion", o.gpu.completion);
   return text;
 }
 

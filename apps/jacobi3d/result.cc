@@ -65,6 +65,7 @@ std::string header_text(const options& o, const result& known) {
     text += fmt::format("  {} ({}), one for each MPI rank, {}", plural(count, "block"), blocks,
                         known.overlap ? "interior, wait, exterior" : "bulk-synchronous");
   text += fmt::format(", device {}, transport {}\n", known.device, known.transport);
+  if (!known.gpu_strategy.empty()) text += fmt::format("  {}: {}\n", plural(known.gpus, "GPU"), known.gpu_strategy);
   text += fmt::format("  init {}, boundary {}; {} of warm-up, {} of {}\n", initial_text(o.initial),
                       boundary_text(o.boundary), plural(o.warm_up, "iteration"), plural(o.repeats, "repeat"),
                       plural(o.iterations, "iteration"));
@@ -102,6 +103,10 @@ std::string report_json(const options& o, const result& r) {
   j["pes"] = r.pes;
   j["ranks"] = r.ranks;
   j["device"] = r.device;
+  if (r.gpus > 0) {
+    j["gpus"] = r.gpus;
+    j["gpu_strategy"] = r.gpu_strategy;
+  }
   j["transport"] = r.transport;
   j["impl"] = name(r.impl);
   j["overlap"] = r.overlap;
