@@ -28,83 +28,77 @@ using namespace jacobi::bench;
 using gpu::march_shape;
 
 template <class Shape>
-std::string text_of(const char* what, bool streaming) {
+std::string text_of(const char* what) {
   char text[128];
-  std::snprintf(text, sizeof(text), "%s %dx%d, %d planes%s, %d blocks/SM%s", what, Shape::columns, Shape::rows,
-                Shape::planes, Shape::pipelined ? " pipelined" : "", Shape::resident, streaming ? ", streaming" : "");
+  std::snprintf(text, sizeof(text), "%s %dx%d, %d planes%s, %d blocks/SM", what, Shape::columns, Shape::rows,
+                Shape::planes, Shape::pipelined ? " pipelined" : "", Shape::resident);
   return text;
 }
 
-template <class Shape, bool streaming>
+/// Strips as they are chosen, half and twice as high, and none.
+std::vector<int> strips_of(const gpu_tiling& t) {
+  std::vector<int> all{t.strip, std::max(t.strip / 2, 1), std::min(2 * t.strip, t.ny), t.ny};
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+template <class Shape>
 void add_update(std::vector<variant>& all, const problem& p) {
   const extents& n = p.layout.size;
-  for (int depth : {2, 4, 8, 16, 32, 64}) {
-    if (depth > 2 * n.nz || (depth == 2 && n.cells() > 1 << 24) || depth % Shape::planes != 0) continue;
-    for (bool alternating : {false, true}) {
-      const auto run = [=](int i) {
-        const gpu::update_task t{gpu::view(p.layout, p.fields[i % 2], p.fields[1 - i % 2]),
-                                 {},
-                                 0,
-                                 static_cast<int>(n.nx),
-                                 0,
-                                 static_cast<int>(n.ny),
-                                 0,
-                                 static_cast<int>(n.nz),
-                                 depth,
-                                 alternating && i % 2 != 0};
-        gpu::update_kernel<Shape, streaming, false>
-            <<<t.grid(Shape::columns, Shape::rows), dim3(Shape::columns, Shape::rows)>>>(t);
-      };
-      const std::string details = "depth " + std::to_string(depth) + (alternating ? ", alternating" : "");
-      all.push_back({text_of<Shape>("update", streaming), details, run});
+  for (int depth : {4, 8, 16, 32}) {
+    if (depth % Shape::planes != 0) continue;
+    for (const int strip : strips_of(gpu_tiling::of(n, depth))) {
+      for (const bool alternating : {false, true}) {
+        gpu::update_task t;
+        t.x1 = t.nx = static_cast<int>(n.nx);
+        t.y1 = static_cast<int>(n.ny);
+        t.z1 = static_cast<int>(n.nz);
+        t.tiling = gpu_tiling::of(n, depth);
+        t.tiling.strip = strip;
+        const auto run = [=](int i) mutable {
+          t.field = gpu::view(p.layout, p.fields[i % 2], p.fields[1 - i % 2], {true, 0.0});
+          t.backwards = alternating && i % 2 != 0;
+          gpu::update_kernel<Shape, false>
+              <<<static_cast<unsigned>(t.tiling.total()), dim3(Shape::columns, Shape::rows)>>>(t);
+        };
+        all.push_back({text_of<Shape>("update"),
+                       "depth " + std::to_string(depth) + ", strips of " + std::to_string(strip) +
+                           (alternating ? ", alternating" : ""),
+                       run});
+      }
     }
   }
 }
 
 template <class Shape>
 void add_steps(std::vector<variant>& all, problem& p) {
-  for (int setting = 0; setting < 4; ++setting) {
-    const bool periodic = setting % 2 != 0, streaming = setting / 2 != 0;
-    for (int depth : {4, 8, 16, 32, 64}) {
+  for (const bool periodic : {false, true}) {
+    for (int depth : {4, 8, 16, 32}) {
+      if (depth % Shape::planes != 0) continue;
       const std::vector<gpu_block_entry> entries{entry_of(p, periodic)};
-      const std::vector<gpu_tile> tiles = gpu_tiles_of(entries, gpu_tiling{depth, streaming});
-      p.tiles.push_back(to_device(tiles));
-      const auto run = [table = p.tables[periodic], at = p.tiles.back(), num = tiles.size()](int i) {
-        gpu::step_kernel<Shape, false>
-            <<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(table, at, stencil{}, i % 2);
+      const gpu_work_list work = gpu_work_list::of(entries, depth);
+      gpu::step_task task{p.tables[periodic], to_device(work.faces), static_cast<int>(work.faces.size()), 1};
+      task.blocks[0] = work.blocks[0];
+      p.lists.push_back(const_cast<gpu_face_tile*>(task.faces));
+      const auto run = [task, num = task.num_faces + work.blocks[0].tiling.total()](int i) mutable {
+        task.parity = i % 2;
+        gpu::step_kernel<Shape, false><<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
       };
       const char* what = periodic ? "step, 6 neighbours" : "step, 0 neighbours";
-      all.push_back({text_of<Shape>(what, streaming), "depth " + std::to_string(depth) + ", alternating", run});
+      all.push_back({text_of<Shape>(what), "depth " + std::to_string(depth) + ", alternating", run});
     }
   }
 }
 
-template <class Shape>
-void add_updates(std::vector<variant>& all, const problem& p) {
-  add_update<Shape, false>(all, p);
-  add_update<Shape, true>(all, p);
-}
-
-template <int columns, int rows>
-void add_shapes(std::vector<variant>& all, const problem& p) {
-  add_updates<march_shape<columns, rows, 1, false, 1280>>(all, p);
-  add_updates<march_shape<columns, rows, 2, false, 1024>>(all, p);
-  add_updates<march_shape<columns, rows, 4, false, 640>>(all, p);
-  add_updates<march_shape<columns, rows, 8, false, 384>>(all, p);
-  add_updates<march_shape<columns, rows, 1, true, 1024>>(all, p);
-  add_updates<march_shape<columns, rows, 2, true, 640>>(all, p);
-}
-
 std::vector<variant> variants_of(problem& p) {
   std::vector<variant> all;
-  add_shapes<32, 4>(all, p);
-  add_shapes<32, 8>(all, p);
-  add_shapes<32, 16>(all, p);
-  add_shapes<64, 4>(all, p);
-  add_shapes<64, 8>(all, p);
+  add_update<march_shape<32, 8, 1, false, 1280>>(all, p);
+  add_update<march_shape<32, 8, 2, false, 1024>>(all, p);
+  add_update<march_shape<32, 8, 4, false, 512>>(all, p);
+  add_update<march_shape<32, 8, 4, false, 768>>(all, p);
   add_steps<march_shape<32, 8, 2, false, 1024>>(all, p);
-  add_steps<march_shape<32, 8, 4, false, 640>>(all, p);
-  add_steps<march_shape<32, 8, 1, true, 1024>>(all, p);
+  add_steps<march_shape<32, 8, 4, false, 512>>(all, p);
   return all;
 }
 

@@ -53,6 +53,12 @@ static __global__ void compare_kernel(gpu_layout l, const double* a, const doubl
 /// Enqueues iteration i: from field i % 2 to the other.
 using iteration = std::function<void(int i)>;
 
+/// The ghosts on the x faces, which `gpu_ends` says to be 0.
+__global__ void zero_ends_kernel(gpu_layout layout, double* field) {
+  field[layout.index(-1, blockIdx.x, blockIdx.y)] = 0.0;
+  field[layout.index(layout.size.nx, blockIdx.x, blockIdx.y)] = 0.0;
+}
+
 struct variant {
   std::string kernel, details;
   iteration run;
@@ -65,7 +71,7 @@ struct problem {
   double* expected = nullptr;
   unsigned long long* differing = nullptr;
   gpu_block_entry* tables[2] = {};  ///< without neighbours, and with the block itself on all sides
-  std::vector<gpu_tile*> tiles;
+  std::vector<void*> lists;
 
   dim3 cell_grid() const {
     const extents& n = layout.size;
@@ -102,6 +108,7 @@ inline problem make(extents size) {
   for (int periodic : {0, 1}) p.tables[periodic] = to_device(std::vector{entry_of(p, periodic != 0)});
   fill_kernel<<<2048, 256>>>(p.fields[0], p.layout.doubles());
   fill_kernel<<<2048, 256>>>(p.fields[1], p.layout.doubles());
+  for (double* f : p.fields) zero_ends_kernel<<<dim3(static_cast<unsigned>(size.ny), static_cast<unsigned>(size.nz)), 1>>>(p.layout, f);
   simplest_kernel<<<p.cell_grid(), 128>>>(p.layout, stencil{}, p.fields[0], p.expected);
   check(cudaDeviceSynchronize(), "the simplest kernel");
   return p;
@@ -109,7 +116,7 @@ inline problem make(extents size) {
 
 inline void destroy(problem& p) {
   std::vector<void*> all{p.fields[0], p.fields[1], p.expected, p.differing, p.tables[0], p.tables[1]};
-  all.insert(all.end(), p.tiles.begin(), p.tiles.end());
+  all.insert(all.end(), p.lists.begin(), p.lists.end());
   for (void* m : all) check(cudaFree(m), "cudaFree");
 }
 

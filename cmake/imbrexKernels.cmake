@@ -7,6 +7,9 @@ endif()
 # imbrex_add_kernels(name file.cu ...): a static library of CUDA kernels, compiled as C++20 without contraction to FMA,
 # to be linked to a program beside imbrex::imbrex.
 function(imbrex_add_kernels name)
+  if(NOT CMAKE_CUDA_COMPILER_LOADED)
+    message(FATAL_ERROR "imbrex_add_kernels(${name} ...): enable CUDA first: project(... LANGUAGES CXX CUDA)")
+  endif()
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${name} PUBLIC imbrex::cuda)

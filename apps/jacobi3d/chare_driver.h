@@ -81,6 +81,7 @@ inline result facts_of(const ix::runtime& rt, const options& o, const decomposit
   r.transport = rt.transport_name();
   r.impl = implementation::chare;
   r.warm_up = o.warm_up;
+  r.why_no_gpu = rt.why_no_gpu();
   return r;
 }
 

@@ -41,6 +41,7 @@ gpu_block::gpu_block()
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
       layout_(gpu_layout::of(cells_.size)),
+      ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
       streams_(gpu_streams::of(strategy_.streams, on_device(),
                                fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))) {
   const auto doubles = static_cast<std::size_t>(layout_.doubles());
@@ -105,7 +106,7 @@ void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream
   for (const face f : neighbours_)
     out[number(f)] = outgoing_[static_cast<std::size_t>(parity_ ^ 1)][number(f)].data();
   if (strategy_.fusion == fusion_strategy::c) {
-    gpu_update_fused(compute, layout_, options_.formula, current(), next(), halos, out, parity_ != 0);
+    gpu_update_fused(compute, layout_, options_.formula, ends_, current(), next(), halos, out, parity_ != 0);
     return;
   }
   if (strategy_.fusion == fusion_strategy::b) {
@@ -114,7 +115,7 @@ void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream
     for (const face f : neighbours_) gpu_unpack(unpack, layout_, current(), f, halos[number(f)]);
   }
   if (!one_stream) compute.after(unpack);
-  gpu_update(compute, layout_, options_.formula, current(), next(), parity_ != 0);
+  gpu_update(compute, layout_, options_.formula, ends_, current(), next(), parity_ != 0);
   if (!one_stream) return;
   if (strategy_.fusion == fusion_strategy::none) {
     for (const face f : neighbours_) gpu_pack(compute, layout_, next(), f, out[number(f)]);

@@ -62,6 +62,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   const block_position position_;
   const box cells_;
   const gpu_layout layout_;
+  const gpu_ends ends_;
   std::vector<face> neighbours_;
   gpu_streams streams_;
   std::array<imbrex::buffer<double>, 2> fields_;

@@ -34,7 +34,7 @@ struct fused_task {
 /// The faces in which a tile has cells.
 __device__ __forceinline__ unsigned faces_of(const gpu::update_task& t, int x, int y, int z) {
   return (x == 0 ? 1u : 0u) | (x + 2 * columns >= t.x1 ? 2u : 0u) | (y == 0 ? 4u : 0u) | (y + rows >= t.y1 ? 8u : 0u) |
-         (z == 0 ? 16u : 0u) | (z + t.depth >= t.z1 ? 32u : 0u);
+         (z == 0 ? 16u : 0u) | (z + t.tiling.depth >= t.z1 ? 32u : 0u);
 }
 
 /// The values next to a pair on one side: of the field, or where the block ends (`outside`) those of cells a and a + 1
@@ -63,12 +63,10 @@ __device__ __forceinline__ void march_with_halos(const fused_task& t, const cell
     const double2 above = beside(at + f.plane, t.halo(face::zhi), z == nz - 1, p, p.y, nx);
     const double2 south = beside(at - f.pitch, t.halo(face::ylo), p.y == 0, p, z, nx);
     const double2 north = beside(at + f.pitch, t.halo(face::yhi), p.y == ny - 1, p, z, nx);
-    double left = __shfl_up_sync(0xffffffffu, here.y, 1);
-    double right = __shfl_down_sync(0xffffffffu, here.x, 1);
+    double left = __ldg(at - 1);
+    double right = __ldg(at + 2);
     double second = here.y;
     const std::int64_t row = std::int64_t{z} * ny + p.y;
-    if (p.lane == 0) left = __ldg(at - 1);
-    if (p.lane == 31) right = __ldg(at + 2);
     if (t.halo(face::xlo) != nullptr && p.x == 0) left = __ldg(t.halo(face::xlo) + row);
     if (t.halo(face::xhi) != nullptr) {
       if (p.x == nx - 1) second = __ldg(t.halo(face::xhi) + row);
@@ -84,47 +82,44 @@ __device__ __forceinline__ void march_with_halos(const fused_task& t, const cell
   }
 }
 
-template <bool streaming, bool weighted>
+template <bool weighted>
 __global__ void __launch_bounds__(shape::threads, shape::resident) fused_kernel(const __grid_constant__ fused_task t) {
   const gpu::update_task& u = t.update;
-  const int x = static_cast<int>(blockIdx.x) * 2 * columns, y = static_cast<int>(blockIdx.y) * rows;
-  const int z0 = u.tile_plane(), z1 = min(z0 + u.depth, u.z1);
+  const gpu_tiling::place tile = u.tile();
+  const int z1 = min(tile.z + u.tiling.depth, u.z1);
   cell_pair p;
-  if (!gpu::place(p, x, y, 0, u.x1, u.y1)) return;
-  const unsigned faces = faces_of(u, x, y, z0);
+  if (!gpu::place(p, tile.x, tile.y, 0, u.x1, u.y1, u.nx)) return;
+  const unsigned faces = faces_of(u, tile.x, tile.y, tile.z);
   if ((faces & (t.in_faces | t.out_faces)) == 0) {
-    gpu::march<shape, streaming, weighted>(u.field, u.formula, p, z0, z1, gpu::no_sink{});
+    gpu::march<shape, false, weighted>(u.field, u.formula, p, tile.z, z1, gpu::no_sink{});
   } else {
     const gpu::halo_store<halo_buffers> sink{{t.out, u.x1, u.y1}, faces & t.out_faces, u.x1, u.y1, u.z1};
-    march_with_halos<weighted>(t, p, z0, z1, sink);
+    march_with_halos<weighted>(t, p, tile.z, z1, sink);
   }
-}
-
-template <bool streaming>
-void launch_fused(imbrex::stream& s, const fused_task& t) {
-  const auto kernel = t.update.formula.weighted ? fused_kernel<streaming, true> : fused_kernel<streaming, false>;
-  imbrex::launch(s, "jacobi fused update", kernel, t.update.grid(columns, rows), dim3(columns, rows), 0, t);
 }
 
 }  // namespace
 
-void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
-                      const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards) {
+void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
+                      double* out, const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards) {
   const extents& n = layout.size;
-  const gpu_tiling how = gpu_tiling::of(n.cells());
   fused_task t;
-  t.update = {gpu::view(layout, in, out), formula,   0,        static_cast<int>(n.nx), 0, static_cast<int>(n.ny), 0,
-              static_cast<int>(n.nz),     how.depth, backwards};
+  t.update.field = gpu::view(layout, in, out, ends);
+  t.update.formula = formula;
+  t.update.x1 = t.update.nx = static_cast<int>(n.nx);
+  t.update.y1 = static_cast<int>(n.ny);
+  t.update.z1 = static_cast<int>(n.nz);
+  t.update.tiling = gpu_tiling::of(n, gpu_tiling::depth_for(n.cells()));
+  t.update.backwards = backwards;
   for (int f = 0; f < num_faces; ++f) {
     t.in[f] = halos_in[f];
     t.out[f] = halos_out[f];
     t.in_faces |= halos_in[f] != nullptr ? 1u << f : 0u;
     t.out_faces |= halos_out[f] != nullptr ? 1u << f : 0u;
   }
-  if (how.streaming)
-    launch_fused<true>(s, t);
-  else
-    launch_fused<false>(s, t);
+  const auto kernel = formula.weighted ? fused_kernel<true> : fused_kernel<false>;
+  imbrex::launch(s, "jacobi fused update", kernel, dim3(static_cast<unsigned>(t.update.tiling.total())),
+                 dim3(columns, rows), 0, t);
 }
 
 }  // namespace jacobi

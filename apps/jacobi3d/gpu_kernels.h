@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "decomposition.h"
 #include "gpu_layout.h"
@@ -39,10 +40,10 @@ void gpu_unpack_all(imbrex::stream& s, const gpu_layout& layout, double* field, 
 void gpu_copy_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& neighbours,
                      const std::array<gpu_layout, num_faces>& their_layouts);
 
-/// Updates all cells. `backwards` goes from the last plane to the first: to be alternated, as what the last update
-/// touched last is still in the cache.
-void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
-                bool backwards = false);
+/// Updates all cells. With `ends.fixed` the ghosts on both x faces are known to hold `ends.value`. `backwards` goes from
+/// the last plane to the first: to be alternated, as what the last update touched last is still in the cache.
+void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
+                double* out, bool backwards = false);
 
 /// Updates cells x0 <= x < x1 and so on.
 void gpu_update_box(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
@@ -55,14 +56,16 @@ void gpu_update_exterior(imbrex::stream& s, const gpu_layout& layout, stencil fo
 
 /// Unpacks, updates all cells and packs in one kernel: reads the ghosts from `halos_in` (null: from the ghosts of
 /// `in`), and writes the new field's outermost cells to `halos_out` too (null: not).
-void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
-                      const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards = false);
+void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
+                      double* out, const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards = false);
 
 /// One iteration of all blocks in the table: reads the fields of `parity`, ghosts included, and writes the fields of
 /// the other parity and, with the outermost cells, the ghosts of the neighbours' fields of the other parity. Nobody may
-/// still be reading those. `table` and `tiles` are in device memory; see `gpu_tiles_of`.
-void gpu_step(imbrex::stream& s, const gpu_block_entry* table, const gpu_tile* tiles, std::int64_t num_tiles,
-              stencil formula, int parity);
+/// still be reading those. `table` and `faces` are device memory, `blocks` is read at once; see `gpu_work_list`.
+/// `outside` is the value of ghosts that no neighbour fills. One kernel for every `gpu_blocks_in_a_step` blocks.
+void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const gpu_face_tile> faces,
+              std::span<const gpu_step_block> blocks, stencil formula, double outside, int parity);
+inline constexpr int gpu_blocks_in_a_step = 32;
 
 /// Adds the block's share of the field's hash (see field_hash.h) to `*result`, in device memory.
 void gpu_hash(imbrex::stream& s, const gpu_layout& layout, const double* field, extents grid, const box& cells,

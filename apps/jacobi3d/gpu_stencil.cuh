@@ -22,17 +22,18 @@ struct march_shape {
   static constexpr int resident =
       threads_per_multiprocessor > threads ? threads_per_multiprocessor / threads : 1;  ///< thread blocks
 };
-using tiling_shape = march_shape<gpu_tiling::cells / 2, gpu_tiling::rows, 2, false, 1024>;
+using tiling_shape = march_shape<gpu_tiling::cells / 2, gpu_tiling::rows, gpu_tiling::planes, false, 512>;
 
 /// A block's two fields, seen from cell (0, 0, 0).
 struct field_view {
   const double* in = nullptr;
   double* out = nullptr;
   std::int64_t pitch = 0, plane = 0;
+  gpu_ends ends;
 };
 
-JACOBI_HOST_DEVICE inline field_view view(const gpu_layout& layout, const double* in, double* out) {
-  return {in + layout.origin, out + layout.origin, layout.pitch, layout.plane};
+inline field_view view(const gpu_layout& layout, const double* in, double* out, gpu_ends ends = {}) {
+  return {in + layout.origin, out + layout.origin, layout.pitch, layout.plane, ends};
 }
 
 /// One cell's new value: the operations of kernel.h in their order, never contracted.
@@ -51,20 +52,20 @@ __device__ __forceinline__ double updated(stencil f, double c, double xm, double
 /// The two cells (x, y) and (x + 1, y) of each plane that a thread takes; x is even.
 struct cell_pair {
   int x = 0, y = 0;
-  int lane = 0;
-  bool lo = false, hi = false;  ///< whether the first and the second are to be updated
+  bool lo = false, hi = false;       ///< whether the first and the second are to be updated
+  bool first = false, last = false;  ///< whether they lie next to the block's ends in x
 };
 
-/// This thread's pair in a tile that starts at (first_x, first_y) of the cells x0 <= x < x1; first_x is even. False if
-/// the whole warp has nothing to do. Lanes past the end stay near it: they hand the last cell its right neighbour.
-__device__ __forceinline__ bool place(cell_pair& p, int first_x, int first_y, int x0, int x1, int y1) {
-  p.lane = static_cast<int>(threadIdx.x & 31u);
+/// This thread's pair in a tile that starts at (first_x, first_y) of the cells x0 <= x < x1 of a block of nx; first_x
+/// is even. False if the thread has nothing to do.
+__device__ __forceinline__ bool place(cell_pair& p, int first_x, int first_y, int x0, int x1, int y1, int nx) {
   p.x = first_x + 2 * static_cast<int>(threadIdx.x);
   p.y = first_y + static_cast<int>(threadIdx.y);
-  if (p.y >= y1 || p.x - 2 * p.lane >= x1) return false;
+  if (p.y >= y1 || p.x >= x1) return false;
   p.lo = p.x >= x0 && p.x < x1;
   p.hi = p.x + 1 >= x0 && p.x + 1 < x1;
-  p.x = min(p.x, (x1 + 1) & ~1);
+  p.first = p.x == 0;
+  p.last = p.x + 2 >= nx;
   return true;
 }
 
@@ -86,18 +87,18 @@ __device__ __forceinline__ void store_pair(double* at, double2 value, const cell
 template <int planes>
 struct incoming {
   double2 above[planes], south[planes], north[planes];
-  double end[planes];  ///< the neighbour outside the warp of its first and of its last cell
+  double west[planes], east[planes];
 
   __device__ __forceinline__ void load(const double* centre, const field_view& f, const cell_pair& p) {
-    const bool at_end = ((p.lane + 1) & 31) <= 1;
-    const int beyond = p.lane == 0 ? -1 : 2;
+    // West and east come from the first-level cache, too: shuffling them in would make every plane wait for its loads.
 #pragma unroll
     for (int k = 0; k < planes; ++k, centre += f.plane) {
       above[k] = load_pair(centre + f.plane);
       south[k] = load_pair(centre - f.pitch);
       north[k] = load_pair(centre + f.pitch);
-      end[k] = 0.0;
-      if (at_end) end[k] = __ldg(centre + beyond);
+      west[k] = east[k] = f.ends.value;
+      if (!(p.first && f.ends.fixed)) west[k] = __ldg(centre - 1);
+      if (!(p.last && f.ends.fixed)) east[k] = __ldg(centre + 2);
     }
   }
 };
@@ -118,13 +119,11 @@ struct column {
   __device__ __forceinline__ void advance(const incoming<planes>& next) {
 #pragma unroll
     for (int k = 0; k < planes; ++k, result += f.plane, ++z) {
-      const double left = __shfl_up_sync(0xffffffffu, here.y, 1);
-      const double right = __shfl_down_sync(0xffffffffu, here.x, 1);
       double2 value;
-      value.x = updated<weighted>(formula, here.x, p.lane == 0 ? next.end[k] : left, here.y, next.south[k].x,
-                                  next.north[k].x, below.x, next.above[k].x);
-      value.y = updated<weighted>(formula, here.y, here.x, p.lane == 31 ? next.end[k] : right, next.south[k].y,
-                                  next.north[k].y, below.y, next.above[k].y);
+      value.x = updated<weighted>(formula, here.x, next.west[k], here.y, next.south[k].x, next.north[k].x, below.x,
+                                  next.above[k].x);
+      value.y = updated<weighted>(formula, here.y, here.x, next.east[k], next.south[k].y, next.north[k].y, below.y,
+                                  next.above[k].y);
       store_pair<streaming>(result, value, p);
       sink(p, z, value);
       below = here;
@@ -134,7 +133,7 @@ struct column {
 };
 
 /// Updates the pair in planes z0 <= z < z1, `Shape::planes` at a time, whose loads come first; if `Shape::pipelined`,
-/// before the planes before them are updated. Called by whole warps.
+/// before the planes before them are updated.
 template <class Shape, bool streaming, bool weighted, class Sink>
 __device__ __forceinline__ void march(const field_view& f, stencil formula, const cell_pair& p, int z0, int z1,
                                       const Sink& sink) {

@@ -1,47 +1,64 @@
 #pragma once
 
-#include "gpu_halo_store.cuh"
+#include "gpu_kernels.h"
+#include "gpu_stencil.cuh"
 #include "gpu_tiles.h"
 
 namespace jacobi::gpu {
 
-template <class Shape>
-using plane_by_plane = march_shape<Shape::columns, Shape::rows, 1, false, Shape::threads * Shape::resident>;
-
-/// The ghosts of a block's neighbours in their next fields.
-struct neighbour_ghosts {
-  static constexpr bool pairs = true;
-  const gpu_neighbour* neighbours = nullptr;
-  int next = 0;
-
-  __device__ __forceinline__ double* at(face f, std::int64_t a, std::int64_t b) const {
-    const gpu_neighbour& n = neighbours[static_cast<int>(f)];
-    return n.fields[next] + n.first + a * n.stride_a + b * n.stride_b;
-  }
+/// What one iteration of the blocks of a GPU works on. The blocks are arguments of the kernel, so that a thread block
+/// knows its tile without a load.
+struct step_task {
+  const gpu_block_entry* table = nullptr;
+  const gpu_face_tile* faces = nullptr;
+  int num_faces = 0;
+  int num_blocks = 0;
+  int parity = 0;
+  double outside = 0.0;
+  stencil formula;
+  gpu_step_block blocks[gpu_blocks_in_a_step];
 };
 
-/// One thread block, of gpu_tiling's cells and rows, for each tile. Odd iterations run through the tiles backwards:
-/// what the last one touched last is still in the cache.
-template <class Shape, bool weighted>
-__global__ void __launch_bounds__(Shape::threads, Shape::resident)
-    step_kernel(const gpu_block_entry* __restrict__ table, const gpu_tile* __restrict__ tiles, stencil formula,
-                int parity) {
-  const gpu_tile t = tiles[parity != 0 ? gridDim.x - 1 - blockIdx.x : blockIdx.x];
-  const gpu_block_entry& block = table[t.block];
-  const gpu_layout& layout = block.layout;
-  const int nx = static_cast<int>(layout.size.nx), ny = static_cast<int>(layout.size.ny);
-  cell_pair p;
-  if (!place(p, t.x0, t.y0, 0, nx, ny)) return;
-  const field_view field = view(layout, block.fields[parity], block.fields[parity ^ 1]);
-  if (t.flags == gpu_tile::streams) {
-    march<Shape, true, weighted>(field, formula, p, t.z0, t.z1, no_sink{});
-  } else if (t.flags == 0) {
-    march<Shape, false, weighted>(field, formula, p, t.z0, t.z1, no_sink{});
-  } else {
-    const halo_store<neighbour_ghosts> sink{
-        {block.neighbours, parity ^ 1}, t.flags, nx, ny, static_cast<int>(layout.size.nz)};
-    march<plane_by_plane<Shape>, false, weighted>(field, formula, p, t.z0, t.z1, sink);
+/// Not inlined, so that it costs the tiles no registers.
+template <bool weighted>
+__device__ __noinline__ void store_halo(const step_task& t, gpu_face_tile share) {
+  const gpu_block_entry& block = t.table[share.block];
+  const gpu_neighbour& there = block.neighbours[share.side];
+  const gpu_face here = block.layout.inner_face(static_cast<face>(share.side));
+  const std::int64_t pitch = block.layout.pitch, plane = block.layout.plane;
+  const double* const in = block.fields[t.parity] + here.first;
+  double* const out = there.fields[t.parity ^ 1] + there.first;
+  const auto num_a = static_cast<std::uint32_t>(here.num_a);
+  const auto end = static_cast<std::uint32_t>(min(here.num_a * here.num_b, share.first + gpu_face_tile::cells));
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, num_threads = blockDim.x * blockDim.y;
+  for (auto i = static_cast<std::uint32_t>(share.first) + thread; i < end; i += num_threads) {
+    const std::uint32_t b = i / num_a, a = i - b * num_a;
+    const double* c = in + a * here.stride_a + b * here.stride_b;
+    out[a * there.stride_a + b * there.stride_b] =
+        updated<weighted>(t.formula, __ldg(c), __ldg(c - 1), __ldg(c + 1), __ldg(c - pitch), __ldg(c + pitch),
+                          __ldg(c - plane), __ldg(c + plane));
   }
+}
+
+/// The halos' thread blocks come first: what goes to peers is on its way while the tiles are updated. Odd iterations
+/// run through the tiles backwards: what the last one touched last is still in the cache.
+template <class Shape, bool weighted>
+__global__ void __launch_bounds__(Shape::threads, Shape::resident) step_kernel(const __grid_constant__ step_task t) {
+  const int number = static_cast<int>(blockIdx.x) - t.num_faces;
+  if (number < 0) {
+    store_halo<weighted>(t, t.faces[blockIdx.x]);
+    return;
+  }
+  const int num_tiles = static_cast<int>(gridDim.x) - t.num_faces;
+  const int tile = t.parity != 0 ? num_tiles - 1 - number : number;
+  int n = 0;
+  while (n + 1 < t.num_blocks && tile >= t.blocks[n + 1].first) ++n;
+  const gpu_step_block& b = t.blocks[n];
+  const gpu_tiling::place at = b.tiling.at(tile - b.first);
+  cell_pair p;
+  if (!place(p, at.x, at.y, 0, b.nx, b.ny, b.nx)) return;
+  const field_view field{b.fields[t.parity], b.fields[t.parity ^ 1], b.pitch, b.plane, {b.x_fixed != 0, t.outside}};
+  march<Shape, false, weighted>(field, t.formula, p, at.z, min(at.z + b.tiling.depth, b.nz), no_sink{});
 }
 
 }  // namespace jacobi::gpu

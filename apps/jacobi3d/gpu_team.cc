@@ -25,11 +25,31 @@ imbrex::task<> to_device(imbrex::buffer<T>& to, std::vector<T> from, imbrex::str
 
 }  // namespace
 
-void gpu_share::step(stencil formula, int parity) {
-  gpu_step(*stream, table.data(), tiles.data(), static_cast<std::int64_t>(tiles.size()), formula, parity);
+void gpu_share::step(stencil formula, double outside, int parity) {
+  gpu_step(*stream, table.data(), {faces.data(), faces.size()}, work, formula, outside, parity);
 }
 
-gpu_team::gpu_team() : options_(*this_job.given), strategy_(gpu_strategy::of(options_, rt().num_ranks())) {}
+void gpu_share::fetch_ghosts(const decomposition& cut, bool periodic, int parity) {
+  const auto& all = this_gpu_directory.blocks;
+  for (const std::int64_t n : blocks) {
+    const gpu_directory::entry& mine = all[static_cast<std::size_t>(n)];
+    const_face_buffers theirs{};
+    std::array<gpu_layout, num_faces> layouts{};
+    for (const face f : all_faces) {
+      const auto p = cut.neighbour(cut.position(n), f, periodic);
+      if (!p) continue;
+      const gpu_directory::entry& other = all[static_cast<std::size_t>(cut.number(*p))];
+      theirs[static_cast<std::size_t>(f)] = other.fields[parity];
+      layouts[static_cast<std::size_t>(f)] = other.layout;
+    }
+    gpu_copy_ghosts(*stream, mine.layout, mine.fields[parity], theirs, layouts);
+  }
+}
+
+gpu_team::gpu_team()
+    : options_(*this_job.given),
+      strategy_(gpu_strategy::of(options_, rt().num_ranks())),
+      cut_(decomposition::of_least_surface(options_.grid, chare_count(options_, rt().num_pes()), gpu_x_face_weight)) {}
 
 gpu_share gpu_team::make_share(int gpu) const {
   gpu_share share;
@@ -50,54 +70,72 @@ imbrex::task<> gpu_team::build(std::vector<std::int64_t> lengths) {
     for (int g = 0; g < rt().num_gpus(); ++g) {
       if (strategy_.graph || g == rt().gpu_of(pe())) shares_.push_back(make_share(g));
     }
-    const auto& all = this_gpu_directory.blocks;
-    const decomposition cut = decomposition::of_least_surface(
-        options_.grid, static_cast<std::int64_t>(all.size()), gpu_x_face_weight);
     for (gpu_share& share : shares_) {
-      std::vector<gpu_block_entry> blocks;
-      std::set<int> touched;
-      for (std::int64_t n = 0; n < cut.num_blocks(); ++n) {
-        const gpu_directory::entry& mine = all[static_cast<std::size_t>(n)];
-        if (rt().gpu_of(mine.pe) != share.gpu) continue;
-        gpu_block_entry e{mine.layout, {mine.fields[0], mine.fields[1]}, {}};
-        for (const face f : all_faces) {
-          const auto p = cut.neighbour(cut.position(n), f, options_.boundary.periodic);
-          if (!p) continue;
-          const gpu_directory::entry& theirs = all[static_cast<std::size_t>(cut.number(*p))];
-          e.neighbours[static_cast<int>(f)] = gpu_neighbour::at(f, theirs.layout, theirs.fields[0], theirs.fields[1]);
-          touched.insert(rt().gpu_of(theirs.pe));
-        }
-        blocks.push_back(e);
-      }
-      touched.erase(share.gpu);
-      share.neighbours.assign(touched.begin(), touched.end());
-      for (const int other : share.neighbours) {
-        if (!share.device->reaches(rt().gpu(other)))
-          throw imbrex::usage_error(fmt::format(
-              "--fusion D stores into the neighbours' memory, but GPU {} does not reach that of GPU {}: use --fusion C",
-              share.gpu, other));
-      }
-      co_await upload(share, std::move(blocks));
+      auto gathered = gather(share);
+      co_await gathered;
     }
-    if (!strategy_.graph) connect();
+    if (strategy_.graph) {
+      make_graphs(lengths);
+    } else {
+      connect();
+    }
   }
-  if (leads && strategy_.graph) {
-    for (const std::int64_t n : lengths) {
-      for (const int parity : {0, 1}) {
-        if (n > 0) graph_of(std::min(n, most_in_a_graph), parity);
-        if (n % most_in_a_graph != 0) graph_of(n % most_in_a_graph, parity);
-      }
-    }
+  for (gpu_share& share : shares_) {
+    share.fetch_ghosts(cut_, options_.boundary.periodic, this_gpu_directory.parity);
+    co_await share.stream->done();
   }
   contribute(0, imbrex::sum);
 }
 
+/// Captures what runs of these lengths need, so that no timed run has to.
+void gpu_team::make_graphs(const std::vector<std::int64_t>& lengths) {
+  for (const std::int64_t n : lengths) {
+    for (const int parity : {0, 1}) {
+      if (n > 0) graph_of(std::min(n, most_in_a_graph), parity);
+      if (n % most_in_a_graph != 0) graph_of(n % most_in_a_graph, parity);
+    }
+  }
+}
+
+/// The table of the blocks of a GPU, with their neighbours wherever these are.
+imbrex::task<> gpu_team::gather(gpu_share& share) {
+  const auto& all = this_gpu_directory.blocks;
+  std::vector<gpu_block_entry> blocks;
+  std::set<int> touched;
+  for (std::int64_t n = 0; n < cut_.num_blocks(); ++n) {
+    const gpu_directory::entry& mine = all[static_cast<std::size_t>(n)];
+    if (rt().gpu_of(mine.pe) != share.gpu) continue;
+    gpu_block_entry e{mine.layout, {mine.fields[0], mine.fields[1]}, {}};
+    for (const face f : all_faces) {
+      const auto p = cut_.neighbour(cut_.position(n), f, options_.boundary.periodic);
+      if (!p) continue;
+      const gpu_directory::entry& theirs = all[static_cast<std::size_t>(cut_.number(*p))];
+      e.neighbours[static_cast<int>(f)] = gpu_neighbour::at(f, theirs.layout, theirs.fields[0], theirs.fields[1]);
+      touched.insert(rt().gpu_of(theirs.pe));
+    }
+    share.blocks.push_back(n);
+    blocks.push_back(e);
+  }
+  touched.erase(share.gpu);
+  share.neighbours.assign(touched.begin(), touched.end());
+  for (const int other : share.neighbours) {
+    if (!share.device->reaches(rt().gpu(other)))
+      throw imbrex::usage_error(fmt::format(
+          "--fusion D stores into the neighbours' memory, but GPU {} does not reach that of GPU {}: use --fusion C",
+          share.gpu, other));
+  }
+  if (blocks.empty()) co_return;  // fewer blocks than GPUs
+  auto uploaded = upload(share, std::move(blocks));
+  co_await uploaded;
+}
+
 imbrex::task<> gpu_team::upload(gpu_share& share, std::vector<gpu_block_entry> blocks) {
-  const std::vector<gpu_tile> tiles = gpu_tiles_of(blocks);
+  gpu_work_list work = gpu_work_list::of(blocks);
   auto table = to_device(share.table, std::move(blocks), *share.stream);
   co_await table;
-  auto list = to_device(share.tiles, tiles, *share.stream);
-  co_await list;
+  auto faces = to_device(share.faces, std::move(work.faces), *share.stream);
+  co_await faces;
+  share.work = std::move(work.blocks);
 }
 
 // ------------------------------------------------------------------------------------------------ by events
@@ -120,7 +158,7 @@ imbrex::task<> gpu_team::iterate_by_events(std::int64_t iterations, int parity) 
   for (std::int64_t i = 0; i < iterations; ++i) {
     // Messages without data: what follows on the stream waits for the sender's kernel of the iteration before.
     for (auto& c : channels_) co_await c.recv(imbrex::buffer_view<double>(nullptr, 0, imbrex::memory_kind::device), s);
-    mine.step(options_.formula, parity);
+    mine.step(options_.formula, options_.boundary.value, parity);
     parity ^= 1;
     const imbrex::buffer_view<const double> nothing(nullptr, 0, imbrex::memory_kind::device);
     for (auto& c : channels_) c.send(nothing, s);
@@ -143,7 +181,7 @@ void gpu_team::enqueue_all(std::int64_t iterations, int parity) {
       if (i > 0) {
         for (const int other : share.neighbours) share.stream->wait(before[static_cast<std::size_t>(other)]);
       }
-      share.step(options_.formula, parity);
+      share.step(options_.formula, options_.boundary.value, parity);
       after[g] = share.stream->record();
     }
     std::swap(before, after);

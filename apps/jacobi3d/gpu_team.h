@@ -21,11 +21,15 @@ struct gpu_share {
   imbrex::device* device = nullptr;
   std::unique_ptr<imbrex::stream> stream;
   imbrex::buffer<gpu_block_entry> table;
-  imbrex::buffer<gpu_tile> tiles;
+  imbrex::buffer<gpu_face_tile> faces;
+  std::vector<gpu_step_block> work;
   std::vector<int> neighbours;  ///< GPUs that hold blocks next to those of this one, this one left out
+  std::vector<std::int64_t> blocks;  ///< by number
 
   /// Enqueues one iteration of all blocks.
-  void step(stencil formula, int parity);
+  void step(stencil formula, double outside, int parity);
+  /// Enqueues what fills the ghosts of the current fields of all blocks from the blocks next to them.
+  void fetch_ghosts(const decomposition& cut, bool periodic, int parity);
 };
 
 /// Fusion D: one kernel for each GPU and iteration, which stores the halos into the neighbours' memory. One element on
@@ -38,13 +42,16 @@ class gpu_team : public imbrex::chare<gpu_team, imbrex::index1d> {
  public:
   gpu_team();
 
-  /// Once all blocks exist: gathers them. With graphs, makes those for runs of so many iterations. Contributes.
+  /// Once all blocks have their initial state: gathers them, when called first, and fills their ghosts. With graphs, makes
+  /// those for runs of so many iterations. Contributes.
   imbrex::task<> build(std::vector<std::int64_t> lengths);
   /// Does so many iterations from the given parity and contributes.
   imbrex::task<> iterate(std::int64_t iterations, int parity);
 
  private:
   gpu_share make_share(int gpu) const;
+  void make_graphs(const std::vector<std::int64_t>& lengths);
+  imbrex::task<> gather(gpu_share& share);
   imbrex::task<> upload(gpu_share& share, std::vector<gpu_block_entry> blocks);
   imbrex::task<> iterate_by_events(std::int64_t iterations, int parity);
   imbrex::task<> iterate_by_graphs(std::int64_t iterations, int parity);
@@ -56,6 +63,7 @@ class gpu_team : public imbrex::chare<gpu_team, imbrex::index1d> {
 
   const options& options_;
   const gpu_strategy strategy_;
+  const decomposition cut_;
   std::vector<gpu_share> shares_;  ///< of this PE: its GPU's, or with graphs on PE 0 all
   std::vector<imbrex::channel<double>> channels_;  ///< to `shares_[0].neighbours`: they carry events only
   std::map<std::pair<std::int64_t, int>, std::unique_ptr<imbrex::graph>> graphs_;

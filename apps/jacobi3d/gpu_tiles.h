@@ -11,20 +11,57 @@
 /// What the kernel that updates all blocks of a GPU at once is told about them.
 namespace jacobi {
 
-/// How an update is cut into thread blocks: each marches through `depth` planes of `rows` rows of `cells` cells.
+/// How an update is cut into thread blocks: each takes `depth` planes of `rows` rows of `cells` cells. Numbered with x
+/// fastest, then y within a strip of the grid, then z, then the strips: what one thread block reads of a neighbour's
+/// planes then is still in the L2 cache.
 struct gpu_tiling {
   static constexpr int cells = 64;
   static constexpr int rows = 8;
-  int depth = 8;           ///< more: fewer planes are read twice; fewer: more thread blocks
-  bool streaming = false;  ///< stores that do not displace what the L2 cache holds
+  static constexpr int planes = 4;  ///< that are loaded at once
+  int nx = 0, ny = 0, nz = 0;       ///< tiles in each direction
+  int strip = 0;                    ///< tiles of a strip in y
+  int depth = planes;
 
-  /// For updating so many cells in one kernel. The L2 caches of the GPUs meant hold some 50 MB.
-  static constexpr gpu_tiling of(std::int64_t num_cells) {
-    constexpr std::int64_t enough_tiles = 3000, large = std::int64_t{1} << 24;
-    const std::int64_t columns = num_cells / (cells * rows);
-    const int depth = columns >= 16 * enough_tiles ? 16 : columns >= 8 * enough_tiles ? 8 : 4;
-    return {depth, num_cells >= large};
+  JACOBI_HOST_DEVICE constexpr int total() const { return nx * ny * nz; }
+
+  /// Depth for updating so many cells in one kernel: 4, which has everything in flight at once; or 16 where then all
+  /// thread blocks run at the same time.
+  static constexpr int depth_for(std::int64_t num_cells) {
+    constexpr std::int64_t at_once = 264, deep = 4 * planes;
+    return static_cast<int>(num_cells <= at_once * cells * rows * deep ? deep : planes);
   }
+  static constexpr gpu_tiling of(extents size, int depth) {
+    constexpr std::int64_t strip_bytes = 1600 << 10;  // of one plane
+    const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+    gpu_tiling t;
+    t.nx = static_cast<int>(parts(size.nx, cells));
+    t.ny = static_cast<int>(parts(size.ny, rows));
+    t.nz = static_cast<int>(parts(size.nz, depth));
+    const std::int64_t strips = parts(size.nx * size.ny * static_cast<std::int64_t>(sizeof(double)), strip_bytes);
+    t.strip = static_cast<int>(parts(t.ny, strips));
+    t.depth = depth;
+    return t;
+  }
+
+  struct place {
+    int x, y, z;
+  };
+  /// The tile's first cell.
+  JACOBI_HOST_DEVICE constexpr place at(int number) const {
+    const int of_strip = strip * nx * nz, s = number / of_strip;
+    number -= s * of_strip;
+    const int height = ny - s * strip < strip ? ny - s * strip : strip, of_plane = height * nx;
+    const int z = number / of_plane;
+    number -= z * of_plane;
+    const int y = number / nx;
+    return {(number - y * nx) * cells, (s * strip + y) * rows, z * depth};
+  }
+};
+
+/// What lies beyond a block's ends in x. Where that is one value, it need not be read.
+struct gpu_ends {
+  bool fixed = false;
+  double value = 0.0;
 };
 
 /// Where the values of one face go: the ghosts of the block on the other side. They may be memory of a peer.
@@ -46,58 +83,67 @@ struct gpu_block_entry {
   gpu_neighbour neighbours[num_faces];
 };
 
-/// The share of one thread block: cells from (x0, y0, z0) to gpu_tiling's extents, the block's end, and z1.
-struct gpu_tile {
-  static constexpr std::uint32_t streams = 1u << num_faces;  ///< flag beyond the faces' bits
+/// The share of one thread block of the halos: cells `first` to `first + cells` of a face that has a neighbour. They
+/// are updated from the field as it was, once more than by the tiles that hold them, and stored as the neighbour's
+/// ghosts: this costs a fraction of surface to volume, and keeps the tiles free of branches.
+struct gpu_face_tile {
+  static constexpr int cells = 1024;
   std::int32_t block = 0;
-  std::int32_t x0 = 0, y0 = 0, z0 = 0, z1 = 0;
-  std::uint32_t flags =
-      0;  ///< one bit for each face, in the order of `face`, that has a neighbour and lies in the tile
+  std::int32_t side = 0;
+  std::int64_t first = 0;
 };
 
-namespace detail {
+/// A block as the kernel that updates all blocks of a GPU is told about it, in its arguments.
+struct gpu_step_block {
+  double* fields[2] = {};  ///< by parity; cell (0, 0, 0)
+  std::int64_t plane = 0;
+  std::int32_t pitch = 0;
+  std::int32_t nx = 0, ny = 0, nz = 0;
+  std::int32_t first = 0;    ///< number of its first tile
+  std::int32_t x_fixed = 0;  ///< as gpu_ends::fixed
+  gpu_tiling tiling;
+};
 
-inline std::uint32_t touched_faces(const gpu_block_entry& b, const gpu_tile& t) {
-  const extents& n = b.layout.size;
-  const bool touched[num_faces] = {
-      t.x0 == 0, t.x0 + gpu_tiling::cells >= n.nx, t.y0 == 0, t.y0 + gpu_tiling::rows >= n.ny, t.z0 == 0, t.z1 >= n.nz};
-  std::uint32_t faces = 0;
-  for (int f = 0; f < num_faces; ++f)
-    if (touched[f] && b.neighbours[f].fields[0] != nullptr) faces |= 1u << f;
-  return faces;
-}
+/// All the work of one iteration of the blocks of a GPU.
+struct gpu_work_list {
+  std::vector<gpu_face_tile> faces;
+  std::vector<gpu_step_block> blocks;
 
-}  // namespace detail
+  static gpu_work_list of(std::span<const gpu_block_entry> entries) {
+    std::int64_t cells = 0;
+    for (const gpu_block_entry& e : entries) cells += e.layout.size.cells();
+    return of(entries, gpu_tiling::depth_for(cells));
+  }
+  static gpu_work_list of(std::span<const gpu_block_entry> entries, int depth) {
+    gpu_work_list all;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      all.add_faces(entries[i], static_cast<std::int32_t>(i));
+      all.add_block(entries[i], depth);
+    }
+    return all;
+  }
 
-/// All tiles of the blocks, to be given to `gpu_step` with the table that these entries form. The entries' numbers are
-/// their places in `blocks`.
-inline std::vector<gpu_tile> gpu_tiles_of(std::span<const gpu_block_entry> blocks, gpu_tiling how) {
-  std::vector<gpu_tile> tiles;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const extents& n = blocks[i].layout.size;
-    gpu_tile t;
-    t.block = static_cast<std::int32_t>(i);
-    for (std::int64_t z = 0; z < n.nz; z += how.depth) {
-      t.z0 = static_cast<std::int32_t>(z);
-      t.z1 = static_cast<std::int32_t>(std::min(z + how.depth, n.nz));
-      for (std::int64_t y = 0; y < n.ny; y += gpu_tiling::rows) {
-        t.y0 = static_cast<std::int32_t>(y);
-        for (std::int64_t x = 0; x < n.nx; x += gpu_tiling::cells) {
-          t.x0 = static_cast<std::int32_t>(x);
-          t.flags = detail::touched_faces(blocks[i], t) | (how.streaming ? gpu_tile::streams : 0);
-          tiles.push_back(t);
-        }
-      }
+ private:
+  void add_faces(const gpu_block_entry& e, std::int32_t number) {
+    for (int side = 0; side < num_faces; ++side) {
+      if (e.neighbours[side].fields[0] == nullptr) continue;
+      const std::int64_t cells = face_cells(e.layout.size, static_cast<face>(side));
+      for (std::int64_t first = 0; first < cells; first += gpu_face_tile::cells) faces.push_back({number, side, first});
     }
   }
-  return tiles;
-}
-
-/// With the tiling that suits the number of cells.
-inline std::vector<gpu_tile> gpu_tiles_of(std::span<const gpu_block_entry> blocks) {
-  std::int64_t cells = 0;
-  for (const gpu_block_entry& b : blocks) cells += b.layout.size.cells();
-  return gpu_tiles_of(blocks, gpu_tiling::of(cells));
-}
+  void add_block(const gpu_block_entry& e, int depth) {
+    const gpu_layout& l = e.layout;
+    gpu_step_block b;
+    for (int parity : {0, 1}) b.fields[parity] = e.fields[parity] + l.origin;
+    b.plane = l.plane;
+    b.pitch = static_cast<std::int32_t>(l.pitch);
+    b.nx = static_cast<std::int32_t>(l.size.nx);
+    b.ny = static_cast<std::int32_t>(l.size.ny);
+    b.nz = static_cast<std::int32_t>(l.size.nz);
+    b.x_fixed = e.neighbours[0].fields[0] == nullptr && e.neighbours[1].fields[0] == nullptr;
+    b.tiling = gpu_tiling::of(l.size, depth);
+    blocks.push_back(b);
+  }
+};
 
 }  // namespace jacobi

@@ -11,14 +11,6 @@ using gpu::update_task;
 
 using shape = gpu::tiling_shape;
 
-template <bool streaming>
-void launch_update(imbrex::stream& s, const update_task& t) {
-  const auto kernel =
-      t.formula.weighted ? gpu::update_kernel<shape, streaming, true> : gpu::update_kernel<shape, streaming, false>;
-  imbrex::launch(s, "jacobi update", kernel, t.grid(shape::columns, shape::rows), dim3(shape::columns, shape::rows), 0,
-                 t);
-}
-
 /// The cells on one side: those next to cell (a, b) of the ghost face.
 struct shell_task {
   gpu::field_view field;
@@ -46,14 +38,14 @@ __global__ void __launch_bounds__(256) shell_kernel(const __grid_constant__ shel
                                            __ldg(c + pitch), __ldg(c - plane), __ldg(c + plane));
 }
 
-void update(imbrex::stream& s, update_task t) {
+void update(imbrex::stream& s, const gpu_layout& layout, update_task t) {
   if (t.x0 >= t.x1 || t.y0 >= t.y1 || t.z0 >= t.z1) return;
-  const gpu_tiling how = gpu_tiling::of(std::int64_t{t.x1 - t.x0} * (t.y1 - t.y0) * (t.z1 - t.z0));
-  t.depth = how.depth;
-  if (how.streaming)
-    launch_update<true>(s, t);
-  else
-    launch_update<false>(s, t);
+  const extents cells{t.x1 - (t.x0 & ~1), t.y1 - t.y0, t.z1 - t.z0};
+  t.nx = static_cast<int>(layout.size.nx);
+  t.tiling = gpu_tiling::of(cells, gpu_tiling::depth_for(cells.cells()));
+  const auto kernel = t.formula.weighted ? gpu::update_kernel<shape, true> : gpu::update_kernel<shape, false>;
+  imbrex::launch(s, "jacobi update", kernel, dim3(static_cast<unsigned>(t.tiling.total())),
+                 dim3(shape::columns, shape::rows), 0, t);
 }
 
 }  // namespace
@@ -61,15 +53,29 @@ void update(imbrex::stream& s, update_task t) {
 void gpu_update_box(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
                     std::int64_t x0, std::int64_t x1, std::int64_t y0, std::int64_t y1, std::int64_t z0,
                     std::int64_t z1) {
-  update(s, {gpu::view(layout, in, out), formula, static_cast<int>(x0), static_cast<int>(x1), static_cast<int>(y0),
-             static_cast<int>(y1), static_cast<int>(z0), static_cast<int>(z1)});
+  update_task t;
+  t.field = gpu::view(layout, in, out);
+  t.formula = formula;
+  t.x0 = static_cast<int>(x0);
+  t.x1 = static_cast<int>(x1);
+  t.y0 = static_cast<int>(y0);
+  t.y1 = static_cast<int>(y1);
+  t.z0 = static_cast<int>(z0);
+  t.z1 = static_cast<int>(z1);
+  update(s, layout, t);
 }
 
-void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
-                bool backwards) {
+void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
+                double* out, bool backwards) {
   const extents& n = layout.size;
-  update(s, {gpu::view(layout, in, out), formula, 0, static_cast<int>(n.nx), 0, static_cast<int>(n.ny), 0,
-             static_cast<int>(n.nz), 1, backwards});
+  update_task t;
+  t.field = gpu::view(layout, in, out, ends);
+  t.formula = formula;
+  t.x1 = static_cast<int>(n.nx);
+  t.y1 = static_cast<int>(n.ny);
+  t.z1 = static_cast<int>(n.nz);
+  t.backwards = backwards;
+  update(s, layout, t);
 }
 
 void gpu_update_interior(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out) {

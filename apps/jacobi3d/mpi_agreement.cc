@@ -1,6 +1,7 @@
 #include "mpi_agreement.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "imbrex/base/error.h"
@@ -58,6 +59,14 @@ void agree(MPI_Comm comm, const std::function<void()>& step) {
   broadcast(comm, mine.what, failing);
   if (mine.kind == "error") throw imbrex::error(mine.what);
   imbrex::throw_error(mine.kind, mine.what);
+}
+
+void alone(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const imbrex::error& e) {
+    throw std::runtime_error(e.what());
+  }
 }
 
 void agree_on_options(MPI_Comm comm, const std::string& digest) {

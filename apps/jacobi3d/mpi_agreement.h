@@ -12,6 +12,10 @@ namespace jacobi {
 /// rank would miss. Ranks that agree pay one small all-reduce.
 void agree(MPI_Comm comm, const std::function<void()>& step);
 
+/// Not collective. Runs `step`, during which other ranks may wait for this one: an imbrex::error that leaves it becomes
+/// a std::runtime_error with the same text, which ends the job (see run_mpi_solver).
+void alone(const std::function<void()>& step);
+
 /// Collective. Throws usage_error on every rank, with the same text, unless all ranks pass the same options digest.
 void agree_on_options(MPI_Comm comm, const std::string& digest);
 

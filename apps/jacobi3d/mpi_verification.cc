@@ -45,7 +45,7 @@ std::vector<double> receive_box(MPI_Comm comm, const box& cells) {
 
 }  // namespace
 
-verification verify_by_reference(MPI_Comm comm, const options& o, const decomposition& blocks, const block_field& field,
+verification verify_by_reference(MPI_Comm comm, const options& o, const decomposition& blocks, mpi_block& block,
                                  std::int64_t iterations) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
@@ -61,7 +61,8 @@ verification verify_by_reference(MPI_Comm comm, const options& o, const decompos
   if (rank == 0) send_boxes(comm, blocks, *reference);
   const std::vector<double> expected = rank == 0 ? reference->copy_box(mine) : receive_box(comm, mine);
 
-  verification v = compare_block(mine.size, field.current(), field.pitch(), expected.data());
+  verification v;
+  agree(comm, [&] { v = block.compare(expected.data()); });
   int same = v.same_bits && iterations == expected_iterations ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, comm);
   MPI_Allreduce(MPI_IN_PLACE, &v.max_abs_error, 1, MPI_DOUBLE, MPI_MAX, comm);

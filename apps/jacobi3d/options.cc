@@ -86,7 +86,8 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
       ->capture_default_str();
   app.add_option("--gpus", o.gpu.gpus, "GPUs of each process (default: all there are)")->check(whole<int>());
   app.add_option("--streams", raw.streams, "on GPUs: chare (default), split or device");
-  app.add_option("--comm", raw.halos, "halos on GPUs: device (default) or host, by way of host memory");
+  app.add_option("--comm", raw.halos,
+                 "halos on GPUs: device (default; with --impl mpi where MPI can) or host, by way of host memory");
   app.add_option("--fusion", raw.fusion, "kernels on GPUs: none, A, B, C, or D (default: D in one process, else C)");
   app.add_flag("--graph", raw.graph, "on GPUs: iterations as CUDA graphs (default: with fusion D)");
   app.add_flag("--no-graph", raw.no_graph, "on GPUs: no graphs");
@@ -186,9 +187,9 @@ void read_gpu_options(options& o, const raw_options& raw) {
   gpu_options& g = o.gpu;
   g.streams = read_word("--streams", raw.streams, {stream_design::chare, stream_design::split, stream_design::device});
   g.halos = read_word("--comm", raw.halos, {halo_path::host, halo_path::device});
-  g.fusion = read_word("--fusion", raw.fusion,
-                       {fusion_strategy::none, fusion_strategy::a, fusion_strategy::b, fusion_strategy::c,
-                        fusion_strategy::d});
+  g.fusion = read_word(
+      "--fusion", raw.fusion,
+      {fusion_strategy::none, fusion_strategy::a, fusion_strategy::b, fusion_strategy::c, fusion_strategy::d});
   if (raw.graph && raw.no_graph) refuse("--graph and --no-graph contradict each other: give one");
   if (raw.graph || raw.no_graph) g.graph = raw.graph;
   if (g.gpus < 0) refuse(fmt::format("--gpus {} is too small: use at least 1, or leave it out for all", g.gpus));
@@ -203,8 +204,9 @@ void read_gpu_options(options& o, const raw_options& raw) {
     refuse("--graph needs --comm device: between its kernels a graph cannot wait for messages");
   const bool any = g.gpus > 0 || g.streams || g.halos || g.fusion || g.graph || !g.completion.empty();
   if (any && o.device == "host")
-    refuse("--gpus, --streams, --comm, --fusion, --graph and --completion are about GPUs: leave them out, or use "
-           "--device cuda");
+    refuse(
+        "--gpus, --streams, --comm, --fusion, --graph and --completion are about GPUs: leave them out, or use "
+        "--device cuda");
   if (any && o.device == "auto") o.device = "cuda";
 }
 
@@ -217,6 +219,14 @@ void check_mpi_only(const options& o, const raw_options& raw) {
   if (o.pes > 1) refuse(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
   if (!raw.map.empty()) refuse(fmt::format("--map {} needs --impl chare: leave it out", raw.map));
   if (!o.trace.empty()) refuse(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
+  const gpu_options& g = o.gpu;
+  if (g.gpus > 1)
+    refuse(fmt::format("--gpus {} needs --impl chare: with --impl mpi every rank has one GPU, so use mpirun -n {}",
+                       g.gpus, g.gpus));
+  if (g.streams) refuse(fmt::format("--streams {} needs --impl chare: leave it out", raw.streams));
+  if (g.fusion) refuse(fmt::format("--fusion {} needs --impl chare: leave it out", raw.fusion));
+  if (g.graph) refuse(fmt::format("{} needs --impl chare: leave it out", *g.graph ? "--graph" : "--no-graph"));
+  if (!g.completion.empty()) refuse(fmt::format("--completion {} needs --impl chare: leave it out", g.completion));
 }
 
 void check_outputs(const std::vector<std::string>& outputs) {
@@ -291,8 +301,8 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   o.boundary = read_boundary(raw.boundary);
   o.formula = read_formula(raw);
   read_gpu_options(o, raw);
-  check_device(o.device);
   check_mpi_only(o, raw);
+  check_device(o.device);
   check_numbers(o, raw);
   check_outputs(o.outputs);
   settle_grid(o, extents_given);

@@ -18,7 +18,7 @@ enum class initial_kind { hot_face, random, sine, file };
 /// How chares on GPUs share streams (2022 paper, III-C; 2020 paper, IV-B2): each chare one for computation and one of
 /// high priority for communication; each chare one for every kind of work; five for each PE of a GPU.
 enum class stream_design { chare, split, device };
-/// How halos go between chares on GPUs: by way of host memory, or directly (the papers' -H and -D).
+/// How halos go between chares, or ranks, on GPUs: by way of host memory, or directly (the papers' -H and -D).
 enum class halo_path { host, device };
 /// Which kernels of an iteration are one (2022 paper, III-D1): A packs all faces in one kernel; B also unpacks all in
 /// one; C unpacks, updates and packs in one; D, ours, is one kernel for all chares of a GPU that stores the halos into

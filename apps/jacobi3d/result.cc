@@ -65,6 +65,7 @@ std::string header_text(const options& o, const result& known) {
     text += fmt::format("  {} ({}), one for each MPI rank, {}", plural(count, "block"), blocks,
                         known.overlap ? "interior, wait, exterior" : "bulk-synchronous");
   text += fmt::format(", device {}, transport {}\n", known.device, known.transport);
+  if (!known.why_no_gpu.empty()) text += fmt::format("  no GPU is used: {}\n", known.why_no_gpu);
   if (!known.gpu_strategy.empty()) text += fmt::format("  {}: {}\n", plural(known.gpus, "GPU"), known.gpu_strategy);
   text += fmt::format("  init {}, boundary {}; {} of warm-up, {} of {}\n", initial_text(o.initial),
                       boundary_text(o.boundary), plural(o.warm_up, "iteration"), plural(o.repeats, "repeat"),

@@ -3,8 +3,10 @@
 
   jacobi3d_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
 
-Groups: same_bits, files, bad_input, mpi, seeds. Prints what it skips and why; exit status 0 when all is well.
+Groups: same_bits, files, bad_input, mpi, seeds, gpu. Prints what it skips and why; exit status 0 when all is well.
 """
+import concurrent.futures
+import itertools
 import json
 import os
 import subprocess
@@ -12,6 +14,9 @@ import sys
 import tempfile
 
 FAILURES = []
+NUMBERS = itertools.count()
+# Where there are many cores, several runs at once.
+AT_ONCE = max(1, (os.cpu_count() or 1) // 8)
 
 
 def run(words, code=0, env=None, timeout=120):
@@ -32,9 +37,7 @@ class programs:
 
 
 def report_of(words, folder, timeout=120):
-    path = os.path.join(folder, "report.json")
-    if os.path.exists(path):
-        os.remove(path)
+    path = os.path.join(folder, f"report-{next(NUMBERS)}.json")
     done = run([*words, "--report", path, "--quiet"], timeout=timeout)
     if done.returncode != 0:
         return {}
@@ -63,8 +66,10 @@ WAYS = ["-c 1 --pes 1", "-c 1 --pes 2", "-c 8 --pes 1", "-c 12 --pes 2", "-c 30 
 def same_bits(p, folder, ways=None):
     for case, more in CASES.items():
         hashes = {}
-        for way in ways or [[p.jacobi, *w.split()] for w in WAYS]:
-            report = report_of([*way, *SMALL, *more], folder)
+        all_ways = ways or [[p.jacobi, *w.split()] for w in WAYS]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            reports = list(pool.map(lambda way: report_of([*way, *SMALL, *more], folder), all_ways))
+        for way, report in zip(all_ways, reports):
             key = (report.get("field_hash"), report.get("iterations"))
             hashes.setdefault(key, []).append(" ".join(way))
             expect(report.get("verified") is True, f"{case}: {' '.join(way)} was not verified: {report}")
@@ -75,6 +80,11 @@ def same_bits(p, folder, ways=None):
         print(f"{case}: {len(ways or WAYS)} ways, field hash and iterations {list(hashes)}")
 
 
+def gpus_there(p):
+    probe = subprocess.run([p.tool, "info", "--json"], capture_output=True, text=True)
+    return [d for d in json.loads(probe.stdout)["devices"] if d["kind"] == "cuda"] if probe.returncode == 0 else []
+
+
 def mpi(p, folder):
     if not p.mpirun:
         print("skipped: no mpirun")
@@ -83,6 +93,14 @@ def mpi(p, folder):
     same_bits(p, folder, [one, p.ranks(2, "-c", "6", "--pes", "1"), p.ranks(4, "-c", "12", "--pes", "1"),
                           p.ranks(2, "-c", "8", "--pes", "2"), p.ranks(2, "--impl", "mpi"),
                           p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"]])
+    # One block for each rank on one GPU for each rank; ranks may share a GPU.
+    if gpus_there(p):
+        host = [p.jacobi, "--impl", "mpi", "--device", "host"]
+        on_gpus = ["--impl", "mpi", "--device", "cuda"]
+        same_bits(p, folder, [host, [p.jacobi, *on_gpus], p.ranks(2, *on_gpus), p.ranks(4, *on_gpus, "--overlap"),
+                              p.ranks(4, *on_gpus, "--comm", "host"), p.ranks(2, *on_gpus, "--comm", "host", "--overlap")])
+    else:
+        print("skipped: no GPU for ranks")
     # Files are assembled from all ranks.
     a, b = os.path.join(folder, "a.npy"), os.path.join(folder, "b.npy")
     run([*one, *SMALL, "--quiet", "--output", a])
@@ -96,6 +114,36 @@ def mpi(p, folder):
         expect(len(lines) == 1, f"--impl {impl}: expected one line about disagreeing ranks: {done.stderr}")
     done = run(p.ranks(2, "-c", "0"), code=2)
     expect(done.stderr.count("-c") <= 2, f"bad options: more than one line: {done.stderr}")
+    return 0
+
+
+STRATEGIES = ["--fusion none", "--fusion A", "--fusion B", "--fusion C", "--fusion D --no-graph", "--fusion D --graph",
+              "--fusion none --graph", "--fusion A --graph", "--fusion B --graph", "--fusion C --graph",
+              "--fusion none --comm host", "--fusion A --comm host", "--fusion B --comm host", "--fusion C --comm host",
+              "--fusion none --streams split", "--fusion B --streams device", "--fusion A --comm host --streams split",
+              "--fusion C --comm host --streams device", "--fusion B --completion event",
+              "--fusion B --comm host --completion callback", "--fusion C --comm host --completion sync"]
+
+
+def gpu(p, folder):
+    """The same bits from every strategy on GPUs as from the host."""
+    gpus = gpus_there(p)
+    if not gpus:
+        print("skipped: no GPU")
+        return 77
+    host = [p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]
+    ways = [host]
+    for n, strategy in enumerate(STRATEGIES):
+        for count in sorted({1, len(gpus)}):
+            chares = [1, 2, 5, 8, 16][n % 5]
+            ways.append([p.jacobi, *strategy.split(), "--gpus", str(count), "--odf", str(chares)])
+    ways.append([p.jacobi, "--fusion", "C", "--gpus", "1", "--pes", "3", "-c", "12"])
+    ways.append([p.jacobi, "--fusion", "D", "--gpus", "1", "--pes", "3", "-c", "12"])
+    ways.append([p.jacobi, "--fusion", "D", "--no-graph", "--gpus", str(len(gpus)), "--pes", str(2 * len(gpus)),
+                 "-c", "12", "--map", "round-robin"])
+    ways.append([p.jacobi, "--fusion", "B", "--gpus", "1", "--pes", "1", "-c", "6", "--imbrex-ranks", "2"])
+    ways.append([p.jacobi, "--fusion", "C", "--comm", "host", "--gpus", "1", "--pes", "2", "-c", "9", "--imbrex-ranks", "2"])
+    same_bits(p, folder, ways)
     return 0
 
 
@@ -171,7 +219,7 @@ def main():
     assert words[0] == "--bin"
     p = programs(words[1], words[3:] if len(words) > 3 else [])
     with tempfile.TemporaryDirectory() as folder:
-        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds}[group](p, folder)
+        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu}[group](p, folder)
     for f in FAILURES:
         print("FAILED:", f)
     return 1 if FAILURES else code or 0

@@ -12,10 +12,10 @@ namespace imbrex {
 void channel_end::arrived(channel_message&& m) {
   if (m.sequence != next_expected_) {
     const std::uint64_t sequence = m.sequence;
-    early_.emplace(sequence, std::move(m));
+    early_.emplace(sequence, parked_message(std::move(m)));
     return;
   }
-  ready_.push_back(std::move(m));
+  ready_.emplace_back(std::move(m));
   ++next_expected_;
   for (auto at = early_.begin(); at != early_.end() && at->first == next_expected_; at = early_.erase(at)) {
     ready_.push_back(std::move(at->second));
@@ -24,7 +24,7 @@ void channel_end::arrived(channel_message&& m) {
   while (first_waiting_ != nullptr && !ready_.empty()) {
     channel_receive* r = first_waiting_;
     forget(r);
-    channel_message first = std::move(ready_.front());
+    channel_message first = ready_.front().take();
     ready_.pop_front();
     accept(*r, std::move(first));
     r->resume();
@@ -33,7 +33,7 @@ void channel_end::arrived(channel_message&& m) {
 
 bool channel_end::try_receive(channel_receive& r) {
   if (ready_.empty() || first_waiting_ != nullptr) return false;
-  channel_message first = std::move(ready_.front());
+  channel_message first = ready_.front().take();
   ready_.pop_front();
   accept(r, std::move(first));
   return true;

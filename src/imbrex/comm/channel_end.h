@@ -47,6 +47,29 @@ struct channel_message {
   }
 };
 
+/// A message that has come and waits for a receive. The memory lent with it is no operation under way meanwhile:
+/// quiescence does not wait for a receive that may never come. For the PE that receives.
+class parked_message {
+ public:
+  explicit parked_message(channel_message&& m) : message_(std::move(m)), counted_(message_.lent.holds()) {
+    if (counted_) --executor::current()->operations;
+  }
+  parked_message(parked_message&& other) noexcept
+      : message_(std::move(other.message_)), counted_(std::exchange(other.counted_, false)) {}
+  parked_message& operator=(parked_message&&) = delete;
+  ~parked_message() {
+    if (counted_) ++executor::current()->operations;
+  }
+  channel_message take() {
+    if (std::exchange(counted_, false)) ++executor::current()->operations;
+    return std::move(message_);
+  }
+
+ private:
+  channel_message message_;
+  bool counted_;
+};
+
 /// Where one receive wants its bytes: copied to `to`, or, if `keep` is set, the message itself. In both cases what is
 /// enqueued on `in_order_of` from then on sees them.
 struct channel_receive : waiter {
@@ -86,8 +109,8 @@ class channel_end {
   std::uint32_t element_bytes_;
   std::uint64_t next_sent_ = 0;
   std::uint64_t next_expected_ = 0;
-  std::deque<channel_message> ready_;               // in order
-  std::map<std::uint64_t, channel_message> early_;  // ahead of a message that has not come yet
+  std::deque<parked_message> ready_;               // in order
+  std::map<std::uint64_t, parked_message> early_;  // ahead of a message that has not come yet
   channel_receive* first_waiting_ = nullptr;
   channel_receive* last_waiting_ = nullptr;
 };

@@ -14,6 +14,9 @@ namespace imbrex {
 
 namespace {
 
+/// Captures that the calling thread has open. While there are none, no stream needs to be asked.
+thread_local int open_captures = 0;
+
 /// Whether a kernel that ran earlier is to blame, and not the call that reports it.
 bool is_of_an_earlier_kernel(cudaError_t e) {
   switch (e) {
@@ -67,7 +70,7 @@ void cuda_stream::check(cudaError_t status, const char* what) const {
 }
 
 void cuda_stream::note(const char* name) {
-  if (capturing_) return;
+  if (capturing()) return;
   cuda_progress& p = progress;
   ++p.enqueued;
   names_[p.enqueued % remembered] = name;
@@ -103,18 +106,30 @@ void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   check(cudaMemsetAsync(to, value, bytes, native_), "filling memory");
 }
 
+/// Streams that wait for an event of a capture are part of it, too.
+bool cuda_stream::capturing() const {
+  if (open_captures == 0) [[likely]]
+    return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(native_, &status), "asking for a capture");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 event cuda_stream::record() {
-  if (!capturing_ && last_point_ != nullptr && last_point_at_ == progress.enqueued) return event(last_point_);
+  const bool in_graph = capturing();
+  if (!in_graph && last_point_ != nullptr && last_point_at_ == progress.enqueued) return event(last_point_);
   gpu_.make_current();
   auto point = std::make_shared<cuda_event>(gpu_);
   check(cudaEventRecord(point->native(), native_), "recording an event");
-  last_point_ = capturing_ ? nullptr : point;
-  last_point_at_ = progress.enqueued;
+  if (!in_graph) {
+    last_point_ = point;
+    last_point_at_ = progress.enqueued;
+  }
   return event(std::move(point));
 }
 
 void cuda_stream::wait(const event& e) {
-  if (e.state() == nullptr || e.state() == last_point_) return;
+  if (e.state() == nullptr || (e.state() == last_point_ && !capturing())) return;
   const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
   if (point == nullptr) {
     if (e.complete()) return;
@@ -134,7 +149,7 @@ bool cuda_stream::idle() const {
 }
 
 void cuda_stream::enqueue(stream_operation* op) {
-  if (capturing_) {
+  if (capturing()) {
     op->act(op, work_action::discard);
     throw usage_error(fmt::format("{} is being captured: nothing can be awaited in it, and no function of the host be "
                                   "part of a graph",
@@ -172,17 +187,17 @@ void cuda_stream::run_reached() {
 cudaGraph_t cuda_stream::capture_native(const std::function<void()>& enqueue) {
   gpu_.make_current();
   check(cudaStreamBeginCapture(native_, cudaStreamCaptureModeRelaxed), "starting a capture");
-  capturing_ = true;
+  ++open_captures;
   cudaGraph_t captured = nullptr;
   try {
     enqueue();
   } catch (...) {
-    capturing_ = false;
+    --open_captures;
     static_cast<void>(cudaStreamEndCapture(native_, &captured));
     if (captured != nullptr) static_cast<void>(cudaGraphDestroy(captured));
     throw;
   }
-  capturing_ = false;
+  --open_captures;
   gpu_.make_current();
   check(cudaStreamEndCapture(native_, &captured), "ending a capture");
   return captured;

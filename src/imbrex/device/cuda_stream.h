@@ -60,13 +60,13 @@ class cuda_stream final : public stream {
   friend class cuda_completion;
 
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
+  bool capturing() const;
 
   cuda_device& device_;
   cuda_gpu& gpu_;
   cuda_completion& completion_;
   const stream_priority priority_;
   cudaStream_t native_ = nullptr;
-  bool capturing_ = false;
   std::atomic<std::uint64_t>* gate_ = nullptr;  // the stream waits for it where a function of the host must run
   std::uint64_t gates_ = 0;                     // how often it does
   std::uint64_t gates_opened_ = 0;
@@ -75,7 +75,7 @@ class cuda_stream final : public stream {
   // The names of the last operations, by number: what is to blame when the GPU fails.
   static constexpr std::size_t remembered = 64;
   std::array<const char*, remembered> names_{};
-  std::shared_ptr<cuda_event> last_point_;  // valid while nothing was enqueued after it
+  std::shared_ptr<cuda_event> last_point_;  // valid while nothing was enqueued after it, outside of captures
   std::uint64_t last_point_at_ = 0;
 };
 

@@ -20,7 +20,7 @@ class run_ahead {
   explicit run_ahead(std::size_t limit) : limit_(limit) {}
 
   /// The end of a step: gives something to `co_await`. For the PE of the stream.
-  completion& step(stream& s) {
+  [[nodiscard]] completion& step(stream& s) {
     auto point = std::make_shared<completion>();
     points_.push_back(point);
     s.then("step", [point] { point->set(); });

@@ -17,4 +17,10 @@ void copy(buffer_view<T> to, buffer_view<const T> from, stream& s) {
   s.copy(to.data, from.data, from.bytes());
 }
 
+/// The same from buffer to buffer.
+template <class T>
+void copy(const buffer<T>& to, const buffer<T>& from, stream& s) {
+  copy<T>(to.view(), from.view(), s);
+}
+
 }  // namespace imbrex

@@ -18,7 +18,7 @@ class port_table {
     entry& e = at(port);
     if (e.end != nullptr) throw usage_error(fmt::format("{}: port {} is in use by another channel", end->name(), port));
     e.end = end;
-    for (channel_message& m : std::exchange(e.early, {})) end->arrived(std::move(m));
+    for (parked_message& m : std::exchange(e.early, {})) end->arrived(m.take());
   }
   void close(int port) { at(port).end = nullptr; }
   void deliver(int port, channel_message&& m) {
@@ -26,21 +26,22 @@ class port_table {
     if (e.end != nullptr) {
       e.end->arrived(std::move(m));
     } else {
-      e.early.push_back(std::move(m));
+      e.early.emplace_back(std::move(m));
     }
   }
 
  private:
   struct entry {
-    int port = 0;
+    explicit entry(int p) : port(p) {}
+    int port;
     channel_end* end = nullptr;
-    std::vector<channel_message> early;
+    std::vector<parked_message> early;
   };
   entry& at(int port) {
     for (entry& e : entries_) {
       if (e.port == port) return e;
     }
-    return entries_.emplace_back(entry{port, nullptr, {}});
+    return entries_.emplace_back(port);
   }
 
   std::vector<entry> entries_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/object/entry_message.h"
+#include "imbrex/object/reply_impl.h"
 
 namespace imbrex {
 

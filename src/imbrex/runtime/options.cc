@@ -124,9 +124,8 @@ runtime_options parse_runtime_options(int& argc, char** argv) {
 void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
 #if IMBREX_HAVE_CUDA
   if (o.device == "auto") {
-    std::string why;
-    o.device = cuda_machine::count(&why) > 0 ? "cuda" : "host";
-    if (o.device == "host" && may_speak) log_warning("kernels run on the host: " + why);
+    o.device = cuda_machine::count(&o.why_no_gpu) > 0 ? "cuda" : "host";
+    if (o.device == "host" && may_speak) log_info("kernels run on the host: " + o.why_no_gpu);
   }
   if (o.device != "cuda") return;
   const std::size_t gpus = cuda_devices::choose(o.gpus, 0, num_local_ranks).size();
@@ -141,6 +140,7 @@ void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
     throw not_built("this build has no CUDA: install the CUDA toolkit (nvcc 12.4 or newer), then build again; or use "
                     "--imbrex-device=host");
   }
+  if (o.device == "auto") o.why_no_gpu = "this build has no CUDA";
   o.device = "host";
   static_cast<void>(num_local_ranks);
   static_cast<void>(may_speak);

@@ -21,6 +21,7 @@ struct runtime_options {
   bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
   std::string trace;                ///< file for the trace; empty: none
   std::string device = "host";                            ///< "host", "cuda", or "auto": cuda where there is a GPU
+  std::string why_no_gpu;                                 ///< with "auto": why there is none, set by `settle_devices`
   int gpus = 0;                                           ///< GPUs of each rank; 0: its share of those there are
   std::string gpu_map;                                    ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
   completion_mode completion = completion_mode::flag;     ///< how a PE notices that GPU work has finished
@@ -42,8 +43,9 @@ config read_runtime_config(int& argc, char** argv);
 /// The settings as fields. Throws `config_error`.
 runtime_options options_from(const config& settings);
 
-/// Resolves what the options leave open: with "auto", whether there is a GPU (if not, says why, once); with GPUs and no
-/// number of PEs, one PE for each GPU. Throws `config_error`, or `not_built` when GPUs are asked for in vain.
+/// Resolves what the options leave open: with "auto", whether there is a GPU (if not, keeps why, and says it at log
+/// level info if it may speak); with GPUs and no number of PEs, one PE for each GPU. Throws `config_error`, or
+/// `not_built` when GPUs are asked for in vain.
 void settle_devices(runtime_options& options, int num_local_ranks, bool may_speak);
 
 /// Both of these, and sets the log level. Throws `config_error`.

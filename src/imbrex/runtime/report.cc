@@ -7,6 +7,9 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/topology.h"
+#if IMBREX_HAVE_CUDA
+#include "imbrex/device/cuda_gpu.h"
+#endif
 
 namespace imbrex {
 
@@ -33,6 +36,17 @@ device_facts host_device() {
           .physical_cores = available_physical_cores(),
           .memory_bytes = available_host_memory(),
           .cache_bytes = last_level_cache_size()};
+}
+
+std::vector<device_facts> all_gpus() {
+  std::vector<device_facts> list;
+#if IMBREX_HAVE_CUDA
+  for (int i = 0; i < cuda_machine::count(); ++i) {
+    const cuda_gpu gpu(i, i);
+    list.push_back({.name = gpu.name(), .kind = "cuda", .memory_bytes = gpu.memory().free});
+  }
+#endif
+  return list;
 }
 
 std::vector<transport_facts> all_transports(const build_facts& build) {
@@ -83,6 +97,7 @@ runtime_report make_report(const config& settings) {
   runtime_report r;
   r.build = this_build();
   r.devices.push_back(host_device());
+  for (device_facts& gpu : all_gpus()) r.devices.push_back(std::move(gpu));
   r.transports = all_transports(r.build);
   r.options = all_options(settings);
   return r;
@@ -100,6 +115,10 @@ std::string to_text(const runtime_report& r) {
   }
   text += "\ndevices\n";
   for (const device_facts& d : r.devices) {
+    if (d.kind != "host") {
+      fmt::format_to(out, "  {:<11} {}, free memory {}\n", d.kind, d.name, in_units(d.memory_bytes));
+      continue;
+    }
     fmt::format_to(out, "  {:<11} cores {} (physical {}), free memory {}, last-level cache {}\n", d.name, d.cores,
                    d.physical_cores, in_units(d.memory_bytes), in_units(d.cache_bytes));
   }

@@ -23,7 +23,7 @@ struct build_facts {
 };
 
 struct device_facts {
-  std::string name, kind;  ///< kind: "host"
+  std::string name, kind;  ///< kind: "host" or "cuda"
   int cores = 0;           ///< that this process may use
   int physical_cores = 0;
   std::uint64_t memory_bytes = 0;  ///< free now

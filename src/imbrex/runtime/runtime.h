@@ -28,6 +28,8 @@ class runtime {
   rank_id rank() const { return rank_.rank; }
   /// Where chares keep their data and run their kernels: `cuda` with `--imbrex-device cuda`, else `host`.
   device_kind kind_of_device() const { return scheduler::current().default_device->kind(); }
+  /// With `--imbrex-device auto` and the host device: why no GPU is used; else empty.
+  const std::string& why_no_gpu() const { return options_.why_no_gpu; }
   /// GPUs of this rank; 0 with the host device.
   int num_gpus() const { return static_cast<int>(scheduler::current().gpus.size()); }
   /// This PE's handle of one of them, 0 <= i < num_gpus().

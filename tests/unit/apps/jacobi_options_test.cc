@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
 #include "npy.h"
 
@@ -112,10 +113,29 @@ TEST(jacobi_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--impl mpi --odf 2"), HasSubstr("--odf"));
   EXPECT_THAT(refusal("--impl mpi --pes 4"), HasSubstr("mpirun -n 4"));
   EXPECT_THAT(refusal("--impl mpi --map block"), HasSubstr("--map"));
+  EXPECT_THAT(refusal("--impl mpi --gpus 2"), AllOf(HasSubstr("--gpus 2"), HasSubstr("mpirun -n 2")));
+  EXPECT_THAT(refusal("--impl mpi --streams split"), AllOf(HasSubstr("--streams split"), HasSubstr("leave it out")));
+  EXPECT_THAT(refusal("--impl mpi --fusion B"), AllOf(HasSubstr("--fusion B"), HasSubstr("--impl chare")));
+  EXPECT_THAT(refusal("--impl mpi --graph"), HasSubstr("--graph needs"));
+  EXPECT_THAT(refusal("--impl mpi --no-graph"), HasSubstr("--no-graph needs"));
+  EXPECT_THAT(refusal("--impl mpi --completion event"), HasSubstr("--completion event"));
+  EXPECT_THAT(refusal("--impl mpi --device host --comm host"), HasSubstr("--device cuda"));
   EXPECT_THAT(refusal("--device moon"), HasSubstr("use host"));
-  EXPECT_THAT(refusal<imbrex::not_built>("--device cuda:0"), HasSubstr("--device host"));
+  EXPECT_THAT(refusal("--device cuda:0"), HasSubstr("use host, cuda or auto"));
+  EXPECT_THAT(refusal<imbrex::not_built>("--device opencl"), HasSubstr("--device host"));
   EXPECT_THAT(refusal("--unknown"), HasSubstr("--unknown"));
   EXPECT_THAT(refusal("stray"), HasSubstr("stray"));
+}
+
+TEST(jacobi_options, ranks_on_gpus_choose_how_halos_go) {
+#if IMBREX_HAVE_CUDA
+  const options o = parse("--impl mpi --comm host --gpus 1 --overlap");
+  EXPECT_EQ(o.device, "cuda");
+  EXPECT_EQ(o.gpu.halos, halo_path::host);
+  EXPECT_FALSE(parse("--impl mpi --device cuda").gpu.halos);
+#else
+  GTEST_SKIP() << "built without CUDA";
+#endif
 }
 
 TEST(jacobi_options, input_file_sets_the_grid) {

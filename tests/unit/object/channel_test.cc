@@ -145,4 +145,25 @@ TEST(channel, a_receive_that_nobody_serves_is_reported_as_a_deadlock) {
   EXPECT_THAT(o.errors, testing::HasSubstr("a message on the channel at port 3 of"));
 }
 
+class talker : public chare<talker, index1d> {
+ public:
+  void talk() {
+    other_ = channel<int>(*this, array()[index1d(1 - index().x)], 0, 0);
+    for (int i = 0; i < 3; ++i) other_.send(std::span<const int>(values_), streams().pack);
+  }
+
+ private:
+  std::vector<int> values_{1, 2, 3};
+  channel<int> other_;
+};
+
+task<int> nobody_listens(runtime& rt) {
+  auto talkers = rt.create_array<talker>(index1d(2));
+  talkers.broadcast<&talker::talk>();
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(channel, messages_that_nobody_receives_keep_no_job_from_ending) { run_over_all_shapes(nobody_listens); }
+
 }  // namespace
