@@ -30,8 +30,8 @@ using gpu::march_shape;
 template <class Shape>
 std::string text_of(const char* what) {
   char text[128];
-  std::snprintf(text, sizeof(text), "%s %dx%d, %d planes%s, %d blocks/SM", what, Shape::columns, Shape::rows,
-                Shape::planes, Shape::pipelined ? " pipelined" : "", Shape::resident);
+  std::snprintf(text, sizeof(text), "%s, %d planes%s, %d blocks/SM", what, Shape::planes,
+                Shape::straight ? " straight" : "", Shape::resident);
   return text;
 }
 
@@ -47,7 +47,7 @@ template <class Shape>
 void add_update(std::vector<variant>& all, const problem& p) {
   const extents& n = p.layout.size;
   for (int depth : {4, 8, 16, 32}) {
-    if (depth % Shape::planes != 0) continue;
+    if (depth % Shape::planes != 0 || (Shape::straight && depth != Shape::planes)) continue;
     for (const int strip : strips_of(gpu_tiling::of(n, depth))) {
       for (const bool alternating : {false, true}) {
         gpu::update_task t;
@@ -55,7 +55,7 @@ void add_update(std::vector<variant>& all, const problem& p) {
         t.y1 = static_cast<int>(n.ny);
         t.z1 = static_cast<int>(n.nz);
         t.tiling = gpu_tiling::of(n, depth);
-        t.tiling.strip = strip;
+        t.tiling.set_strip(strip);
         const auto run = [=](int i) mutable {
           t.field = gpu::view(p.layout, p.fields[i % 2], p.fields[1 - i % 2], {true, 0.0});
           t.backwards = alternating && i % 2 != 0;
@@ -75,30 +75,37 @@ template <class Shape>
 void add_steps(std::vector<variant>& all, problem& p) {
   for (const bool periodic : {false, true}) {
     for (int depth : {4, 8, 16, 32}) {
-      if (depth % Shape::planes != 0) continue;
+      if (depth % Shape::planes != 0 || (Shape::straight && depth != Shape::planes)) continue;
       const std::vector<gpu_block_entry> entries{entry_of(p, periodic)};
       const gpu_work_list work = gpu_work_list::of(entries, depth);
-      gpu::step_task task{p.tables[periodic], to_device(work.faces), static_cast<int>(work.faces.size()), 1};
+      gpu::step_task task;
+      task.table = p.tables[periodic];
+      task.faces = to_device(work.faces);
+      task.num_faces = static_cast<int>(work.faces.size());
+      task.tiling = work.tiling;
+      task.of_block = quick_divisor(work.tiling.total());
       task.blocks[0] = work.blocks[0];
       p.lists.push_back(const_cast<gpu_face_tile*>(task.faces));
-      const auto run = [task, num = task.num_faces + work.blocks[0].tiling.total()](int i) mutable {
+      const auto run = [task, num = task.num_faces + work.tiling.total()](int i) mutable {
         task.parity = i % 2;
+        task.backwards = Shape::straight && i % 2 != 0;
         gpu::step_kernel<Shape, false><<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
       };
       const char* what = periodic ? "step, 6 neighbours" : "step, 0 neighbours";
-      all.push_back({text_of<Shape>(what), "depth " + std::to_string(depth) + ", alternating", run});
+      all.push_back({text_of<Shape>(what), "depth " + std::to_string(depth), run});
     }
   }
 }
 
 std::vector<variant> variants_of(problem& p) {
   std::vector<variant> all;
-  add_update<march_shape<32, 8, 1, false, 1280>>(all, p);
-  add_update<march_shape<32, 8, 2, false, 1024>>(all, p);
-  add_update<march_shape<32, 8, 4, false, 512>>(all, p);
-  add_update<march_shape<32, 8, 4, false, 768>>(all, p);
-  add_steps<march_shape<32, 8, 2, false, 1024>>(all, p);
-  add_steps<march_shape<32, 8, 4, false, 512>>(all, p);
+  add_update<march_shape<1, false, 1280>>(all, p);
+  add_update<march_shape<2, false, 1024>>(all, p);
+  add_update<march_shape<4, false, 512>>(all, p);
+  add_update<march_shape<4, true, 768>>(all, p);
+  add_update<march_shape<4, true, 512>>(all, p);
+  add_steps<gpu::marching>(all, p);
+  add_steps<gpu::straight>(all, p);
   return all;
 }
 

@@ -8,8 +8,7 @@ namespace {
 
 using gpu::cell_pair;
 
-using shape = gpu::tiling_shape;
-constexpr int columns = shape::columns, rows = shape::rows;
+constexpr int columns = gpu::straight::columns, rows = gpu::straight::rows;
 
 /// Halo buffers to write to.
 struct halo_buffers {
@@ -82,8 +81,8 @@ __device__ __forceinline__ void march_with_halos(const fused_task& t, const cell
   }
 }
 
-template <bool weighted>
-__global__ void __launch_bounds__(shape::threads, shape::resident) fused_kernel(const __grid_constant__ fused_task t) {
+template <class Shape, bool weighted>
+__global__ void __launch_bounds__(Shape::threads, Shape::resident) fused_kernel(const __grid_constant__ fused_task t) {
   const gpu::update_task& u = t.update;
   const gpu_tiling::place tile = u.tile();
   const int z1 = min(tile.z + u.tiling.depth, u.z1);
@@ -91,7 +90,7 @@ __global__ void __launch_bounds__(shape::threads, shape::resident) fused_kernel(
   if (!gpu::place(p, tile.x, tile.y, 0, u.x1, u.y1, u.nx)) return;
   const unsigned faces = faces_of(u, tile.x, tile.y, tile.z);
   if ((faces & (t.in_faces | t.out_faces)) == 0) {
-    gpu::march<shape, false, weighted>(u.field, u.formula, p, tile.z, z1, gpu::no_sink{});
+    gpu::march<Shape, false, weighted>(u.field, u.formula, p, tile.z, z1, gpu::no_sink{});
   } else {
     const gpu::halo_store<halo_buffers> sink{{t.out, u.x1, u.y1}, faces & t.out_faces, u.x1, u.y1, u.z1};
     march_with_halos<weighted>(t, p, tile.z, z1, sink);
@@ -110,14 +109,16 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
   t.update.y1 = static_cast<int>(n.ny);
   t.update.z1 = static_cast<int>(n.nz);
   t.update.tiling = gpu_tiling::of(n, gpu_tiling::depth_for(n.cells()));
-  t.update.backwards = backwards;
+  t.update.backwards = backwards && t.update.tiling.straight();
   for (int f = 0; f < num_faces; ++f) {
     t.in[f] = halos_in[f];
     t.out[f] = halos_out[f];
     t.in_faces |= halos_in[f] != nullptr ? 1u << f : 0u;
     t.out_faces |= halos_out[f] != nullptr ? 1u << f : 0u;
   }
-  const auto kernel = formula.weighted ? fused_kernel<true> : fused_kernel<false>;
+  const auto kernel = t.update.tiling.straight()
+                          ? (formula.weighted ? fused_kernel<gpu::straight, true> : fused_kernel<gpu::straight, false>)
+                          : (formula.weighted ? fused_kernel<gpu::marching, true> : fused_kernel<gpu::marching, false>);
   imbrex::launch(s, "jacobi fused update", kernel, dim3(static_cast<unsigned>(t.update.tiling.total())),
                  dim3(columns, rows), 0, t);
 }

@@ -40,8 +40,8 @@ void gpu_unpack_all(imbrex::stream& s, const gpu_layout& layout, double* field, 
 void gpu_copy_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& neighbours,
                      const std::array<gpu_layout, num_faces>& their_layouts);
 
-/// Updates all cells. With `ends.fixed` the ghosts on both x faces are known to hold `ends.value`. `backwards` goes from
-/// the last plane to the first: to be alternated, as what the last update touched last is still in the cache.
+/// Updates all cells. With `ends.fixed` the ghosts on both x faces are known to hold `ends.value`. `backwards`, to
+/// be alternated, allows to go from the last plane to the first: what the last update touched last is in the cache.
 void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
                 double* out, bool backwards = false);
 
@@ -64,7 +64,8 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
 /// still be reading those. `table` and `faces` are device memory, `blocks` is read at once; see `gpu_work_list`.
 /// `outside` is the value of ghosts that no neighbour fills. One kernel for every `gpu_blocks_in_a_step` blocks.
 void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const gpu_face_tile> faces,
-              std::span<const gpu_step_block> blocks, stencil formula, double outside, int parity);
+              std::span<const gpu_step_block> blocks, const gpu_tiling& tiling, stencil formula, double outside,
+              int parity);
 inline constexpr int gpu_blocks_in_a_step = 32;
 
 /// Adds the block's share of the field's hash (see field_hash.h) to `*result`, in device memory.

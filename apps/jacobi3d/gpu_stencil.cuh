@@ -10,19 +10,19 @@
 /// through the planes, keeping three planes' values of its cells in registers.
 namespace jacobi::gpu {
 
-/// How a kernel is cut: thread blocks of columns x rows threads, a multiple of 32 columns; planes whose loads come
-/// first, and whether they come before the planes before them are updated (see `march`); and the threads that a
-/// multiprocessor shall hold, which bounds the registers. Said so, the compiler uses these registers to have many loads
-/// in flight; left alone it saves them.
-template <int columns_, int rows_, int planes_, bool pipelined_, int threads_per_multiprocessor>
+/// How a kernel is cut: thread blocks of gpu_tiling's columns and rows of threads; planes whose loads come first;
+/// whether a thread takes just these planes (`straight`) or marches on; and the threads that a multiprocessor shall
+/// hold, which bounds the registers. Said so, the compiler uses these registers to have many loads in flight; left alone
+/// it saves them.
+template <int planes_, bool straight_, int threads_per_multiprocessor>
 struct march_shape {
-  static constexpr int columns = columns_, rows = rows_, planes = planes_;
-  static constexpr bool pipelined = pipelined_;
+  static constexpr int columns = gpu_tiling::cells / 2, rows = gpu_tiling::rows, planes = planes_;
+  static constexpr bool straight = straight_;
   static constexpr int threads = columns * rows;
-  static constexpr int resident =
-      threads_per_multiprocessor > threads ? threads_per_multiprocessor / threads : 1;  ///< thread blocks
+  static constexpr int resident = threads_per_multiprocessor / threads;  ///< thread blocks
 };
-using tiling_shape = march_shape<gpu_tiling::cells / 2, gpu_tiling::rows, gpu_tiling::planes, false, 512>;
+using marching = march_shape<2, false, 1024>;
+using straight = march_shape<gpu_tiling::straight_depth, true, 768>;
 
 /// A block's two fields, seen from cell (0, 0, 0).
 struct field_view {
@@ -83,6 +83,23 @@ __device__ __forceinline__ void store_pair(double* at, double2 value, const cell
   if (p.hi && !p.lo) at[1] = value.y;
 }
 
+template <bool streaming, int planes>
+__device__ __forceinline__ void store_pairs(double* at, std::int64_t plane, const double2 (&values)[planes],
+                                            const cell_pair& p) {
+  if (p.lo && p.hi) {
+#pragma unroll
+    for (int k = 0; k < planes; ++k, at += plane) {
+      if constexpr (streaming)
+        __stcs(reinterpret_cast<double2*>(at), values[k]);
+      else
+        *reinterpret_cast<double2*>(at) = values[k];
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < planes; ++k, at += plane) at[p.lo ? 0 : 1] = p.lo ? values[k].x : values[k].y;
+  }
+}
+
 /// What the updates of a pair in the next planes need beside what the thread holds already.
 template <int planes>
 struct incoming {
@@ -114,56 +131,54 @@ struct column {
   int z;                ///< the next plane to update
   double2 below, here;  ///< the pair in planes z - 1 and z
 
-  /// Updates the next planes. The sink sees every pair's new values.
+  /// Updates the next planes; first all values, so that their additions overlap, then the stores. The sink sees every
+  /// pair's new values.
   template <int planes>
   __device__ __forceinline__ void advance(const incoming<planes>& next) {
+    double2 values[planes];
 #pragma unroll
-    for (int k = 0; k < planes; ++k, result += f.plane, ++z) {
-      double2 value;
-      value.x = updated<weighted>(formula, here.x, next.west[k], here.y, next.south[k].x, next.north[k].x, below.x,
-                                  next.above[k].x);
-      value.y = updated<weighted>(formula, here.y, here.x, next.east[k], next.south[k].y, next.north[k].y, below.y,
-                                  next.above[k].y);
-      store_pair<streaming>(result, value, p);
-      sink(p, z, value);
+    for (int k = 0; k < planes; ++k) {
+      values[k].x = updated<weighted>(formula, here.x, next.west[k], here.y, next.south[k].x, next.north[k].x, below.x,
+                                      next.above[k].x);
+      values[k].y = updated<weighted>(formula, here.y, here.x, next.east[k], next.south[k].y, next.north[k].y, below.y,
+                                      next.above[k].y);
       below = here;
       here = next.above[k];
     }
+    store_pairs<streaming, planes>(result, f.plane, values, p);
+#pragma unroll
+    for (int k = 0; k < planes; ++k) sink(p, z + k, values[k]);
+    result += planes * f.plane;
+    z += planes;
   }
 };
 
-/// Updates the pair in planes z0 <= z < z1, `Shape::planes` at a time, whose loads come first; if `Shape::pipelined`,
-/// before the planes before them are updated.
+/// Updates the pair in planes z0 <= z < z1, `Shape::planes` at a time, whose loads come first.
 template <class Shape, bool streaming, bool weighted, class Sink>
 __device__ __forceinline__ void march(const field_view& f, stencil formula, const cell_pair& p, int z0, int z1,
                                       const Sink& sink) {
   constexpr int planes = Shape::planes;
-  constexpr bool pipelined = Shape::pipelined;
   const std::int64_t first = z0 * f.plane + p.y * f.pitch + p.x;
   const double* centre = f.in + first;
   column<streaming, weighted, Sink> c{
       f, formula, p, sink, f.out + first, z0, load_pair(centre - f.plane), load_pair(centre)};
-  if (pipelined && z1 - z0 >= planes) {
-    incoming<planes> now;
-    now.load(centre, f, p);
-    centre += planes * f.plane;
-#pragma unroll 1
-    for (; c.z + 2 * planes <= z1; centre += planes * f.plane) {
-      incoming<planes> next;
-      next.load(centre, f, p);
+  if constexpr (Shape::straight) {
+    if (z1 - z0 == planes) {
+      incoming<planes> now;
+      now.load(centre, f, p);
       c.advance(now);
-      now = next;
+      return;
     }
-    c.advance(now);
+  } else {
+#pragma unroll 1
+    for (; c.z + planes <= z1; centre += planes * f.plane) {
+      incoming<planes> now;
+      now.load(centre, f, p);
+      c.advance(now);
+    }
   }
 #pragma unroll 1
-  for (; !pipelined && c.z + planes <= z1; centre += planes * f.plane) {
-    incoming<planes> now;
-    now.load(centre, f, p);
-    c.advance(now);
-  }
-#pragma unroll 1
-  for (; planes > 1 && c.z < z1; centre += f.plane) {
+  for (; c.z < z1; centre += f.plane) {
     incoming<1> now;
     now.load(centre, f, p);
     c.advance(now);

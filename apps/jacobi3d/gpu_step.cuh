@@ -12,8 +12,10 @@ struct step_task {
   const gpu_block_entry* table = nullptr;
   const gpu_face_tile* faces = nullptr;
   int num_faces = 0;
-  int num_blocks = 0;
+  gpu_tiling tiling;
+  quick_divisor of_block;  ///< tiles
   int parity = 0;
+  bool backwards = false;
   double outside = 0.0;
   stencil formula;
   gpu_step_block blocks[gpu_blocks_in_a_step];
@@ -40,8 +42,7 @@ __device__ __noinline__ void store_halo(const step_task& t, gpu_face_tile share)
   }
 }
 
-/// The halos' thread blocks come first: what goes to peers is on its way while the tiles are updated. Odd iterations
-/// run through the tiles backwards: what the last one touched last is still in the cache.
+/// The halos' thread blocks come first: what goes to peers is on its way while the tiles are updated.
 template <class Shape, bool weighted>
 __global__ void __launch_bounds__(Shape::threads, Shape::resident) step_kernel(const __grid_constant__ step_task t) {
   const int number = static_cast<int>(blockIdx.x) - t.num_faces;
@@ -50,15 +51,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::resident) step_kernel(c
     return;
   }
   const int num_tiles = static_cast<int>(gridDim.x) - t.num_faces;
-  const int tile = t.parity != 0 ? num_tiles - 1 - number : number;
-  int n = 0;
-  while (n + 1 < t.num_blocks && tile >= t.blocks[n + 1].first) ++n;
-  const gpu_step_block& b = t.blocks[n];
-  const gpu_tiling::place at = b.tiling.at(tile - b.first);
+  int tile = t.backwards ? num_tiles - 1 - number : number;
+  const gpu_step_block& b = t.blocks[t.of_block.divide(tile)];
+  const gpu_tiling::place at = t.tiling.at(tile);
   cell_pair p;
-  if (!place(p, at.x, at.y, 0, b.nx, b.ny, b.nx)) return;
+  if (at.z >= b.nz || !place(p, at.x, at.y, 0, b.nx, b.ny, b.nx)) return;
   const field_view field{b.fields[t.parity], b.fields[t.parity ^ 1], b.pitch, b.plane, {b.x_fixed != 0, t.outside}};
-  march<Shape, false, weighted>(field, t.formula, p, at.z, min(at.z + b.tiling.depth, b.nz), no_sink{});
+  march<Shape, false, weighted>(field, t.formula, p, at.z, min(at.z + t.tiling.depth, b.nz), no_sink{});
 }
 
 }  // namespace jacobi::gpu

@@ -26,7 +26,7 @@ imbrex::task<> to_device(imbrex::buffer<T>& to, std::vector<T> from, imbrex::str
 }  // namespace
 
 void gpu_share::step(stencil formula, double outside, int parity) {
-  gpu_step(*stream, table.data(), {faces.data(), faces.size()}, work, formula, outside, parity);
+  gpu_step(*stream, table.data(), {faces.data(), faces.size()}, work, tiling, formula, outside, parity);
 }
 
 void gpu_share::fetch_ghosts(const decomposition& cut, bool periodic, int parity) {
@@ -136,6 +136,7 @@ imbrex::task<> gpu_team::upload(gpu_share& share, std::vector<gpu_block_entry> b
   auto faces = to_device(share.faces, std::move(work.faces), *share.stream);
   co_await faces;
   share.work = std::move(work.blocks);
+  share.tiling = work.tiling;
 }
 
 // ------------------------------------------------------------------------------------------------ by events

@@ -11,36 +11,69 @@
 /// What the kernel that updates all blocks of a GPU at once is told about them.
 namespace jacobi {
 
+/// Division of numbers below 2^24 by one that is known before: a few instructions, where every thread block starts with
+/// several of them.
+struct quick_divisor {
+  int by = 1;
+  float inverse = 1.0f;
+
+  constexpr quick_divisor() = default;
+  explicit constexpr quick_divisor(int d) : by(d), inverse(1.0f / static_cast<float>(d)) {}
+
+  /// The quotient; leaves the remainder in `number`.
+  JACOBI_HOST_DEVICE constexpr int divide(int& number) const {
+    int quotient = static_cast<int>(static_cast<float>(number) * inverse);  // right, or off by one
+    number -= quotient * by;
+    if (number < 0) {
+      --quotient;
+      number += by;
+    } else if (number >= by) {
+      ++quotient;
+      number -= by;
+    }
+    return quotient;
+  }
+};
+
 /// How an update is cut into thread blocks: each takes `depth` planes of `rows` rows of `cells` cells. Numbered with x
 /// fastest, then y within a strip of the grid, then z, then the strips: what one thread block reads of a neighbour's
 /// planes then is still in the L2 cache.
 struct gpu_tiling {
   static constexpr int cells = 64;
   static constexpr int rows = 8;
-  static constexpr int planes = 4;  ///< that are loaded at once
-  int nx = 0, ny = 0, nz = 0;       ///< tiles in each direction
-  int strip = 0;                    ///< tiles of a strip in y
-  int depth = planes;
+  static constexpr int straight_depth = 4;  ///< of tiles whose planes are all loaded at once
+  int nx = 0, ny = 0, nz = 0;               ///< tiles in each direction
+  int strip = 0;                            ///< tiles of a strip in y
+  int depth = straight_depth;
+  quick_divisor of_strip, of_plane, of_last_plane, of_row;  ///< tiles; the last strip may be lower than the others
 
   JACOBI_HOST_DEVICE constexpr int total() const { return nx * ny * nz; }
+  bool straight() const { return depth == straight_depth; }
 
-  /// Depth for updating so many cells in one kernel: 4, which has everything in flight at once; or 16 where then all
-  /// thread blocks run at the same time.
+  /// Depth for updating so many cells in one kernel. Where all tiles run at the same time, and where the fields exceed
+  /// the L2 cache by far, deep ones that march; in between straight ones, taken forwards and backwards in turn, since
+  /// what the last iteration wrote last is still in the cache.
   static constexpr int depth_for(std::int64_t num_cells) {
-    constexpr std::int64_t at_once = 264, deep = 4 * planes;
-    return static_cast<int>(num_cells <= at_once * cells * rows * deep ? deep : planes);
+    constexpr std::int64_t at_once = 528, deep = 8, far_beyond = std::int64_t{1} << 24;
+    const bool marches = num_cells <= at_once * cells * rows * deep || num_cells > far_beyond;
+    return marches ? deep : straight_depth;
   }
   static constexpr gpu_tiling of(extents size, int depth) {
-    constexpr std::int64_t strip_bytes = 1600 << 10;  // of one plane
-    const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+    constexpr std::int64_t strip_bytes = 1200 << 10;  // of one plane
     gpu_tiling t;
-    t.nx = static_cast<int>(parts(size.nx, cells));
-    t.ny = static_cast<int>(parts(size.ny, rows));
-    t.nz = static_cast<int>(parts(size.nz, depth));
-    const std::int64_t strips = parts(size.nx * size.ny * static_cast<std::int64_t>(sizeof(double)), strip_bytes);
-    t.strip = static_cast<int>(parts(t.ny, strips));
+    t.nx = parts(size.nx, cells);
+    t.ny = parts(size.ny, rows);
+    t.nz = parts(size.nz, depth);
     t.depth = depth;
+    t.set_strip(parts(t.ny, parts(size.nx * size.ny * static_cast<std::int64_t>(sizeof(double)), strip_bytes)));
     return t;
+  }
+  constexpr void set_strip(int tiles) {
+    strip = tiles;
+    of_strip = quick_divisor(strip * nx * nz);
+    of_plane = quick_divisor(strip * nx);
+    of_last_plane = quick_divisor((ny - (ny - 1) / strip * strip) * nx);
+    of_row = quick_divisor(nx);
   }
 
   struct place {
@@ -48,13 +81,15 @@ struct gpu_tiling {
   };
   /// The tile's first cell.
   JACOBI_HOST_DEVICE constexpr place at(int number) const {
-    const int of_strip = strip * nx * nz, s = number / of_strip;
-    number -= s * of_strip;
-    const int height = ny - s * strip < strip ? ny - s * strip : strip, of_plane = height * nx;
-    const int z = number / of_plane;
-    number -= z * of_plane;
-    const int y = number / nx;
-    return {(number - y * nx) * cells, (s * strip + y) * rows, z * depth};
+    const int y0 = of_strip.divide(number) * strip;
+    const int z = (ny - y0 < strip ? of_last_plane : of_plane).divide(number);
+    const int y = of_row.divide(number);
+    return {number * cells, (y0 + y) * rows, z * depth};
+  }
+
+ private:
+  static constexpr int parts(std::int64_t whole, std::int64_t part) {
+    return static_cast<int>((whole + part - 1) / part);
   }
 };
 
@@ -99,15 +134,14 @@ struct gpu_step_block {
   std::int64_t plane = 0;
   std::int32_t pitch = 0;
   std::int32_t nx = 0, ny = 0, nz = 0;
-  std::int32_t first = 0;    ///< number of its first tile
   std::int32_t x_fixed = 0;  ///< as gpu_ends::fixed
-  gpu_tiling tiling;
 };
 
 /// All the work of one iteration of the blocks of a GPU.
 struct gpu_work_list {
   std::vector<gpu_face_tile> faces;
   std::vector<gpu_step_block> blocks;
+  gpu_tiling tiling;  ///< of every block: that of the largest
 
   static gpu_work_list of(std::span<const gpu_block_entry> entries) {
     std::int64_t cells = 0;
@@ -116,10 +150,14 @@ struct gpu_work_list {
   }
   static gpu_work_list of(std::span<const gpu_block_entry> entries, int depth) {
     gpu_work_list all;
+    extents largest;
     for (std::size_t i = 0; i < entries.size(); ++i) {
+      const extents& n = entries[i].layout.size;
+      largest = {std::max(largest.nx, n.nx), std::max(largest.ny, n.ny), std::max(largest.nz, n.nz)};
       all.add_faces(entries[i], static_cast<std::int32_t>(i));
-      all.add_block(entries[i], depth);
+      all.add_block(entries[i]);
     }
+    if (!entries.empty()) all.tiling = gpu_tiling::of(largest, depth);
     return all;
   }
 
@@ -131,7 +169,7 @@ struct gpu_work_list {
       for (std::int64_t first = 0; first < cells; first += gpu_face_tile::cells) faces.push_back({number, side, first});
     }
   }
-  void add_block(const gpu_block_entry& e, int depth) {
+  void add_block(const gpu_block_entry& e) {
     const gpu_layout& l = e.layout;
     gpu_step_block b;
     for (int parity : {0, 1}) b.fields[parity] = e.fields[parity] + l.origin;
@@ -141,7 +179,6 @@ struct gpu_work_list {
     b.ny = static_cast<std::int32_t>(l.size.ny);
     b.nz = static_cast<std::int32_t>(l.size.nz);
     b.x_fixed = e.neighbours[0].fields[0] == nullptr && e.neighbours[1].fields[0] == nullptr;
-    b.tiling = gpu_tiling::of(l.size, depth);
     blocks.push_back(b);
   }
 };

@@ -9,8 +9,6 @@ namespace {
 
 using gpu::update_task;
 
-using shape = gpu::tiling_shape;
-
 /// The cells on one side: those next to cell (a, b) of the ghost face.
 struct shell_task {
   gpu::field_view field;
@@ -43,9 +41,13 @@ void update(imbrex::stream& s, const gpu_layout& layout, update_task t) {
   const extents cells{t.x1 - (t.x0 & ~1), t.y1 - t.y0, t.z1 - t.z0};
   t.nx = static_cast<int>(layout.size.nx);
   t.tiling = gpu_tiling::of(cells, gpu_tiling::depth_for(cells.cells()));
-  const auto kernel = t.formula.weighted ? gpu::update_kernel<shape, true> : gpu::update_kernel<shape, false>;
+  t.backwards = t.backwards && t.tiling.straight();
+  const auto kernel = t.tiling.straight() ? (t.formula.weighted ? gpu::update_kernel<gpu::straight, true>
+                                                                : gpu::update_kernel<gpu::straight, false>)
+                                          : (t.formula.weighted ? gpu::update_kernel<gpu::marching, true>
+                                                                : gpu::update_kernel<gpu::marching, false>);
   imbrex::launch(s, "jacobi update", kernel, dim3(static_cast<unsigned>(t.tiling.total())),
-                 dim3(shape::columns, shape::rows), 0, t);
+                 dim3(gpu::straight::columns, gpu::straight::rows), 0, t);
 }
 
 }  // namespace
