@@ -71,7 +71,7 @@ void add_update(std::vector<variant>& all, const problem& p) {
   }
 }
 
-template <class Shape>
+template <class Shape, bool one_block>
 void add_steps(std::vector<variant>& all, problem& p) {
   for (const bool periodic : {false, true}) {
     for (int depth : {4, 8, 16, 32}) {
@@ -84,28 +84,31 @@ void add_steps(std::vector<variant>& all, problem& p) {
       task.num_faces = static_cast<int>(work.faces.size());
       task.tiling = work.tiling;
       task.of_block = quick_divisor(work.tiling.total());
+      task.pitch = work.pitch;
+      task.plane = work.plane;
       task.blocks[0] = work.blocks[0];
       p.lists.push_back(const_cast<gpu_face_tile*>(task.faces));
       const auto run = [task, num = task.num_faces + work.tiling.total()](int i) mutable {
         task.parity = i % 2;
         task.backwards = Shape::straight && i % 2 != 0;
-        gpu::step_kernel<Shape, false><<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
+        gpu::step_kernel<Shape, one_block, false><<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
       };
-      const char* what = periodic ? "step, 6 neighbours" : "step, 0 neighbours";
-      all.push_back({text_of<Shape>(what), "depth " + std::to_string(depth), run});
+      const std::string what = std::string(one_block ? "step of one" : "step of several") +
+                               (periodic ? ", 6 neighbours" : ", 0 neighbours");
+      all.push_back({text_of<Shape>(what.c_str()), "depth " + std::to_string(depth), run});
     }
   }
 }
 
 std::vector<variant> variants_of(problem& p) {
   std::vector<variant> all;
-  add_update<march_shape<1, false, 1280>>(all, p);
   add_update<march_shape<2, false, 1024>>(all, p);
   add_update<march_shape<4, false, 512>>(all, p);
   add_update<march_shape<4, true, 768>>(all, p);
-  add_update<march_shape<4, true, 512>>(all, p);
-  add_steps<gpu::marching>(all, p);
-  add_steps<gpu::straight>(all, p);
+  add_steps<gpu::marching, true>(all, p);
+  add_steps<gpu::marching, false>(all, p);
+  add_steps<gpu::straight, true>(all, p);
+  add_steps<gpu::straight, false>(all, p);
   return all;
 }
 

@@ -40,7 +40,7 @@ gpu_block::gpu_block()
       blocks_(options_.grid, extent().x, extent().y, extent().z),
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
-      layout_(gpu_layout::of(cells_.size)),
+      layout_(gpu_layout::of(cells_.size, blocks_.cells({0, 0, 0}).size)),  // no block is larger than the first
       ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
       streams_(gpu_streams::of(strategy_.streams, on_device(),
                                fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))) {

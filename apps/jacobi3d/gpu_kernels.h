@@ -61,11 +61,10 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
 
 /// One iteration of all blocks in the table: reads the fields of `parity`, ghosts included, and writes the fields of
 /// the other parity and, with the outermost cells, the ghosts of the neighbours' fields of the other parity. Nobody may
-/// still be reading those. `table` and `faces` are device memory, `blocks` is read at once; see `gpu_work_list`.
+/// still be reading those. `table` is device memory, and so is `faces`, a copy of `work.faces`.
 /// `outside` is the value of ghosts that no neighbour fills. One kernel for every `gpu_blocks_in_a_step` blocks.
 void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const gpu_face_tile> faces,
-              std::span<const gpu_step_block> blocks, const gpu_tiling& tiling, stencil formula, double outside,
-              int parity);
+              const gpu_work_list& work, stencil formula, double outside, int parity);
 inline constexpr int gpu_blocks_in_a_step = 32;
 
 /// Adds the block's share of the field's hash (see field_hash.h) to `*result`, in device memory.

@@ -33,11 +33,14 @@ struct gpu_layout {
   std::int64_t origin = 0;  ///< index of cell (0, 0, 0)
 
   /// Of a block of at least one cell in each direction.
-  static constexpr gpu_layout of(extents size) {
+  static constexpr gpu_layout of(extents size) { return of(size, size); }
+  /// The same with the distances between rows and planes that a block of `largest` would have, so that blocks of
+  /// slightly different extents have them in common.
+  static constexpr gpu_layout of(extents size, extents largest) {
     gpu_layout l;
     l.size = size;
-    l.pitch = (size.nx + 3 + row_alignment - 1) / row_alignment * row_alignment;
-    l.plane = l.pitch * (size.ny + 2);
+    l.pitch = (largest.nx + 3 + row_alignment - 1) / row_alignment * row_alignment;
+    l.plane = l.pitch * (largest.ny + 2);
     l.origin = l.plane + l.pitch + row_alignment;
     return l;
   }

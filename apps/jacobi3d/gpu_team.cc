@@ -26,7 +26,7 @@ imbrex::task<> to_device(imbrex::buffer<T>& to, std::vector<T> from, imbrex::str
 }  // namespace
 
 void gpu_share::step(stencil formula, double outside, int parity) {
-  gpu_step(*stream, table.data(), {faces.data(), faces.size()}, work, tiling, formula, outside, parity);
+  gpu_step(*stream, table.data(), {faces.data(), faces.size()}, work, formula, outside, parity);
 }
 
 void gpu_share::fetch_ghosts(const decomposition& cut, bool periodic, int parity) {
@@ -130,13 +130,11 @@ imbrex::task<> gpu_team::gather(gpu_share& share) {
 }
 
 imbrex::task<> gpu_team::upload(gpu_share& share, std::vector<gpu_block_entry> blocks) {
-  gpu_work_list work = gpu_work_list::of(blocks);
+  share.work = gpu_work_list::of(blocks);
   auto table = to_device(share.table, std::move(blocks), *share.stream);
   co_await table;
-  auto faces = to_device(share.faces, std::move(work.faces), *share.stream);
+  auto faces = to_device(share.faces, share.work.faces, *share.stream);
   co_await faces;
-  share.work = std::move(work.blocks);
-  share.tiling = work.tiling;
 }
 
 // ------------------------------------------------------------------------------------------------ by events

@@ -22,8 +22,7 @@ struct gpu_share {
   std::unique_ptr<imbrex::stream> stream;
   imbrex::buffer<gpu_block_entry> table;
   imbrex::buffer<gpu_face_tile> faces;
-  std::vector<gpu_step_block> work;
-  gpu_tiling tiling;
+  gpu_work_list work;
   std::vector<int> neighbours;  ///< GPUs that hold blocks next to those of this one, this one left out
   std::vector<std::int64_t> blocks;  ///< by number
 

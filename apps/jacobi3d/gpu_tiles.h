@@ -131,8 +131,6 @@ struct gpu_face_tile {
 /// A block as the kernel that updates all blocks of a GPU is told about it, in its arguments.
 struct gpu_step_block {
   double* fields[2] = {};  ///< by parity; cell (0, 0, 0)
-  std::int64_t plane = 0;
-  std::int32_t pitch = 0;
   std::int32_t nx = 0, ny = 0, nz = 0;
   std::int32_t x_fixed = 0;  ///< as gpu_ends::fixed
 };
@@ -141,8 +139,10 @@ struct gpu_step_block {
 struct gpu_work_list {
   std::vector<gpu_face_tile> faces;
   std::vector<gpu_step_block> blocks;
-  gpu_tiling tiling;  ///< of every block: that of the largest
+  gpu_tiling tiling;                    ///< of every block: that of the largest
+  std::int64_t pitch = 0, plane = 0;  ///< of every block
 
+  /// All blocks have the same distances between rows and planes (see gpu_layout::of).
   static gpu_work_list of(std::span<const gpu_block_entry> entries) {
     std::int64_t cells = 0;
     for (const gpu_block_entry& e : entries) cells += e.layout.size.cells();
@@ -157,7 +157,10 @@ struct gpu_work_list {
       all.add_faces(entries[i], static_cast<std::int32_t>(i));
       all.add_block(entries[i]);
     }
-    if (!entries.empty()) all.tiling = gpu_tiling::of(largest, depth);
+    if (entries.empty()) return all;
+    all.tiling = gpu_tiling::of(largest, depth);
+    all.pitch = entries[0].layout.pitch;
+    all.plane = entries[0].layout.plane;
     return all;
   }
 
@@ -173,8 +176,6 @@ struct gpu_work_list {
     const gpu_layout& l = e.layout;
     gpu_step_block b;
     for (int parity : {0, 1}) b.fields[parity] = e.fields[parity] + l.origin;
-    b.plane = l.plane;
-    b.pitch = static_cast<std::int32_t>(l.pitch);
     b.nx = static_cast<std::int32_t>(l.size.nx);
     b.ny = static_cast<std::int32_t>(l.size.ny);
     b.nz = static_cast<std::int32_t>(l.size.nz);

@@ -77,6 +77,7 @@ TEST(gpu_work_list, shares_out_faces_only_to_neighbours) {
   EXPECT_EQ(work.faces[0].side, 4);
   e.neighbours[0] = e.neighbours[4];
   EXPECT_EQ(gpu_work_list::of(std::vector{e}).blocks[0].x_fixed, 0);
+  EXPECT_EQ(work.pitch, l.pitch);
 }
 
 }  // namespace
