@@ -91,10 +91,11 @@ void add_steps(std::vector<variant>& all, problem& p) {
       const auto run = [task, num = task.num_faces + work.tiling.total()](int i) mutable {
         task.parity = i % 2;
         task.backwards = Shape::straight && i % 2 != 0;
-        gpu::step_kernel<Shape, one_block, false><<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
+        gpu::step_kernel<Shape, one_block, false>
+            <<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
       };
-      const std::string what = std::string(one_block ? "step of one" : "step of several") +
-                               (periodic ? ", 6 neighbours" : ", 0 neighbours");
+      const std::string what =
+          std::string(one_block ? "step of one" : "step of several") + (periodic ? ", 6 neighbours" : ", 0 neighbours");
       all.push_back({text_of<Shape>(what.c_str()), "depth " + std::to_string(depth), run});
     }
   }

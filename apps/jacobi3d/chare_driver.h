@@ -53,7 +53,8 @@ ix::task<verification> verify(ix::array_proxy<Block> blocks, const options* o, c
   verification all{reference.run() == iterations, 0};
   for (std::int64_t n = 0; n < cut->num_blocks(); ++n) {
     const block_position p = cut->position(n);
-    auto compared = blocks[ix::index3d{p.x, p.y, p.z}].template call<&Block::compare>(reference.copy_box(cut->cells(p)));
+    auto compared =
+        blocks[ix::index3d{p.x, p.y, p.z}].template call<&Block::compare>(reference.copy_box(cut->cells(p)));
     const verification one = co_await std::move(compared);
     all = combine(all, one);
   }

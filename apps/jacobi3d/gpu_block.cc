@@ -52,9 +52,8 @@ gpu_block::gpu_block()
     if (!n) continue;
     neighbours_.push_back(f);
     if (strategy_.fusion == fusion_strategy::d) continue;
-    channels_[number(f)] =
-        imbrex::channel<double>(*this, array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
-                                static_cast<int>(opposite(f)), kind);
+    channels_[number(f)] = imbrex::channel<double>(*this, array()[imbrex::index3d{n->x, n->y, n->z}],
+                                                   static_cast<int>(f), static_cast<int>(opposite(f)), kind);
   }
   if (strategy_.fusion == fusion_strategy::d) {
     this_gpu_directory.blocks[static_cast<std::size_t>(blocks_.number(position_))] = {
@@ -67,8 +66,7 @@ gpu_block::gpu_block()
 void gpu_block::make_halo_buffers() {
   const bool through_host = strategy_.halos == halo_path::host;
   auto make = [&](face_memory& of, face f, imbrex::memory_kind kind) {
-    of[number(f)] =
-        imbrex::buffer<double>(on_device(), static_cast<std::size_t>(face_cells(cells_.size, f)), kind);
+    of[number(f)] = imbrex::buffer<double>(on_device(), static_cast<std::size_t>(face_cells(cells_.size, f)), kind);
   };
   for (const face f : neighbours_) {
     for (auto& of_parity : outgoing_) make(of_parity, f, imbrex::memory_kind::device);
@@ -80,9 +78,7 @@ void gpu_block::make_halo_buffers() {
   }
 }
 
-int gpu_block::parity() const {
-  return strategy_.fusion == fusion_strategy::d ? this_gpu_directory.parity : parity_;
-}
+int gpu_block::parity() const { return strategy_.fusion == fusion_strategy::d ? this_gpu_directory.parity : parity_; }
 
 // ------------------------------------------------------------------------------------------------ one iteration
 
@@ -103,8 +99,7 @@ void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream
   imbrex::stream& unpack = one_stream ? *streams_.compute : *streams_.unpack;
   imbrex::stream& compute = *streams_.compute;
   face_buffers out{};
-  for (const face f : neighbours_)
-    out[number(f)] = outgoing_[static_cast<std::size_t>(parity_ ^ 1)][number(f)].data();
+  for (const face f : neighbours_) out[number(f)] = outgoing_[static_cast<std::size_t>(parity_ ^ 1)][number(f)].data();
   if (strategy_.fusion == fusion_strategy::c) {
     gpu_update_fused(compute, layout_, options_.formula, ends_, current(), next(), halos, out, parity_ != 0);
     return;

@@ -57,7 +57,8 @@ void gpu_update_exterior(imbrex::stream& s, const gpu_layout& layout, stencil fo
 /// Unpacks, updates all cells and packs in one kernel: reads the ghosts from `halos_in` (null: from the ghosts of
 /// `in`), and writes the new field's outermost cells to `halos_out` too (null: not).
 void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
-                      double* out, const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards = false);
+                      double* out, const const_face_buffers& halos_in, const face_buffers& halos_out,
+                      bool backwards = false);
 
 /// One iteration of all blocks in the table: reads the fields of `parity`, ghosts included, and writes the fields of
 /// the other parity and, with the outermost cells, the ghosts of the neighbours' fields of the other parity. Nobody may

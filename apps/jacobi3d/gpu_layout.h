@@ -53,14 +53,17 @@ struct gpu_layout {
   constexpr std::int64_t doubles() const { return index(0, size.ny + 1, size.nz); }
 
   /// The outermost cells on that side.
-  JACOBI_HOST_DEVICE constexpr gpu_face inner_face(face f) const { return at(f, 0, size.nx - 1, size.ny - 1, size.nz - 1); }
+  JACOBI_HOST_DEVICE constexpr gpu_face inner_face(face f) const {
+    return at(f, 0, size.nx - 1, size.ny - 1, size.nz - 1);
+  }
   /// The ghosts on that side.
   JACOBI_HOST_DEVICE constexpr gpu_face ghost_face(face f) const { return at(f, -1, size.nx, size.ny, size.nz); }
 
  private:
   static constexpr std::int64_t row_alignment = 16;
 
-  JACOBI_HOST_DEVICE constexpr gpu_face at(face f, std::int64_t low, std::int64_t x, std::int64_t y, std::int64_t z) const {
+  JACOBI_HOST_DEVICE constexpr gpu_face at(face f, std::int64_t low, std::int64_t x, std::int64_t y,
+                                           std::int64_t z) const {
     switch (f) {
       case face::xlo: return {index(low, 0, 0), pitch, plane, size.ny, size.nz};
       case face::xhi: return {index(x, 0, 0), pitch, plane, size.ny, size.nz};

@@ -92,7 +92,8 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
     co_await warm;
   }
   const steady_clock::time_point begin = steady_clock::now();
-  auto timed = fused ? iterate_fused(blocks, teams, o, done_before + o->warm_up) : iterate(blocks, done_before + o->warm_up);
+  auto timed =
+      fused ? iterate_fused(blocks, teams, o, done_before + o->warm_up) : iterate(blocks, done_before + o->warm_up);
   const repeat_outcome outcome = co_await timed;
   const double microseconds = std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count();
   r->iterations = outcome.iterations;
@@ -106,8 +107,7 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
 ix::task<int> start_on_gpus(ix::runtime& rt) {
   const options& o = *this_job.given;
   const gpu_strategy how = gpu_strategy::of(o, rt.num_ranks());
-  const decomposition cut =
-      decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
   result r = facts_of(rt, o, cut);
   r.device = "cuda";
   r.gpus = rt.num_gpus();

@@ -23,7 +23,7 @@ struct gpu_share {
   imbrex::buffer<gpu_block_entry> table;
   imbrex::buffer<gpu_face_tile> faces;
   gpu_work_list work;
-  std::vector<int> neighbours;  ///< GPUs that hold blocks next to those of this one, this one left out
+  std::vector<int> neighbours;       ///< GPUs that hold blocks next to those of this one, this one left out
   std::vector<std::int64_t> blocks;  ///< by number
 
   /// Enqueues one iteration of all blocks.
@@ -42,8 +42,8 @@ class gpu_team : public imbrex::chare<gpu_team, imbrex::index1d> {
  public:
   gpu_team();
 
-  /// Once all blocks have their initial state: gathers them, when called first, and fills their ghosts. With graphs, makes
-  /// those for runs of so many iterations. Contributes.
+  /// Once all blocks have their initial state: gathers them, when called first, and fills their ghosts. With graphs,
+  /// makes those for runs of so many iterations. Contributes.
   imbrex::task<> build(std::vector<std::int64_t> lengths);
   /// Does so many iterations from the given parity and contributes.
   imbrex::task<> iterate(std::int64_t iterations, int parity);
@@ -64,7 +64,7 @@ class gpu_team : public imbrex::chare<gpu_team, imbrex::index1d> {
   const options& options_;
   const gpu_strategy strategy_;
   const decomposition cut_;
-  std::vector<gpu_share> shares_;  ///< of this PE: its GPU's, or with graphs on PE 0 all
+  std::vector<gpu_share> shares_;                  ///< of this PE: its GPU's, or with graphs on PE 0 all
   std::vector<imbrex::channel<double>> channels_;  ///< to `shares_[0].neighbours`: they carry events only
   std::map<std::pair<std::int64_t, int>, std::unique_ptr<imbrex::graph>> graphs_;
   imbrex::run_ahead ahead_{2};

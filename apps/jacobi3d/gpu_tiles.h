@@ -139,7 +139,7 @@ struct gpu_step_block {
 struct gpu_work_list {
   std::vector<gpu_face_tile> faces;
   std::vector<gpu_step_block> blocks;
-  gpu_tiling tiling;                    ///< of every block: that of the largest
+  gpu_tiling tiling;                  ///< of every block: that of the largest
   std::int64_t pitch = 0, plane = 0;  ///< of every block
 
   /// All blocks have the same distances between rows and planes (see gpu_layout::of).

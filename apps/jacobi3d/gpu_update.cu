@@ -42,10 +42,10 @@ void update(imbrex::stream& s, const gpu_layout& layout, update_task t) {
   t.nx = static_cast<int>(layout.size.nx);
   t.tiling = gpu_tiling::of(cells, gpu_tiling::depth_for(cells.cells()));
   t.backwards = t.backwards && t.tiling.straight();
-  const auto kernel = t.tiling.straight() ? (t.formula.weighted ? gpu::update_kernel<gpu::straight, true>
-                                                                : gpu::update_kernel<gpu::straight, false>)
-                                          : (t.formula.weighted ? gpu::update_kernel<gpu::marching, true>
-                                                                : gpu::update_kernel<gpu::marching, false>);
+  const auto kernel =
+      t.tiling.straight()
+          ? (t.formula.weighted ? gpu::update_kernel<gpu::straight, true> : gpu::update_kernel<gpu::straight, false>)
+          : (t.formula.weighted ? gpu::update_kernel<gpu::marching, true> : gpu::update_kernel<gpu::marching, false>);
   imbrex::launch(s, "jacobi update", kernel, dim3(static_cast<unsigned>(t.tiling.total())),
                  dim3(gpu::straight::columns, gpu::straight::rows), 0, t);
 }

@@ -31,9 +31,9 @@ struct result {
   int pes = 1;                 ///< per process
   int ranks = 1;
   std::string device = "host";
-  std::string why_no_gpu;    ///< where a GPU would have been used
-  int gpus = 0;              ///< per process; 0 on the host
-  std::string gpu_strategy;  ///< "fusion D, graph, comm device"; empty on the host
+  std::string why_no_gpu;          ///< where a GPU would have been used
+  int gpus = 0;                    ///< per process; 0 on the host
+  std::string gpu_strategy;        ///< "fusion D, graph, comm device"; empty on the host
   std::string transport = "none";  ///< "loopback", "mpi", ...; "none" if nothing ever left the process
   implementation impl = implementation::chare;
   bool overlap = false;

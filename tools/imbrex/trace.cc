@@ -56,6 +56,10 @@ void print_text(const trace_summary& s) {
       "duration {:.3f} ms; idle share of the PEs {:.1f} %; while messages were on their way to a PE, it computed "
       "{:.1f} % of the time\n",
       milliseconds(s.duration), 100 * s.idle_share(), 100 * s.overlap());
+  if (s.copying > 0) {
+    fmt::print("copies of GPUs took {:.3f} ms, of which {:.1f} % were hidden behind kernels\n", milliseconds(s.copying),
+               percent(s.hidden, s.copying));
+  }
   print_entries("entry method", s.entries);
   print_entries("kernel or copy", s.kernels);
   print_tracks(s);
@@ -97,6 +101,8 @@ void print_json(const trace_summary& s) {
       {"duration_us", microseconds(s.duration)},
       {"idle_share", s.idle_share()},
       {"overlap", s.overlap()},
+      {"gpu_copies_us", microseconds(s.copying)},
+      {"gpu_copies_hidden_us", microseconds(s.hidden)},
       {"entries", as_json(s.entries)},
       {"kernels", as_json(s.kernels)},
       {"tracks", tracks},

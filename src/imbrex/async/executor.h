@@ -90,6 +90,8 @@ class executor {
   const char* constructing_type = nullptr;
   /// Where this PE's doings are recorded; null: nowhere.
   trace_track* track = nullptr;
+  /// Where tracks of streams come from; null when nothing is recorded.
+  trace_recorder* recorder = nullptr;
 
  private:
   void wake();

@@ -76,6 +76,7 @@ struct track_events {
   std::int64_t order = 0;
   bool is_pe = true;
   intervals busy, idle, in_flight;
+  intervals copies, kernels;
   std::vector<stay> stays;
 };
 
@@ -111,6 +112,7 @@ class collector {
     summary_.entries = by_total(entries_);
     summary_.kernels = by_total(kernels_);
     summary_.tracks = finish_tracks();
+    add_hidden_copies();
     return std::move(summary_);
   }
 
@@ -160,6 +162,8 @@ class collector {
     const bool is_kernel = category == "kernel" || category == "copy";
     track_events& track = tracks_[key_];
     if (is_entry || is_kernel) track.busy.push_back({start, start + duration});
+    if (category == "copy") track.copies.push_back({start, start + duration});
+    if (category == "kernel") track.kernels.push_back({start, start + duration});
     if (category == "idle") track.idle.push_back({start, start + duration});
     if (!is_entry && !is_kernel) return;
     entry_summary& e = of(is_entry ? entries_ : kernels_, event.text("name"));
@@ -214,6 +218,25 @@ class collector {
       return std::tie(b.total, a.name) < std::tie(a.total, b.name);
     });
     return sorted;
+  }
+
+  // The tracks of a GPU's streams are called "GPU 0: ...".
+  void add_hidden_copies() {
+    struct of_gpu {
+      intervals copies, kernels;
+    };
+    std::map<std::pair<std::int64_t, std::string>, of_gpu> gpus;
+    for (const auto& [key, track] : tracks_) {
+      if (track.is_pe) continue;
+      of_gpu& gpu = gpus[{key.first, track.name.substr(0, track.name.find(':'))}];
+      gpu.copies.insert(gpu.copies.end(), track.copies.begin(), track.copies.end());
+      gpu.kernels.insert(gpu.kernels.end(), track.kernels.begin(), track.kernels.end());
+    }
+    for (const auto& [name, gpu] : gpus) {
+      const intervals copies = merged(gpu.copies);
+      summary_.copying += length(copies);
+      summary_.hidden += common_length(copies, merged(gpu.kernels));
+    }
   }
 
   std::vector<track_summary> finish_tracks() const {

@@ -44,6 +44,8 @@ struct trace_summary {
   std::vector<track_summary> tracks;   ///< by rank, then in the order shown
   message_totals same_pe, other_pe, other_rank;
   std::uint64_t dropped = 0;  ///< events that the recorder had no room for
+  /// On GPUs: time with a copy under way, summed over the GPUs, and how much of it a kernel ran as well.
+  std::int64_t copying = 0, hidden = 0;
 
   /// Share of the time with messages in flight, over all PEs, during which the receiving PE was busy; 0 without
   /// messages.

@@ -64,9 +64,10 @@ void channel_end::accept(channel_receive& r, channel_message&& m) {
     if (m.bytes() > 0) std::memcpy(staged.data(), m.data(), m.bytes());
     s.copy(r.to, staged.data(), m.bytes());
     s.then("received", [held = std::move(staged)] {});
-  } else if (auto copy = [to = r.to, message = std::move(m)] {
-               if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
-             };
+  } else if (auto copy =
+                 [to = r.to, message = std::move(m)] {
+                   if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
+                 };
              s.on().kind() == device_kind::host) {
     s.then("receive", std::move(copy));
   } else {

@@ -145,6 +145,7 @@ void cuda_completion::poll() {
     s.run_reached();
     if (s.progress.completed == s.progress.enqueued && !s.has_functions()) {
       s.is_busy = false;
+      s.became_idle();
       busy_[i] = busy_.back();
       busy_.pop_back();
       --pe_.operations;

@@ -40,7 +40,8 @@ std::unique_ptr<stream> cuda_device::make_stream(stream_priority p, std::string 
 }
 
 bool cuda_device::reaches(const device& other) const {
-  return other.kind() == device_kind::cuda && machine_.peers(gpu_.place(), static_cast<const cuda_device&>(other).gpu_.place());
+  return other.kind() == device_kind::cuda &&
+         machine_.peers(gpu_.place(), static_cast<const cuda_device&>(other).gpu_.place());
 }
 
 }  // namespace imbrex

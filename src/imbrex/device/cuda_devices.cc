@@ -91,6 +91,8 @@ std::vector<device*> cuda_devices::all_of_pe(std::size_t pe) const {
   return all;
 }
 
-void cuda_devices::bind_to_this_thread(std::size_t pe) { pes_[pe].handles[static_cast<std::size_t>(map_[pe])]->gpu().make_current(); }
+void cuda_devices::bind_to_this_thread(std::size_t pe) {
+  pes_[pe].handles[static_cast<std::size_t>(map_[pe])]->gpu().make_current();
+}
 
 }  // namespace imbrex

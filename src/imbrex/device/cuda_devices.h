@@ -10,9 +10,9 @@ namespace imbrex {
 /// The GPUs of one rank and the handles of its PEs.
 class cuda_devices {
  public:
-  /// Which of the machine's GPUs rank `local_rank` of `num_local_ranks` on this host drives: `wanted` of them, or with 0
-  /// its share. Ranks share GPUs when there are more ranks than GPUs. Throws `config_error` naming the number asked for
-  /// and the number there.
+  /// Which of the machine's GPUs rank `local_rank` of `num_local_ranks` on this host drives: `wanted` of them, or with
+  /// 0 its share. Ranks share GPUs when there are more ranks than GPUs. Throws `config_error` naming the number asked
+  /// for and the number there.
   static std::vector<int> choose(int wanted, int local_rank, int num_local_ranks);
 
   /// `numbers` from `choose`; `map[i]` is the place, in `numbers`, of the GPU of PE i.

@@ -136,9 +136,10 @@ int cuda_machine::count(std::string* why_none) {
       static_cast<void>(cudaDriverGetVersion(&driver));
       static_cast<void>(cudaRuntimeGetVersion(&built));
       *why_none = driver == 0 ? "no NVIDIA driver is installed"
-                              : fmt::format("the NVIDIA driver knows CUDA {}.{}, but this build needs {}.{}: install a "
-                                            "newer driver, or build with an older CUDA",
-                                            driver / 1000, driver % 1000 / 10, built / 1000, built % 1000 / 10);
+                              : fmt::format(
+                                    "the NVIDIA driver knows CUDA {}.{}, but this build needs {}.{}: install a "
+                                    "newer driver, or build with an older CUDA",
+                                    driver / 1000, driver % 1000 / 10, built / 1000, built % 1000 / 10);
     } else if (status == cudaSuccess || status == cudaErrorNoDevice) {
       *why_none = "this machine shows no NVIDIA GPU (CUDA_VISIBLE_DEVICES hides some)";
     } else {

@@ -43,10 +43,16 @@ cuda_stream::cuda_stream(cuda_device& d, cuda_gpu& gpu, stream_priority p, std::
   check_cuda(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, gpu_.native_priority(p)),
              "creating a stream");
   completion_.attach(*this);
+  if (trace_recorder* recorder = d.pe().recorder; recorder != nullptr) {
+    const int order = 10'000 + 1000 * gpu_.number() + (p == stream_priority::high ? 1 : 0);  // below the PEs
+    trace_ = std::make_unique<cuda_trace>(
+        gpu_, recorder->add_track(fmt::format("GPU {}: {}", gpu_.number(), this->label()), order, track_kind::stream));
+  }
 }
 
 cuda_stream::~cuda_stream() {
   completion_.detach(*this);
+  if (trace_ != nullptr) trace_->collect();
   while (first_ != nullptr) {
     stream_operation* op = first_;
     first_ = op->next;
@@ -69,12 +75,22 @@ void cuda_stream::check(cudaError_t status, const char* what) const {
                                  gpu_.number(), gpu_.name(), cuda_error_text(status), completion_.unfinished()));
 }
 
-void cuda_stream::note(const char* name) {
+void cuda_stream::note(const char* name, trace_category what) {
   if (capturing()) return;
   cuda_progress& p = progress;
   ++p.enqueued;
   names_[p.enqueued % remembered] = name;
   completion_.busy(*this);
+  if (trace_ != nullptr && what != trace_category::runtime) [[unlikely]] {
+    trace_->begin(native_, name, what);
+    tracing_ = true;
+  }
+}
+
+void cuda_stream::noted() {
+  if (!tracing_) return;
+  tracing_ = false;
+  trace_->end(native_);
 }
 
 std::string cuda_stream::unfinished() const {
@@ -95,15 +111,17 @@ std::string cuda_stream::unfinished() const {
 void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   gpu_.make_current();
-  note("copy");
+  note("copy", trace_category::copy);
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native_), "copying");
+  noted();
 }
 
 void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   gpu_.make_current();
-  note("fill");
+  note("fill", trace_category::kernel);
   check(cudaMemsetAsync(to, value, bytes, native_), "filling memory");
+  noted();
 }
 
 /// Streams that wait for an event of a capture are part of it, too.
@@ -133,9 +151,10 @@ void cuda_stream::wait(const event& e) {
   const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
   if (point == nullptr) {
     if (e.complete()) return;
-    throw usage_error(fmt::format("{} of a GPU cannot wait for a stream of the host device: await `done()` of the other "
-                                  "stream first",
-                                  label()));
+    throw usage_error(
+        fmt::format("{} of a GPU cannot wait for a stream of the host device: await `done()` of the other "
+                    "stream first",
+                    label()));
   }
   gpu_.make_current();
   note("wait");
@@ -151,9 +170,10 @@ bool cuda_stream::idle() const {
 void cuda_stream::enqueue(stream_operation* op) {
   if (capturing()) {
     op->act(op, work_action::discard);
-    throw usage_error(fmt::format("{} is being captured: nothing can be awaited in it, and no function of the host be "
-                                  "part of a graph",
-                                  label()));
+    throw usage_error(
+        fmt::format("{} is being captured: nothing can be awaited in it, and no function of the host be "
+                    "part of a graph",
+                    label()));
   }
   op->next = nullptr;
   op->number = progress.enqueued;
@@ -174,6 +194,8 @@ void cuda_stream::enqueue(stream_operation* op) {
 }
 
 void cuda_stream::run_reached() {
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->collect();
   while (first_ != nullptr && first_->number <= progress.completed) {
     stream_operation* op = first_;
     first_ = op->next;
@@ -213,8 +235,9 @@ bool cuda_stream::recapture(graph& g, const std::function<void()>& enqueue) {
 
 void cuda_stream::run(graph& g) {
   gpu_.make_current();
-  note("graph");
+  note("graph", trace_category::kernel);
   check(cudaGraphLaunch(static_cast<cuda_graph&>(g).executable(), native_), "launching a graph");
+  noted();
 }
 
 // ------------------------------------------------------------------------------------------------ kernels
@@ -228,17 +251,19 @@ cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name) 
   }
   auto& of_gpu = static_cast<cuda_stream&>(s);
   of_gpu.gpu().make_current();
-  of_gpu.note(name);
+  of_gpu.note(name, trace_category::kernel);
   native_ = of_gpu.native();
 }
 
 void cuda_launch::done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {
-  if (status == cudaSuccess) [[likely]]
+  if (status == cudaSuccess) [[likely]] {
+    static_cast<cuda_stream&>(stream_).noted();
     return;
-  const std::string what =
-      fmt::format("launching kernel '{}' with a grid of {} x {} x {}, blocks of {} x {} x {} threads and {} bytes of "
-                  "shared memory",
-                  name_, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
+  }
+  const std::string what = fmt::format(
+      "launching kernel '{}' with a grid of {} x {} x {}, blocks of {} x {} x {} threads and {} bytes of "
+      "shared memory",
+      name_, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
   static_cast<cuda_stream&>(stream_).check(status, what.c_str());
 }
 

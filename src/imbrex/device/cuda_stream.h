@@ -10,12 +10,13 @@
 #include "imbrex/device/cuda_completion.h"
 #include "imbrex/device/cuda_device.h"
 #include "imbrex/device/cuda_event.h"
+#include "imbrex/device/cuda_trace.h"
 #include "imbrex/device/graph.h"
 
 namespace imbrex {
 
-/// A stream of a GPU. Copies, kernels and waits are enqueued in the driver at once; functions for the host (`then`) wait
-/// here until the completion mechanism has seen all that stands before them.
+/// A stream of a GPU. Copies, kernels and waits are enqueued in the driver at once; functions for the host (`then`)
+/// wait here until the completion mechanism has seen all that stands before them.
 class cuda_stream final : public stream {
  public:
   cuda_stream(cuda_device& d, cuda_gpu& gpu, stream_priority p, std::string label);
@@ -37,14 +38,18 @@ class cuda_stream final : public stream {
 
   /// \name For `launch` and the completion mechanisms
   ///@{
-  /// One more operation, of this name, stands in the stream.
-  void note(const char* name);
+  /// One more operation, of this name, is put into the stream, and has been.
+  void note(const char* name, trace_category what = trace_category::runtime);
+  void noted();
   /// Throws `device_error` unless `status` is success: for what was tried, or, when the GPU has failed earlier, naming
   /// what may have done that.
   void check(cudaError_t status, const char* what) const;
   /// Runs the functions that stand before the operations not yet finished.
   void run_reached();
   bool has_functions() const { return first_ != nullptr; }
+  void became_idle() {
+    if (trace_ != nullptr) trace_->lose_anchor();
+  }
   /// Lets the stream pass all functions for the host, done or not.
   void open_gates() noexcept { gate_->store(UINT64_MAX, std::memory_order_release); }
   /// "kernel 'update'" for those not known to have finished, oldest first.
@@ -77,6 +82,8 @@ class cuda_stream final : public stream {
   std::array<const char*, remembered> names_{};
   std::shared_ptr<cuda_event> last_point_;  // valid while nothing was enqueued after it, outside of captures
   std::uint64_t last_point_at_ = 0;
+  std::unique_ptr<cuda_trace> trace_;  // null unless the job is traced
+  bool tracing_ = false;               // the operation that is being put in
 };
 
 }  // namespace imbrex

@@ -34,9 +34,9 @@ class stream {
   /// What it is called in reports: "the compute stream of block[0,1,0]".
   const std::string& label() const { return label_; }
 
-  /// Runs `f` on this PE in stream order: what is enqueued later waits for it. On the host device this is what launching
-  /// a kernel is: `f` should be a small object that captures pointers and numbers by value. On a GPU the stream stops
-  /// there until the PE has run `f`, which costs microseconds. `name` has static lifetime (traces).
+  /// Runs `f` on this PE in stream order: what is enqueued later waits for it. On the host device this is what
+  /// launching a kernel is: `f` should be a small object that captures pointers and numbers by value. On a GPU the
+  /// stream stops there until the PE has run `f`, which costs microseconds. `name` has static lifetime (traces).
   template <class F>
   void launch(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, true, std::move(f)));

@@ -35,7 +35,7 @@ struct rank_context {
   rank_id rank = 0;
   int num_ranks = 1;
   int pes_per_rank = 1;
-  std::vector<int> gpu_of_pe;  ///< of this rank's PEs, by place among its GPUs; empty without GPUs
+  std::vector<int> gpu_of_pe;            ///< of this rank's PEs, by place among its GPUs; empty without GPUs
   class transport* transport = nullptr;  ///< null: one rank only
   std::vector<scheduler*> pes;           ///< of this rank
   runtime* facade = nullptr;             ///< what `chare::rt()` gives

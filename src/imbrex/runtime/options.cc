@@ -137,8 +137,9 @@ void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
   }
 #else
   if (o.device == "cuda") {
-    throw not_built("this build has no CUDA: install the CUDA toolkit (nvcc 12.4 or newer), then build again; or use "
-                    "--imbrex-device=host");
+    throw not_built(
+        "this build has no CUDA: install the CUDA toolkit (nvcc 12.4 or newer), then build again; or use "
+        "--imbrex-device=host");
   }
   if (o.device == "auto") o.why_no_gpu = "this build has no CUDA";
   o.device = "host";

@@ -20,14 +20,14 @@ struct runtime_options {
   int loopback_delay_us = 0;        ///< loopback: a message takes up to this long
   bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
   std::string trace;                ///< file for the trace; empty: none
-  std::string device = "host";                            ///< "host", "cuda", or "auto": cuda where there is a GPU
-  std::string why_no_gpu;                                 ///< with "auto": why there is none, set by `settle_devices`
-  int gpus = 0;                                           ///< GPUs of each rank; 0: its share of those there are
-  std::string gpu_map;                                    ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
-  completion_mode completion = completion_mode::flag;     ///< how a PE notices that GPU work has finished
-  std::uint64_t schedule_seed = 0;  ///< other than 0: runnable work is run in random order
-  std::optional<bool> pin;          ///< a PE to a core; empty: when the cores suffice
-  std::optional<int> spin_us;       ///< how long an idle PE spins before it sleeps; empty: chosen
+  std::string device = "host";      ///< "host", "cuda", or "auto": cuda where there is a GPU
+  std::string why_no_gpu;           ///< with "auto": why there is none, set by `settle_devices`
+  int gpus = 0;                     ///< GPUs of each rank; 0: its share of those there are
+  std::string gpu_map;              ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
+  completion_mode completion = completion_mode::flag;  ///< how a PE notices that GPU work has finished
+  std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
+  std::optional<bool> pin;                             ///< a PE to a core; empty: when the cores suffice
+  std::optional<int> spin_us;                          ///< how long an idle PE spins before it sleeps; empty: chosen
   log_level log = log_level::warning;
   bool help = false;  ///< print `options_help()` and end
 

@@ -96,6 +96,7 @@ int rank_run::run(const main_function& main) {
     const pe_id id = context_.first_pe() + i;
     trace_track* track = recorder_ ? &recorder_->add_track(fmt::format("PE {}", id), i) : nullptr;
     pes_.push_back(std::make_unique<scheduler>(context_, id, track));
+    pes_.back()->recorder = recorder_.get();
     if (options_.schedule_seed != 0)
       pes_.back()->set_schedule_seed(mix(options_.schedule_seed) + static_cast<std::uint64_t>(id));
     hosts_.push_back(std::make_unique<host_device>(*pes_.back(), i, host_memory_));
@@ -129,9 +130,10 @@ std::vector<int> parse_gpu_map(const std::string& text, int pes, int gpus) {
     int gpu = -1;
     const auto [at, error] = std::from_chars(item.data(), item.data() + item.size(), gpu);
     if (error != std::errc{} || at != item.data() + item.size() || gpu < 0 || gpu >= gpus) {
-      throw config_error(fmt::format("--imbrex-gpu-map {}: '{}' is none of the {} GPUs of a rank, which are counted "
-                                     "from 0",
-                                     text, item, gpus));
+      throw config_error(
+          fmt::format("--imbrex-gpu-map {}: '{}' is none of the {} GPUs of a rank, which are counted "
+                      "from 0",
+                      text, item, gpus));
     }
     map.push_back(gpu);
   }

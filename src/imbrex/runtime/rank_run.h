@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/comm/transport.h"
 #include "imbrex/base/build_config.h"
+#include "imbrex/comm/transport.h"
 #include "imbrex/device/host_device.h"
 #include "imbrex/object/scheduler.h"
 #include "imbrex/runtime/runtime.h"

@@ -40,8 +40,8 @@ TEST(gpu_tiling, covers_every_cell_once) {
           ASSERT_TRUE(p.x >= 0 && p.x < size.nx && p.x % gpu_tiling::cells == 0);
           ASSERT_TRUE(p.y >= 0 && p.y < size.ny && p.y % gpu_tiling::rows == 0);
           ASSERT_TRUE(p.z >= 0 && p.z < size.nz && p.z % depth == 0);
-          ++seen[static_cast<std::size_t>(
-              (p.z / depth * t.ny + p.y / gpu_tiling::rows) * t.nx + p.x / gpu_tiling::cells)];
+          ++seen[static_cast<std::size_t>((p.z / depth * t.ny + p.y / gpu_tiling::rows) * t.nx +
+                                          p.x / gpu_tiling::cells)];
         }
         for (const int n : seen) ASSERT_EQ(n, 1);
       }
@@ -53,7 +53,9 @@ TEST(gpu_layout, gives_every_cell_and_ghost_a_place_of_its_own) {
   const extents n{17, 5, 3};
   const gpu_layout l = gpu_layout::of(n);
   std::vector<int> used(static_cast<std::size_t>(l.doubles()));
-  auto use = [&](std::int64_t x, std::int64_t y, std::int64_t z) { ++used.at(static_cast<std::size_t>(l.index(x, y, z))); };
+  auto use = [&](std::int64_t x, std::int64_t y, std::int64_t z) {
+    ++used.at(static_cast<std::size_t>(l.index(x, y, z)));
+  };
   for (std::int64_t z = 0; z < n.nz; ++z)
     for (std::int64_t y = 0; y < n.ny; ++y)
       for (std::int64_t x = -1; x <= n.nx; ++x) use(x, y, z);

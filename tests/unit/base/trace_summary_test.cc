@@ -55,6 +55,22 @@ TEST(trace_summary, adds_up_entry_methods) {
   EXPECT_EQ(s.kernels[0].total, 5'000);
 }
 
+TEST(trace_summary, tells_how_many_copies_of_a_gpu_kernels_hide) {
+  const trace_summary s = summarise_trace(R"({"traceEvents":[
+{"ph":"M","name":"thread_name","pid":0,"tid":5,"args":{"name":"GPU 0: the compute stream of a"}},
+{"ph":"M","name":"imbrex_track","pid":0,"tid":5,"args":{"kind":"stream"}},
+{"ph":"M","name":"thread_name","pid":0,"tid":6,"args":{"name":"GPU 0: the to_host stream of b"}},
+{"ph":"M","name":"imbrex_track","pid":0,"tid":6,"args":{"kind":"stream"}},
+{"ph":"M","name":"thread_name","pid":0,"tid":7,"args":{"name":"GPU 1: the to_host stream of c"}},
+{"ph":"M","name":"imbrex_track","pid":0,"tid":7,"args":{"kind":"stream"}},
+{"ph":"X","name":"update","cat":"kernel","pid":0,"tid":5,"ts":10,"dur":20},
+{"ph":"X","name":"copy","cat":"copy","pid":0,"tid":6,"ts":25,"dur":10},
+{"ph":"X","name":"copy","cat":"copy","pid":0,"tid":7,"ts":10,"dur":10}
+]})");
+  EXPECT_EQ(s.copying, 20'000);
+  EXPECT_EQ(s.hidden, 5'000);  // a kernel hides copies of its own GPU only
+}
+
 TEST(trace_summary, measures_idle_time_and_overlap_of_each_pe) {
   const trace_summary s = summarise_trace(two_pes);
   ASSERT_EQ(s.tracks.size(), 3u);

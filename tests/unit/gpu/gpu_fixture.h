@@ -14,11 +14,11 @@
 namespace imbrex_test {
 
 /// Skips the test, with the reason, where no GPU can be used.
-#define SKIP_WITHOUT_GPU(number)                                                              \
-  do {                                                                                        \
-    std::string why;                                                                          \
-    if (imbrex::cuda_machine::count(&why) < (number))                                         \
-      GTEST_SKIP() << (why.empty() ? "fewer GPUs than " + std::to_string(number) : why);      \
+#define SKIP_WITHOUT_GPU(number)                                                         \
+  do {                                                                                   \
+    std::string why;                                                                     \
+    if (imbrex::cuda_machine::count(&why) < (number))                                    \
+      GTEST_SKIP() << (why.empty() ? "fewer GPUs than " + std::to_string(number) : why); \
   } while (false)
 
 /// The calling thread as a PE that drives GPUs, without the runtime.
