@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "imbrex/async/mpsc_queue.h"
@@ -79,6 +80,12 @@ class executor {
   void sleep(std::int64_t microseconds);
 
   void set_schedule_seed(std::uint64_t seed) { ready_.set_schedule_seed(seed); }
+
+  /// Ends the job with this report; from the owner's thread. Set by whoever runs the PE.
+  void fail(const std::string& report) {
+    if (on_failure != nullptr) on_failure(*this, report);
+  }
+  void (*on_failure)(executor&, const std::string&) = nullptr;
 
   /// The coroutine chain that runs now on the owner's thread, null between them.
   activity* running = nullptr;

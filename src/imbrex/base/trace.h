@@ -12,6 +12,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/ids.h"
+#include "imbrex/base/profiler_range.h"
 
 /// What PEs and streams did and when, for Perfetto and for `imbrex trace summary`. Whoever traces holds a
 /// `trace_track*` that is null when tracing is off, so that off costs one predictable branch:
@@ -37,13 +38,16 @@ class trace_track {
   trace_track(const trace_track&) = delete;
   trace_track& operator=(const trace_track&) = delete;
 
-  /// A slice starts; it lasts until the matching `end`. What is still open at the end of the job ends there.
+  /// A slice starts; it lasts until the matching `end`. What is still open at the end of the job ends there. Profilers
+  /// of GPUs see the slices of PEs, too.
   void begin(const char* name, trace_category category, std::int64_t at = now_ns()) {
+    begin_profiler_range(name);
     open_.push_back(append(kind::slice, name, category, at, still_open));
   }
   /// The last begun slice ends. Without an open slice nothing happens.
   void end(std::int64_t at = now_ns()) {
     if (open_.empty()) return;
+    end_profiler_range();
     if (open_.back() != nullptr) open_.back()->end = at;
     last_ = at;
     open_.pop_back();

@@ -57,21 +57,23 @@ void channel_end::accept(channel_receive& r, channel_message&& m) {
   if (m.on != nullptr) {
     s.wait(m.ready);
     s.copy(r.to, m.data(), m.bytes());
-    m.lent.give_back_after(s.record());
+    m.give_back(&s);
   } else if (r.kind == memory_kind::device) {
     // From another rank: by way of memory that the device can read in stream order.
     buffer<std::byte> staged(s.on(), m.bytes(), memory_kind::pinned);
     if (m.bytes() > 0) std::memcpy(staged.data(), m.data(), m.bytes());
     s.copy(r.to, staged.data(), m.bytes());
     s.then("received", [held = std::move(staged)] {});
-  } else if (auto copy =
-                 [to = r.to, message = std::move(m)] {
-                   if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
-                 };
-             s.on().kind() == device_kind::host) {
-    s.then("receive", std::move(copy));
   } else {
-    s.launch("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
+    auto copy = [to = r.to, message = std::move(m)]() mutable {
+      if (message.bytes() > 0) std::memcpy(to, message.data(), message.bytes());
+      message.give_back(nullptr);
+    };
+    if (s.on().kind() == device_kind::host) {
+      s.then("receive", std::move(copy));
+    } else {
+      s.launch("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/comm/lent_buffer.h"
+#include "imbrex/comm/race_check.h"
 #include "imbrex/device/device.h"
 
 /// The receiving half of a channel: puts messages in order and matches them with receives, first with first. Knows
@@ -22,8 +23,21 @@ struct channel_message {
   std::uint32_t element_bytes = 1;
   lent_buffer lent;
   std::vector<std::byte> copied;
-  device* on = nullptr;  ///< whose memory the lent bytes are; null: host memory
-  event ready;           ///< with `on`: the point after which they are there
+  device* on = nullptr;                 ///< whose memory the lent bytes are; null: host memory
+  event ready;                          ///< with `on`: the point after which they are there
+  std::shared_ptr<race_check> checked;  ///< null unless races are looked for
+
+  /// The receiver has read the lent bytes, or, of a GPU, enqueued what does on `reader`; gives them back.
+  void give_back(stream* reader) {
+    if (!lent.holds()) return;
+    if (on != nullptr) {
+      if (checked != nullptr) race_check::will_be_read(checked, *reader);
+      lent.give_back_after(reader->record());
+    } else {
+      if (checked != nullptr) checked->was_read();
+      lent = lent_buffer();
+    }
+  }
 
   const std::byte* data() const { return lent.holds() ? lent.data() : copied.data(); }
   std::uint64_t bytes() const { return lent.holds() ? lent.bytes() : copied.size(); }

@@ -39,13 +39,14 @@ std::vector<int> processors_near(int gpu) {
 std::vector<int> cuda_devices::choose(int wanted, int local_rank, int num_local_ranks) {
   std::string why;
   const int there = cuda_machine::count(&why);
-  if (there == 0) throw config_error(fmt::format("no GPU can be used: {}; use the host device instead", why));
+  if (there == 0) throw config_error(fmt::format("device cuda: no GPU can be used: {}; use the host device", why));
   if (wanted > there) {
     throw config_error(fmt::format("{} GPUs were asked for, but there {} {}: ask for at most {}", wanted,
                                    there == 1 ? "is" : "are", there, there));
   }
   const int each = wanted > 0 ? wanted : std::max(there / std::max(num_local_ranks, 1), 1);
   std::vector<int> numbers;
+  numbers.reserve(static_cast<std::size_t>(each));
   for (int i = 0; i < each; ++i) numbers.push_back((local_rank * each + i) % there);
   return numbers;
 }

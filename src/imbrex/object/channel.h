@@ -150,9 +150,7 @@ class received {
   std::size_t size() const { return message_.bytes() / sizeof(T); }
 
  private:
-  void give_back() {
-    if (message_.on != nullptr && message_.lent.holds()) message_.lent.give_back_after(reader_->record());
-  }
+  void give_back() { message_.give_back(reader_); }
 
   channel_message message_;
   stream* reader_ = nullptr;
@@ -207,8 +205,10 @@ class channel {
     m.element_type = link_->element_type();
     m.element_bytes = sizeof(T);
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
+    scheduler& pe = scheduler::current();
+    if (pe.rank().check_races) [[unlikely]]
+      m.checked = race_check::as_sent(link_->name(), view.data, view.bytes(), kind_, s);
     if (kind_ == memory_kind::device) {
-      scheduler& pe = scheduler::current();
       if (link_->stays_in_process(pe)) {
         m.on = &s.on();
         m.ready = s.record();

@@ -45,6 +45,9 @@ std::uint64_t handler_info::seal() {
 scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
     : rank_(rank), id_(id), num_pes_(rank.num_pes()), transport_(rank.transport) {
   track = t;
+  on_failure = [](executor& pe, const std::string& report) {
+    static_cast<scheduler&>(pe).fail_job(report, exit_code_failed_entry);
+  };
   polls_network_ = transport_ != nullptr && transport_->needs_polling();
   collections_.resize(static_cast<std::size_t>(num_pes_));
   quiescence_ = std::make_unique<quiescence_detector>(*this);

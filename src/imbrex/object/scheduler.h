@@ -40,6 +40,7 @@ struct rank_context {
   std::vector<scheduler*> pes;           ///< of this rank
   runtime* facade = nullptr;             ///< what `chare::rt()` gives
   std::int64_t spin_ns = 20'000;         ///< how long an idle PE spins before it sleeps
+  bool check_races = false;              ///< look for memory that is written while it is lent
 
   std::atomic<int> exit_code{0};
   std::atomic<bool> failed{false};

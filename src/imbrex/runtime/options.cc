@@ -72,6 +72,10 @@ const std::vector<setting>& runtime_settings() {
        .kind = seed,
        .default_value = "0",
        .help = "other than 0: run what is ready in random order, to find order-dependent programs"},
+      {.name = "check-races",
+       .kind = flag,
+       .default_value = "off",
+       .help = "find memory that is written while it is lent to a channel's receiver; slow"},
       {.name = "log",
        .kind = text,
        .default_value = "warning",
@@ -108,6 +112,7 @@ runtime_options options_from(const config& settings) {
   o.gpus = settings.get<int>("gpus");
   o.gpu_map = settings.get<std::string>("gpu-map");
   o.completion = parse_completion(settings.text("completion"));
+  o.check_races = settings.get<bool>("check-races");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));
   o.help = settings.get<bool>("help");

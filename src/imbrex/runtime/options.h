@@ -25,6 +25,7 @@ struct runtime_options {
   int gpus = 0;                     ///< GPUs of each rank; 0: its share of those there are
   std::string gpu_map;              ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
   completion_mode completion = completion_mode::flag;  ///< how a PE notices that GPU work has finished
+  bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
   std::optional<bool> pin;                             ///< a PE to a core; empty: when the cores suffice
   std::optional<int> spin_us;                          ///< how long an idle PE spins before it sleeps; empty: chosen

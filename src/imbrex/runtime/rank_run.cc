@@ -51,6 +51,7 @@ rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std
   context_.num_ranks = t != nullptr ? t->num_ranks() : 1;
   context_.pes_per_rank = plan_.pes;
   context_.transport = context_.num_ranks > 1 ? t : nullptr;
+  context_.check_races = options_.check_races;
   context_.spin_ns = std::int64_t{plan_.spin_us} * 1000;
 }
 
@@ -154,6 +155,7 @@ void rank_run::open_gpus() {
     map = parse_gpu_map(options_.gpu_map, plan_.pes, static_cast<int>(numbers.size()));
   } else {
     std::vector<int> processors;
+    processors.reserve(pes_.size());
     for (int i = 0; i < plan_.pes; ++i)
       processors.push_back(plan_.pin ? processor_for_pe(i, plan_.pes, local_rank, local_ranks) : -1);
     map = cuda_devices::map_by_topology(numbers, processors);

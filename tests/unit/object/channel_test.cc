@@ -166,4 +166,45 @@ task<int> nobody_listens(runtime& rt) {
 
 TEST(channel, messages_that_nobody_receives_keep_no_job_from_ending) { run_over_all_shapes(nobody_listens); }
 
+class hasty : public chare<hasty, index1d> {
+ public:
+  task<> exchange(bool waits) {
+    other_ = channel<int>(*this, array()[index1d(1 - index().x)], 0, 0);
+    for (int i = 0; i < 5; ++i) {
+      values_.assign(100, i);
+      auto sent = other_.send(std::span<const int>(values_), streams().pack);
+      if (!waits) values_.assign(100, -1);  // lent at this moment
+      received<int> theirs = co_await other_.borrow();
+      EXPECT_EQ(theirs.size(), 100u);
+      theirs = received<int>();
+      co_await sent;
+    }
+  }
+
+ private:
+  std::vector<int> values_;
+  channel<int> other_;
+};
+
+task<int> exchange(runtime& rt, bool waits) {
+  auto both = rt.create_array<hasty>(index1d(2));
+  both.broadcast<&hasty::exchange>(waits);
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+int exchange_checked(const job_shape& s, bool waits) {
+  command_line line(s, {"--imbrex-check-races"});
+  return run(line.count(), line.values(), &exchange, waits);
+}
+
+TEST(channel, memory_written_while_it_is_lent_can_be_found) {
+  for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}}) {
+    EXPECT_EQ(exchange_checked(s, true), 0) << to_text(s);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(exchange_checked(s, false), 70) << to_text(s);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("lent memory that was written"), std::string::npos);
+  }
+}
+
 }  // namespace
