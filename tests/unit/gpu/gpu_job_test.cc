@@ -170,6 +170,50 @@ TEST(gpu_failure_DeathTest, of_a_kernel_ends_the_job_and_names_it) {
               "bad_write in the compute stream of .*culprit.1.");
 }
 
+/// Sends a buffer of its GPU and, unless it waits, has the GPU write it while it is lent.
+class hasty : public ix::chare<hasty, ix::index1d> {
+ public:
+  static constexpr std::size_t length = 1 << 20;
+
+  hasty() : values_(on_device(), length), in_(on_device(), length) {
+    other_ = ix::channel<std::int64_t>(*this, array()[ix::index1d(1 - index().x)], 0, 0, ix::memory_kind::device);
+  }
+  ix::task<> exchange(bool waits) {
+    ix::stream& s = streams().compute;
+    s.fill(values_.data(), 0, length * sizeof(std::int64_t));
+    for (int i = 0; i < 5; ++i) {
+      auto sent = other_.send(values_.view(), s);
+      if (!waits) multiply_add(s, values_.data(), length, 1, 1);
+      co_await other_.recv(in_.view(), s);
+      co_await sent;
+      if (waits) multiply_add(s, values_.data(), length, 1, 1);
+    }
+    co_await s.done();
+  }
+
+ private:
+  ix::buffer<std::int64_t> values_, in_;
+  ix::channel<std::int64_t> other_;
+};
+
+template <bool waits>
+ix::task<int> exchange(ix::runtime& rt) {
+  auto both = rt.create_array<hasty>(ix::index1d(2));
+  both.broadcast<&hasty::exchange>(waits);
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(gpu_channel, memory_written_while_it_is_lent_can_be_found) {
+  SKIP_WITHOUT_GPU(1);
+  for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}}) {
+    EXPECT_EQ(run_on_gpus(s, exchange<true>, {"--imbrex-check-races"}), 0) << to_text(s);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_on_gpus(s, exchange<false>, {"--imbrex-check-races"}), 70) << to_text(s);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("lent memory that was written"));
+  }
+}
+
 TEST(gpu_options, more_gpus_than_there_are_is_one_clear_error) {
   SKIP_WITHOUT_GPU(1);
   command_line line(job_shape{1, 1}, {"--imbrex-device=cuda", "--imbrex-gpus=64"});

@@ -47,6 +47,10 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.pin, fields.pin);
   EXPECT_EQ(parsed.spin_us, fields.spin_us);
   EXPECT_EQ(parsed.log, fields.log);
+  EXPECT_EQ(parsed.device, fields.device);
+  EXPECT_EQ(parsed.gpus, fields.gpus);
+  EXPECT_EQ(parsed.completion, fields.completion);
+  EXPECT_EQ(parsed.check_races, fields.check_races);
   EXPECT_EQ(parsed.help, fields.help);
 }
 
@@ -55,7 +59,8 @@ TEST(options, every_option_reaches_its_field) {
       options_for({"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
                    "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
                    "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0",
-                   "--imbrex-log=debug", "--imbrex-help"});
+                   "--imbrex-device=auto", "--imbrex-gpus=2", "--imbrex-gpu-map=0,1,1", "--imbrex-completion=event",
+                   "--imbrex-check-races", "--imbrex-log=debug", "--imbrex-help"});
   EXPECT_EQ(o.pes, 3);
   EXPECT_EQ(o.transport, "loopback");
   EXPECT_EQ(o.ranks, 4);
@@ -66,13 +71,19 @@ TEST(options, every_option_reaches_its_field) {
   EXPECT_EQ(o.schedule_seed, 18446744073709551615ull);
   EXPECT_EQ(o.pin, false);
   EXPECT_EQ(o.spin_us, 0);
+  EXPECT_EQ(o.device, "auto");
+  EXPECT_EQ(o.gpus, 2);
+  EXPECT_EQ(o.gpu_map, "0,1,1");
+  EXPECT_EQ(o.completion, imbrex::completion_mode::event);
+  EXPECT_TRUE(o.check_races);
   EXPECT_EQ(o.log, imbrex::log_level::debug);
   EXPECT_TRUE(o.help);
 }
 
 TEST(options, refuses_what_cannot_be_used) {
-  for (const char* word : {"--imbrex-pes=-1", "--imbrex-pes=100000", "--imbrex-ranks=0", "--imbrex-transport=tcp",
-                           "--imbrex-log=loud", "--imbrex-spin-us=-1"}) {
+  for (const char* word :
+       {"--imbrex-pes=-1", "--imbrex-pes=100000", "--imbrex-ranks=0", "--imbrex-transport=tcp", "--imbrex-log=loud",
+        "--imbrex-spin-us=-1", "--imbrex-device=abacus", "--imbrex-gpus=-1", "--imbrex-completion=prayer"}) {
     EXPECT_THROW(options_for({word}), imbrex::config_error) << word;
   }
 }
@@ -131,6 +142,34 @@ TEST(options, what_is_asked_for_goes_before_what_is_chosen) {
   const pe_plan p = plan_pes(o, 2, 1);
   EXPECT_TRUE(p.pin);
   EXPECT_EQ(p.spin_us, 5);
+}
+
+bool there_are_gpus() {
+  for (const imbrex::device_facts& d : imbrex::make_report(settings_for({})).devices) {
+    if (d.kind == "cuda") return true;
+  }
+  return false;
+}
+
+TEST(devices, auto_without_a_gpu_is_the_host_and_says_why) {
+  if (there_are_gpus()) GTEST_SKIP() << "there is a GPU";
+  runtime_options o = options_for({"--imbrex-device=auto"});
+  imbrex::settle_devices(o, 1, false);
+  EXPECT_EQ(o.device, "host");
+  EXPECT_FALSE(o.why_no_gpu.empty());
+}
+
+TEST(devices, gpus_asked_for_in_vain_are_an_error) {
+  if (there_are_gpus()) GTEST_SKIP() << "there is a GPU";
+  runtime_options o = options_for({"--imbrex-device=cuda"});
+  EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::error);
+}
+
+TEST(devices, the_host_needs_nothing) {
+  runtime_options o = options_for({"--imbrex-pes=3"});
+  imbrex::settle_devices(o, 2, true);
+  EXPECT_EQ(o.device, "host");
+  EXPECT_EQ(o.pes, 3);
 }
 
 TEST(report, tells_the_same_facts_as_text_and_json) {
