@@ -238,6 +238,6 @@ TEST_P(cuda_stream, copies_between_gpus) {
 INSTANTIATE_TEST_SUITE_P(completion, cuda_stream,
                          testing::Values(completion_mode::flag, completion_mode::event, completion_mode::callback,
                                          completion_mode::sync),
-                         [](const auto& info) { return to_string(info.param); });
+                         [](const auto& mode) { return to_string(mode.param); });
 
 }  // namespace

@@ -199,12 +199,13 @@ int exchange_checked(const job_shape& s, bool waits) {
 }
 
 TEST(channel, memory_written_while_it_is_lent_can_be_found) {
-  for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}}) {
+  for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}}) {
     EXPECT_EQ(exchange_checked(s, true), 0) << to_text(s);
-    testing::internal::CaptureStderr();
-    EXPECT_EQ(exchange_checked(s, false), 70) << to_text(s);
-    EXPECT_NE(testing::internal::GetCapturedStderr().find("lent memory that was written"), std::string::npos);
   }
+  // On one PE: on two the thread sanitizer would be right to stop the test.
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(exchange_checked({1, 1}, false), 70);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("lent memory that was written"), std::string::npos);
 }
 
 }  // namespace
