@@ -4,7 +4,19 @@
 
 namespace imbrex {
 
-void begin_profiler_range(const char* name) { nvtxRangePushA(name); }
+namespace {
+/// NVTX prepares itself in the first call, without a lock: let one thread do that.
+void prepare() {
+  static const bool once = (nvtxInitialize(nullptr), true);
+  static_cast<void>(once);
+}
+}  // namespace
+
+void begin_profiler_range(const char* name) {
+  prepare();
+  nvtxRangePushA(name);
+}
+
 void end_profiler_range() { nvtxRangePop(); }
 
 }  // namespace imbrex
