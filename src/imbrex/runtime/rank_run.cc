@@ -255,7 +255,8 @@ void rank_run::wait_for_stop() {
 }
 
 void rank_run::write_trace() {
-  if (!recorder_ || context_.failed) return;
+  if (!recorder_) return;
+  if (context_.failed && context_.transport != nullptr) return;  // the other ranks may not be there any more
   const std::string mine = recorder_->json_fragment();
   std::vector<std::string> fragments{mine};
   if (context_.transport != nullptr) {

@@ -5,6 +5,9 @@
 #include <imbrex/imbrex.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -201,6 +204,19 @@ TEST(end, by_exit_of_a_chare_destroys_everything) { expect_clean_end(way::exits_
 TEST(end, by_failure_destroys_everything) { expect_clean_end(way::fails, 70); }
 TEST(end, by_deadlock_destroys_everything) { expect_clean_end(way::deadlocks, 70); }
 TEST(end, by_a_main_chare_that_throws_destroys_everything) { expect_clean_end(way::main_throws, 70); }
+
+TEST(end, by_failure_keeps_the_trace_of_what_led_to_it) {
+  const std::string file = testing::TempDir() + "imbrex_failed_job.json";
+  std::filesystem::remove(file);
+  command_line line({2, 1}, {"--imbrex-trace=" + file});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ix::run(line.count(), line.values(), leave_much_behind, way::fails), 70);
+  static_cast<void>(testing::internal::GetCapturedStderr());
+  std::ifstream trace(file);
+  const std::string text((std::istreambuf_iterator<char>(trace)), {});
+  EXPECT_THAT(text, HasSubstr("the main chare"));
+  std::filesystem::remove(file);
+}
 
 ix::task<int> destructors_that_send(ix::runtime& rt) {
   auto a = rt.create_array<worker>(ix::index1d(6));
