@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/async/activity.h"
+#include "imbrex/base/aligned_bytes.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/comm/lent_buffer.h"
 #include "imbrex/comm/race_check.h"
@@ -22,7 +23,7 @@ struct channel_message {
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
   lent_buffer lent;
-  std::vector<std::byte> copied;
+  aligned_bytes copied;                 ///< aligned to 64 bytes
   device* on = nullptr;                 ///< whose memory the lent bytes are; null: host memory
   event ready;                          ///< with `on`: the point after which they are there
   std::shared_ptr<race_check> checked;  ///< null unless races are looked for
@@ -46,7 +47,10 @@ struct channel_message {
   void serialize(Archive& ar) {
     ar & sequence & element_type & element_bytes;
     if constexpr (Archive::is_loading) {
-      ar & copied;
+      std::uint64_t n = 0;
+      ar & n;
+      copied.resize(n);
+      ar.bytes(copied.data(), n);
     } else {
       std::uint64_t n = bytes();
       ar & n;

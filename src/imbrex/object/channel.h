@@ -130,7 +130,8 @@ class channel_send {
   stream* stream_;
 };
 
-/// A message of a channel, read where it is: in the sender's memory if that is in this process. Destroying it gives
+/// A message of a channel, read where it is: in the sender's memory if that is in this process, else in memory aligned
+/// to 64 bytes. Destroying it gives
 /// that memory back, so keep it just as long as it is read: host memory e.g. by capturing it in the kernel that does, a
 /// GPU's until the kernel that reads it has been enqueued on the stream it was borrowed for.
 template <class T>

@@ -208,4 +208,35 @@ TEST(channel, memory_written_while_it_is_lent_can_be_found) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("lent memory that was written"), std::string::npos);
 }
 
+class aligned : public chare<aligned, index1d> {
+ public:
+  task<bool> exchange() {
+    channel<double> other(*this, array()[index1d(1 - index().x)], 0, 0);
+    bool all = true;
+    for (std::size_t n = 1; n < 60; n += 7) {
+      const std::vector<double> values(n, 1.0);
+      auto sent = other.send(values, streams().pack);
+      received<double> theirs = co_await other.borrow();
+      all = all && reinterpret_cast<std::uintptr_t>(theirs.data()) % 64 == 0;
+      theirs = received<double>();
+      co_await sent;
+    }
+    co_return all;
+  }
+};
+
+task<int> on_two_ranks(runtime& rt) {
+  auto both = rt.create_array<aligned>(index1d(2));
+  auto first = both[0].call<&aligned::exchange>();
+  auto second = both[1].call<&aligned::exchange>();
+  auto answers = when_all(std::move(first), std::move(second));
+  const auto [a, b] = co_await std::move(answers);
+  EXPECT_TRUE(a && b);
+  co_return 0;
+}
+
+TEST(channel, what_comes_from_another_rank_is_aligned_as_buffers_are) {
+  EXPECT_EQ(run_job_with({1, 2}, on_two_ranks), 0);
+}
+
 }  // namespace
