@@ -21,7 +21,16 @@ void channel_end::arrived(channel_message&& m) {
     ready_.push_back(std::move(at->second));
     ++next_expected_;
   }
-  while (first_waiting_ != nullptr && !ready_.empty()) {
+  // Whoever is resumed may end, and this end of the channel with it.
+  struct watch {
+    explicit watch(channel_end& e) : end(e) { end.gone_ = &gone; }
+    ~watch() {
+      if (!gone) end.gone_ = nullptr;
+    }
+    channel_end& end;
+    bool gone = false;
+  } over(*this);
+  while (!over.gone && first_waiting_ != nullptr && !ready_.empty()) {
     channel_receive* r = first_waiting_;
     forget(r);
     channel_message first = ready_.front().take();

@@ -104,6 +104,11 @@ class channel_end {
  public:
   channel_end(std::string name, std::uint64_t element_type, std::uint32_t element_bytes)
       : name_(std::move(name)), element_type_(element_type), element_bytes_(element_bytes) {}
+  ~channel_end() {
+    if (gone_ != nullptr) *gone_ = true;
+  }
+  channel_end(const channel_end&) = delete;
+  channel_end& operator=(const channel_end&) = delete;
 
   /// A message has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
   void arrived(channel_message&& m);
@@ -131,6 +136,7 @@ class channel_end {
   std::map<std::uint64_t, parked_message> early_;  // ahead of a message that has not come yet
   channel_receive* first_waiting_ = nullptr;
   channel_receive* last_waiting_ = nullptr;
+  bool* gone_ = nullptr;  // in `arrived`, while it resumes
 };
 
 }  // namespace imbrex
