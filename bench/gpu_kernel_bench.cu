@@ -2,7 +2,8 @@
 //
 //   gpu_kernel_bench [SIZE...]        SIZE is N for a cube or NXxNYxNZ; default 768 192 192x192x48 1536
 //
-// Built alone: nvcc -std=c++20 -fmad=false -O3 -arch=sm_90 -Isrc -Iapps/jacobi3d bench/gpu_kernel_bench.cu
+// Needs nothing of imbrex but headers: nvcc -std=c++20 -fmad=false -O3 -arch=sm_90 -Isrc -Iapps/jacobi3d
+// bench/gpu_kernel_bench.cu builds it, too.
 //
 // Every variant's first result is compared bit for bit with that of a kernel of one cell per thread. Then all variants
 // are timed briefly, and the fastest of each kernel's variants makes its row; the best rows are timed again: medians of

@@ -28,6 +28,15 @@ if(IMBREX_BUILD_EXAMPLES)
   endforeach()
 endif()
 
+if(IMBREX_BUILD_BENCH AND IMBREX_HAVE_CUDA AND TARGET jacobi3d_core)
+  add_executable(gpu_kernel_bench "${PROJECT_SOURCE_DIR}/bench/gpu_kernel_bench.cu")
+  target_include_directories(gpu_kernel_bench PRIVATE "${PROJECT_SOURCE_DIR}/apps/jacobi3d")
+  target_link_libraries(gpu_kernel_bench PRIVATE imbrex::cuda)
+  # A false alarm of g++ 12, as for C++.
+  target_compile_options(gpu_kernel_bench PRIVATE -fmad=false -Xcompiler=-Wno-free-nonheap-object)
+  set_target_properties(gpu_kernel_bench PROPERTIES CUDA_STANDARD 20)
+endif()
+
 if(IMBREX_BUILD_BENCH)
   find_package(benchmark QUIET)
   file(GLOB imbrex_benchmarks CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")

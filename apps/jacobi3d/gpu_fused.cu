@@ -74,7 +74,7 @@ __device__ __forceinline__ void march_with_halos(const fused_task& t, const cell
     double2 value;
     value.x = gpu::updated<weighted>(formula, here.x, left, second, south.x, north.x, below.x, above.x);
     value.y = gpu::updated<weighted>(formula, second, here.x, right, south.y, north.y, below.y, above.y);
-    gpu::store_pair<false>(result, value, p);
+    gpu::store_pair(result, value, p);
     sink(p, z, value);
     below = here;
     here = above;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::resident) fused_kernel(
   if (!gpu::place(p, tile.x, tile.y, 0, u.x1, u.y1, u.nx)) return;
   const unsigned faces = faces_of(u, tile.x, tile.y, tile.z);
   if ((faces & (t.in_faces | t.out_faces)) == 0) {
-    gpu::march<Shape, false, weighted>(u.field, u.formula, p, tile.z, z1, gpu::no_sink{});
+    gpu::march<Shape, weighted>(u.field, u.formula, p, tile.z, z1, gpu::no_sink{});
   } else {
     const gpu::halo_store<halo_buffers> sink{{t.out, u.x1, u.y1}, faces & t.out_faces, u.x1, u.y1, u.z1};
     march_with_halos<weighted>(t, p, tile.z, z1, sink);

@@ -6,8 +6,7 @@
 namespace jacobi {
 namespace {
 
-/// Copies of one face each: cell (a, b) from `from + a*from_a + b*from_b` to the like. `to` is null: no copy; `from` is
-/// null: the cells become `value`.
+/// Copies of one face each: cell (a, b) from `from + a*from_a + b*from_b` to the like. `to` is null: no copy.
 struct face_copy {
   const double* from = nullptr;
   double* to = nullptr;
@@ -16,7 +15,6 @@ struct face_copy {
 };
 struct face_copies {
   face_copy at[num_faces];
-  double value = 0.0;
 };
 
 constexpr unsigned threads = 256;
@@ -27,7 +25,7 @@ __global__ void __launch_bounds__(threads) face_kernel(const __grid_constant__ f
   const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
   if (c.to == nullptr || i >= std::uint64_t{c.num_a} * c.num_b) return;
   const std::int64_t a = static_cast<unsigned>(i) % c.num_a, b = static_cast<unsigned>(i) / c.num_a;
-  c.to[a * c.to_a + b * c.to_b] = c.from != nullptr ? c.from[a * c.from_a + b * c.from_b] : copies.value;
+  c.to[a * c.to_a + b * c.to_b] = c.from[a * c.from_a + b * c.from_b];
 }
 
 __global__ void __launch_bounds__(threads) fill_kernel(double* data, std::int64_t count, double value) {
@@ -88,17 +86,6 @@ void gpu_fill(imbrex::stream& s, double* data, std::int64_t count, double value)
   if (count <= 0) return;
   const unsigned blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 14));
   imbrex::launch(s, "jacobi fill", fill_kernel, dim3(blocks), dim3(threads), 0, data, count, value);
-}
-
-void gpu_reset_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, double value) {
-  face_copies copies;
-  copies.value = value;
-  for (face f : all_faces) {
-    const gpu_face ghosts = layout.ghost_face(f);
-    face_copy& c = copies.at[static_cast<int>(f)] = sized(ghosts);
-    to_face(c, field, ghosts);
-  }
-  launch_copies(s, "jacobi reset ghosts", copies);
 }
 
 void gpu_pack(imbrex::stream& s, const gpu_layout& layout, const double* field, face side, double* out) {

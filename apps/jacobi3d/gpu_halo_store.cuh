@@ -31,7 +31,7 @@ struct halo_store {
     if (!p.lo && !p.hi) return;
     double* at = targets.at(f, p.x, b);
     if constexpr (Targets::pairs) {
-      store_pair<false>(at, value, p);
+      store_pair(at, value, p);
     } else {
       if (p.lo) at[0] = value.x;
       if (p.hi) at[1] = value.y;

@@ -24,9 +24,6 @@ using const_face_buffers = std::array<const double*, num_faces>;
 
 void gpu_fill(imbrex::stream& s, double* data, std::int64_t count, double value);
 
-/// Fills the ghosts on all six faces, and nothing else.
-void gpu_reset_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, double value);
-
 /// From the outermost cells on one side to a halo buffer, and from a halo buffer to the ghosts on one side.
 void gpu_pack(imbrex::stream& s, const gpu_layout& layout, const double* field, face side, double* out);
 void gpu_unpack(imbrex::stream& s, const gpu_layout& layout, double* field, face side, const double* in);

@@ -17,12 +17,13 @@ using gpu_blocks = ix::array_proxy<gpu_block>;
 using gpu_teams = ix::array_proxy<gpu_team>;
 using steady_clock = std::chrono::steady_clock;
 
-/// Says before the run what it needs, if a GPU does not have it. Blocks go to PEs in equal shares, in order.
-void check_gpu_memory(const ix::runtime& rt, const decomposition& cut, const gpu_strategy& how) {
+/// Says before the run what it needs, if a GPU of this rank does not have it; the other ranks have as many blocks.
+void check_gpu_memory(const ix::runtime& rt, const options& o, const decomposition& cut, const gpu_strategy& how) {
   const std::int64_t blocks = cut.num_blocks();
   std::map<int, std::uint64_t> needed;
   for (std::int64_t n = 0; n < blocks; ++n) {
-    const auto pe = static_cast<ix::pe_id>(n * rt.num_pes() / blocks);
+    const std::int64_t place = o.map == map_kind::round_robin ? n % rt.num_pes() : n * rt.num_pes() / blocks;
+    const auto pe = static_cast<ix::pe_id>(place);
     if (pe < rt.pes_per_rank()) needed[rt.gpu_of(pe)] += gpu_bytes_of_block(cut.cells(cut.position(n)).size, how);
   }
   constexpr double gb = 1e9;
@@ -36,7 +37,7 @@ void check_gpu_memory(const ix::runtime& rt, const decomposition& cut, const gpu
   }
 }
 
-/// Fusion D's iterations `first` to `last`, between which nothing is looked at.
+/// So many iterations of fusion D, between which nothing is looked at.
 ix::task<> advance(gpu_teams teams, std::int64_t iterations) {
   if (iterations == 0) co_return;
   teams.broadcast<&gpu_team::iterate>(iterations, this_gpu_directory.parity);
@@ -113,7 +114,7 @@ ix::task<int> start_on_gpus(ix::runtime& rt) {
   r.gpus = rt.num_gpus();
   r.gpu_strategy = how.text();
   check_report_writable(o);
-  check_gpu_memory(rt, cut, how);
+  check_gpu_memory(rt, o, cut, how);
   if (o.verify) check_memory(serial_reference::bytes_needed(o.grid));
   guarded_outputs outputs(o, cut);
   if (!o.quiet) fmt::print("{}", header_text(o, r));

@@ -71,29 +71,18 @@ __device__ __forceinline__ bool place(cell_pair& p, int first_x, int first_y, in
 
 __device__ __forceinline__ double2 load_pair(const double* at) { return __ldg(reinterpret_cast<const double2*>(at)); }
 
-template <bool streaming>
 __device__ __forceinline__ void store_pair(double* at, double2 value, const cell_pair& p) {
-  if (p.lo && p.hi) {
-    if constexpr (streaming)
-      __stcs(reinterpret_cast<double2*>(at), value);
-    else
-      *reinterpret_cast<double2*>(at) = value;
-  }
+  if (p.lo && p.hi) *reinterpret_cast<double2*>(at) = value;
   if (p.lo && !p.hi) at[0] = value.x;
   if (p.hi && !p.lo) at[1] = value.y;
 }
 
-template <bool streaming, int planes>
+template <int planes>
 __device__ __forceinline__ void store_pairs(double* at, std::int64_t plane, const double2 (&values)[planes],
                                             const cell_pair& p) {
   if (p.lo && p.hi) {
 #pragma unroll
-    for (int k = 0; k < planes; ++k, at += plane) {
-      if constexpr (streaming)
-        __stcs(reinterpret_cast<double2*>(at), values[k]);
-      else
-        *reinterpret_cast<double2*>(at) = values[k];
-    }
+    for (int k = 0; k < planes; ++k, at += plane) *reinterpret_cast<double2*>(at) = values[k];
   } else {
 #pragma unroll
     for (int k = 0; k < planes; ++k, at += plane) at[p.lo ? 0 : 1] = p.lo ? values[k].x : values[k].y;
@@ -121,7 +110,7 @@ struct incoming {
 };
 
 /// A thread's march through the planes.
-template <bool streaming, bool weighted, class Sink>
+template <bool weighted, class Sink>
 struct column {
   const field_view& f;
   const stencil formula;
@@ -145,7 +134,7 @@ struct column {
       below = here;
       here = next.above[k];
     }
-    store_pairs<streaming, planes>(result, f.plane, values, p);
+    store_pairs<planes>(result, f.plane, values, p);
 #pragma unroll
     for (int k = 0; k < planes; ++k) sink(p, z + k, values[k]);
     result += planes * f.plane;
@@ -154,13 +143,13 @@ struct column {
 };
 
 /// Updates the pair in planes z0 <= z < z1, `Shape::planes` at a time, whose loads come first.
-template <class Shape, bool streaming, bool weighted, class Sink>
+template <class Shape, bool weighted, class Sink>
 __device__ __forceinline__ void march(const field_view& f, stencil formula, const cell_pair& p, int z0, int z1,
                                       const Sink& sink) {
   constexpr int planes = Shape::planes;
   const std::int64_t first = z0 * f.plane + p.y * f.pitch + p.x;
   const double* centre = f.in + first;
-  column<streaming, weighted, Sink> c{
+  column<weighted, Sink> c{
       f, formula, p, sink, f.out + first, z0, load_pair(centre - f.plane), load_pair(centre)};
   if constexpr (Shape::straight) {
     if (z1 - z0 == planes) {
