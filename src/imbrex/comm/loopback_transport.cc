@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
+#include "imbrex/comm/loopback_desk.h"
 #include "imbrex/comm/loopback_link.h"
 
 namespace imbrex {
@@ -69,6 +70,7 @@ loopback_network::loopback_network(int num_ranks, const loopback_options& option
     for (rank_id to = 0; to < num_ranks; ++to) links_.push_back(std::make_unique<link>(from, to, options));
   }
   meeting_ = std::make_unique<meeting>(num_ranks);
+  desk_ = std::make_unique<desk>();
 }
 
 loopback_network::~loopback_network() = default;
@@ -98,6 +100,14 @@ void loopback_transport::send(rank_id to, wire_message* m) {
   std::memcpy(copy->wire_bytes(), m->wire_bytes(), m->wire_size());
   wire_message::destroy(m);
   network_->between(rank_, to).send(copy);
+}
+
+void loopback_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_view& from, transfer* done) {
+  network_->desk_->bring(loopback_network::desk::side::send, rank_, to, id, from, done);
+}
+
+void loopback_transport::recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {
+  network_->desk_->bring(loopback_network::desk::side::receive, from, rank_, id, to, done);
 }
 
 bool loopback_transport::poll() {

@@ -37,6 +37,7 @@ class loopback_network {
   friend class loopback_transport;
   class link;
   class meeting;
+  class desk;
 
   link& between(rank_id from, rank_id to);
 
@@ -44,6 +45,7 @@ class loopback_network {
   bool holds_;
   std::vector<std::unique_ptr<link>> links_;
   std::unique_ptr<meeting> meeting_;
+  std::unique_ptr<desk> desk_;
 };
 
 /// One rank's end of a loopback network. `send` copies header and payload, as a network would; the copy is allocated
@@ -66,6 +68,8 @@ class loopback_transport : public transport {
   bool shares_process() const override { return true; }
   void start(const delivery& to) override;
   void send(rank_id to, wire_message* m) override;
+  void send_data(rank_id to, pe_id to_pe, std::uint64_t id, const data_view& from, transfer* done) override;
+  void recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) override;
   bool poll() override;
   bool needs_polling() const override { return network_->holds_; }
   void stop(bool failed) override;

@@ -153,6 +153,7 @@ void mpi_job::ask_about_ranks() {
   }
   mpi_check(MPI_Comm_dup(control_, &messages_), "MPI_Comm_dup", rank_);
   mpi_check(MPI_Comm_dup(control_, &pieces_), "MPI_Comm_dup", rank_);
+  mpi_check(MPI_Comm_dup(control_, &data_), "MPI_Comm_dup", rank_);
 
   void* value = nullptr;
   int found = 0;
@@ -170,7 +171,7 @@ void mpi_job::ask_about_ranks() {
 // Also after errors, hence without checks.
 void mpi_job::close() {
   if (abandoned_) return;
-  for (MPI_Comm* comm : {&messages_, &pieces_, &control_}) {
+  for (MPI_Comm* comm : {&messages_, &pieces_, &data_, &control_}) {
     if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
   }
 #if MPI_VERSION >= 4

@@ -36,6 +36,7 @@ class mpi_job {
 
   MPI_Comm messages() const { return messages_; }  ///< small messages and announcements
   MPI_Comm pieces() const { return pieces_; }      ///< payloads of large messages
+  MPI_Comm data() const { return data_; }          ///< data apart from messages
   MPI_Comm control() const { return control_; }    ///< collectives
   int largest_tag() const { return largest_tag_; }
 
@@ -59,6 +60,7 @@ class mpi_job {
   bool abandoned_ = false;
   MPI_Comm messages_ = MPI_COMM_NULL;
   MPI_Comm pieces_ = MPI_COMM_NULL;
+  MPI_Comm data_ = MPI_COMM_NULL;
   MPI_Comm control_ = MPI_COMM_NULL;
 #if MPI_VERSION >= 4
   MPI_Session session_ = MPI_SESSION_NULL;

@@ -7,6 +7,7 @@
 
 #include "imbrex/comm/message.h"
 #include "imbrex/comm/mpi_job.h"
+#include "imbrex/comm/transfer.h"
 
 namespace imbrex {
 
@@ -25,7 +26,13 @@ struct mpi_transfer {
   mpi_announcement announcement;
 };
 
-/// MPI requests under way that complete in any order, each with the message or the transfer it belongs to.
+/// Data apart from messages on its way, in pieces.
+struct mpi_data {
+  transfer* done = nullptr;
+  int num_pending = 0;
+};
+
+/// MPI requests under way that complete in any order, each with what it belongs to.
 /// The caller holds the lock.
 class mpi_pending {
  public:
@@ -34,13 +41,18 @@ class mpi_pending {
 
   bool empty() const { return requests_.empty(); }
 
-  void add(MPI_Request request, wire_message* m) { add(request, m, nullptr); }
+  void add(MPI_Request request, wire_message* m) { add(request, owner{m, nullptr, nullptr}); }
   void add(MPI_Request request, mpi_transfer* t) {
-    add(request, nullptr, t);
+    add(request, owner{nullptr, t, nullptr});
     ++t->num_pending;
   }
+  void add(MPI_Request request, mpi_data* d) {
+    add(request, owner{nullptr, nullptr, d});
+    ++d->num_pending;
+  }
 
-  /// Looks at the next few requests. Frees the messages that have left; calls `completed(t)` for each transfer of which
+  /// Looks at the next few requests. Frees the messages that have left, posts the data that has
+  /// moved; calls `completed(t)` for each transfer of which
   /// the last request is done. True when any completed.
   template <class Completed>
   bool progress(rank_id me, Completed completed) {
@@ -58,6 +70,10 @@ class mpi_pending {
       owner& o = owners_[next_ + static_cast<std::size_t>(done[i])];
       if (o.message != nullptr) {
         wire_message::destroy(o.message);
+      } else if (o.data != nullptr) {
+        if (--o.data->num_pending > 0) continue;
+        o.data->done->complete();
+        delete o.data;
       } else if (--o.transfer->num_pending == 0) {
         completed(o.transfer);
       }
@@ -70,11 +86,12 @@ class mpi_pending {
   struct owner {
     wire_message* message;
     mpi_transfer* transfer;
+    mpi_data* data;
   };
 
-  void add(MPI_Request request, wire_message* m, mpi_transfer* t) {
+  void add(MPI_Request request, const owner& o) {
     requests_.push_back(request);
-    owners_.push_back(owner{m, t});
+    owners_.push_back(o);
   }
 
   // Completed requests are null now; the last ones take their places.

@@ -31,6 +31,11 @@ struct mpi_transport::state {
   mpi_lock lock;
 
   void send_large(rank_id to, wire_message* m);
+  template <class Start>
+  void move_data(const data_view& view, transfer* done, Start start);
+  int data_tag(std::uint64_t id) const {
+    return static_cast<int>(id % (static_cast<std::uint64_t>(job.largest_tag()) + 1));
+  }
   bool progress();
   bool drain(std::int64_t deadline);
 };
@@ -102,6 +107,35 @@ void mpi_transport::state::send_large(rank_id to, wire_message* m) {
     mpi_check(MPI_Isend(start, count, MPI_BYTE, to, static_cast<int>(t->announcement.tag), job.pieces(), &request),
               "MPI_Isend", job.rank(), to);
     pending.add(request, t);
+  });
+}
+
+// As with messages, data of several ids may share a tag: there would have to be millions of them under way.
+template <class Start>
+void mpi_transport::state::move_data(const data_view& view, transfer* done, Start start) {
+  if (view.bytes == 0) return done->complete();
+  auto* d = new mpi_data{.done = done};
+  const std::lock_guard guard(lock);
+  for_each_mpi_piece(view.data, view.bytes, [&](std::byte* piece, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    start(piece, count, &request);
+    pending.add(request, d);
+  });
+}
+
+void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_view& from, transfer* done) {
+  state& s = *state_;
+  s.move_data(from, done, [&](std::byte* piece, int count, MPI_Request* request) {
+    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.data_tag(id), s.job.data(), request), "MPI_Isend", s.job.rank(),
+              to);
+  });
+}
+
+void mpi_transport::recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {
+  state& s = *state_;
+  s.move_data(to, done, [&](std::byte* piece, int count, MPI_Request* request) {
+    mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, s.data_tag(id), s.job.data(), request), "MPI_Irecv", s.job.rank(),
+              from);
   });
 }
 

@@ -40,6 +40,8 @@ class mpi_transport final : public transport {
   std::string name() const override { return "mpi"; }
   void start(const delivery& to) override;
   void send(rank_id to, wire_message* m) override;
+  void send_data(rank_id to, pe_id to_pe, std::uint64_t id, const data_view& from, transfer* done) override;
+  void recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) override;
   bool poll() override;
   bool needs_polling() const override { return num_ranks() > 1; }
   /// After a failure the others have 5 s; then it gives up on them: what is on its way stays allocated, and

@@ -8,6 +8,7 @@
 #include "imbrex/async/executor.h"
 #include "imbrex/base/ids.h"
 #include "imbrex/comm/message.h"
+#include "imbrex/comm/transfer.h"
 
 namespace imbrex {
 
@@ -65,6 +66,35 @@ class transport {
   virtual bool poll() = 0;
   /// Whether arrivals are noticed only by `poll` (then an idle PE must not sleep for long).
   virtual bool needs_polling() const = 0;
+
+  /// \name Data apart from messages: large, or in a GPU's memory. By PE threads, between start and stop; nothing blocks.
+  /// Each `send_data` meets the `recv_data` that names the same two ranks, the same `id` and the same number of bytes, in
+  /// whichever order they are called; a pair of ranks never uses an id twice, and all are smaller than 2^44. Memory and
+  /// transfer stay the caller's and must live until the transfer is posted. `recv_data` is called on the PE that the
+  /// send names.
+  ///@{
+  /// Whether it moves data of this kind without help. What it does not reach, the caller stages through pinned memory.
+  virtual bool reaches(memory_kind kind) const { return kind != memory_kind::device; }
+  virtual void send_data(rank_id to, pe_id to_pe, std::uint64_t id, const data_view& from, transfer* done) = 0;
+  virtual void recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) = 0;
+  /// A large piece of memory that data will lie in, such as a pool's slab: registered here, once, if that helps.
+  /// Any thread; forgotten before it is freed.
+  virtual void add_memory(const data_view&) {}
+  virtual void forget_memory(const std::byte*) {}
+  ///@}
+
+  /// \name One-sided movement of data, where the transport has it of its own (else active messages take its place)
+  ///@{
+  virtual bool has_one_sided(memory_kind) const { return false; }
+  /// What others need to reach `memory`, as bytes for `put` and `get`.
+  virtual std::vector<std::byte> share_memory(const data_view& memory);
+  /// Writes `from` to address `there` of rank `to`; posts `done` when it has arrived.
+  virtual void put(rank_id to, const std::vector<std::byte>& key, std::uint64_t there, const data_view& from,
+                   transfer* done);
+  /// Reads `to.bytes` from address `there` of rank `from`.
+  virtual void get(rank_id from, const std::vector<std::byte>& key, std::uint64_t there, const data_view& to,
+                   transfer* done);
+  ///@}
 
   /// Collective, once every rank has decided to end and its PEs run no more: completes all sends, receives and
   /// discards what is still on its way, so that nothing leaks. After a failure (`failed`) it waits for at most some
