@@ -37,9 +37,17 @@ if(IMBREX_BUILD_BENCH AND IMBREX_HAVE_CUDA AND TARGET jacobi3d_core)
   set_target_properties(gpu_kernel_bench PROPERTIES CUDA_STANDARD 20)
 endif()
 
+if(IMBREX_BUILD_BENCH AND IMBREX_HAVE_CUDA)
+  imbrex_add_kernels(gpu_completion_bench_kernels "${PROJECT_SOURCE_DIR}/bench/gpu_completion_bench.cu")
+  target_include_directories(gpu_completion_bench_kernels PUBLIC "${PROJECT_SOURCE_DIR}/bench")
+  add_executable(gpu_completion_bench "${PROJECT_SOURCE_DIR}/bench/gpu_completion_bench.cc")
+  target_link_libraries(gpu_completion_bench PRIVATE gpu_completion_bench_kernels imbrex::imbrex)
+endif()
+
 if(IMBREX_BUILD_BENCH)
   find_package(benchmark QUIET)
   file(GLOB imbrex_benchmarks CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
+  list(FILTER imbrex_benchmarks EXCLUDE REGEX "/gpu_")  # those are programs of their own, above
   if(imbrex_benchmarks AND NOT benchmark_FOUND)
     message(STATUS "bench/ is left out: google-benchmark was not found (install libbenchmark-dev)")
     set(imbrex_benchmarks "")

@@ -8,7 +8,8 @@
 
 #include "chare_block.h"
 #include "field_output.h"
-#include "initial_state.h"
+#include "gpu_initial_state.h"
+#include "gpu_planes.h"
 #include "serial_reference.h"
 #include "stopping_rule.h"
 
@@ -206,26 +207,9 @@ imbrex::task<> gpu_block::one_iteration() {
 // ------------------------------------------------------------------------------------------------ a repeat
 
 imbrex::task<> gpu_block::set_initial_state() {
-  imbrex::stream& s = *streams_.compute;
-  const imbrex::buffer<double>& field = fields_[static_cast<std::size_t>(parity())];
-  for (auto& f : fields_) gpu_fill(s, f.data(), layout_.doubles(), options_.boundary.value);
-  // A few planes at a time, so that no copy of the block is needed on the host.
-  const std::int64_t of_plane = layout_.pitch * cells_.size.ny;
-  const std::int64_t planes = std::clamp<std::int64_t>((std::int64_t{1} << 22) / of_plane, 1, cells_.size.nz);
-  imbrex::buffer<double> staged(on_device(), static_cast<std::size_t>(planes * of_plane), imbrex::memory_kind::pinned);
-  for (std::int64_t z = 0; z < cells_.size.nz; z += planes) {
-    box part = cells_;
-    part.z0 += z;
-    part.size.nz = std::min(planes, cells_.size.nz - z);
-    // What lies between the rows on the GPU, ghosts among it, is written too.
-    std::fill_n(staged.data(), planes * of_plane, options_.boundary.value);
-    write_initial_state(staged.data(), layout_.pitch, options_.grid, part, options_.initial, options_.boundary);
-    for (std::int64_t k = 0; k < part.size.nz; ++k) {
-      const auto bytes = static_cast<std::size_t>(of_plane - layout_.pitch + cells_.size.nx) * sizeof(double);
-      s.copy(field.data() + layout_.index(0, 0, z + k), staged.data() + k * of_plane, bytes);
-    }
-    co_await s.done();
-  }
+  const auto now = static_cast<std::size_t>(parity());
+  gpu_initial_state state(*streams_.compute, layout_, fields_[now].data(), fields_[now ^ 1].data(), cells_, options_);
+  while (state.enqueue_part()) co_await streams_.compute->done();
 }
 
 imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
@@ -308,14 +292,12 @@ imbrex::task<std::vector<double>> gpu_block::download() {
   imbrex::stream& s = *streams_.compute;
   const extents n = cells_.size;
   std::vector<double> dense(static_cast<std::size_t>(n.cells()));
-  const std::int64_t of_plane = layout_.pitch * n.ny;
-  imbrex::buffer<double> staged(on_device(), static_cast<std::size_t>(of_plane), imbrex::memory_kind::pinned);
-  for (std::int64_t z = 0; z < n.nz; ++z) {
-    const auto bytes = static_cast<std::size_t>(of_plane - layout_.pitch + n.nx) * sizeof(double);
-    s.copy(staged.data(), current() + layout_.index(0, 0, z), bytes);
+  const staged_planes staged(on_device(), layout_);
+  for (std::int64_t z = 0; z < n.nz; z += staged.count()) {
+    const std::int64_t planes = std::min(staged.count(), n.nz - z);
+    for (std::int64_t k = 0; k < planes; ++k) staged.download(s, k, current(), z + k);
     co_await s.done();
-    for (std::int64_t y = 0; y < n.ny; ++y)
-      std::copy_n(staged.data() + y * layout_.pitch, n.nx, dense.data() + (z * n.ny + y) * n.nx);
+    staged.unpack(planes, dense.data() + z * n.ny * n.nx);
   }
   co_return dense;
 }

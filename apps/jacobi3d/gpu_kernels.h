@@ -65,6 +65,14 @@ void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const g
               const gpu_work_list& work, stencil formula, double outside, int parity);
 inline constexpr int gpu_blocks_in_a_step = 32;
 
+/// Sets all cells to a state of initial_state.h; `cells` is where the block lies in the grid. The product is that of
+/// three tables in device memory, which start with the block's first cell.
+void gpu_set_hot_face(imbrex::stream& s, const gpu_layout& layout, double* field, const box& cells);
+void gpu_set_random(imbrex::stream& s, const gpu_layout& layout, double* field, extents grid, const box& cells,
+                    std::uint64_t seed);
+void gpu_set_product(imbrex::stream& s, const gpu_layout& layout, double* field, const double* of_x, const double* of_y,
+                     const double* of_z);
+
 /// Adds the block's share of the field's hash (see field_hash.h) to `*result`, in device memory.
 void gpu_hash(imbrex::stream& s, const gpu_layout& layout, const double* field, extents grid, const box& cells,
               unsigned long long* result);

@@ -2,6 +2,7 @@
 
 #include "exact_sum.h"
 #include "gpu_kernels.h"
+#include "gpu_rows.cuh"
 #include "imbrex/device/cuda_launch.h"
 
 namespace jacobi {
@@ -9,31 +10,11 @@ namespace {
 
 using limb = unsigned long long;
 
-constexpr unsigned threads = 256, warps = threads / 32, most_blocks = 2048;
+constexpr unsigned threads = gpu::row_threads;
 constexpr int num_limbs = exact_sum::num_limbs, top_limb = num_limbs - 2, not_finite = num_limbs - 1;
 
-/// The rows of a block, one warp each at a time: calls `f(index of the row's first cell, y, z)`.
-template <class F>
-__device__ __forceinline__ void for_each_row(const gpu_layout& layout, const F& f) {
-  const std::int64_t num = layout.size.ny * layout.size.nz, step = std::int64_t{gridDim.x} * warps;
-  for (std::int64_t r = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; r < num; r += step) {
-    const std::int64_t z = r / layout.size.ny, y = r - z * layout.size.ny;
-    f(layout.index(0, y, z), y, z);
-  }
-}
-
-unsigned blocks_for(const gpu_layout& layout) {
-  const std::int64_t rows = layout.size.ny * layout.size.nz;
-  return static_cast<unsigned>(std::min<std::int64_t>((rows + warps - 1) / warps, most_blocks));
-}
-
-/// `imbrex::mix` on the device.
-__device__ __forceinline__ limb mixed(limb x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
+using gpu::for_each_row;
+using gpu::mixed;
 
 __global__ void __launch_bounds__(threads)
     hash_kernel(gpu_layout layout, const double* __restrict__ field, extents grid, box cells, limb* result) {
@@ -126,13 +107,13 @@ __global__ void __launch_bounds__(threads)
 
 void gpu_hash(imbrex::stream& s, const gpu_layout& layout, const double* field, extents grid, const box& cells,
               unsigned long long* result) {
-  imbrex::launch(s, "jacobi hash", hash_kernel, dim3(blocks_for(layout)), dim3(threads), 0, layout, field, grid, cells,
+  imbrex::launch(s, "jacobi hash", hash_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout, field, grid, cells,
                  result);
 }
 
 void gpu_change(imbrex::stream& s, const gpu_layout& layout, const double* before, const double* after,
                 long long* limbs) {
-  imbrex::launch(s, "jacobi change", change_kernel, dim3(blocks_for(layout)), dim3(threads), 0, layout, before, after,
+  imbrex::launch(s, "jacobi change", change_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout, before, after,
                  reinterpret_cast<limb*>(limbs));
 }
 

@@ -23,15 +23,6 @@ double random_value(std::uint64_t seed, std::uint64_t cell) {
   return static_cast<double>(imbrex::mix(seed ^ imbrex::mix(cell)) >> 11) * 0x1p-53;
 }
 
-std::vector<double> sine_table(std::int64_t n, bool periodic) {
-  std::vector<double> table(static_cast<std::size_t>(n));
-  const double step =
-      periodic ? 2 * std::numbers::pi / static_cast<double>(n) : std::numbers::pi / static_cast<double>(n + 1);
-  for (std::int64_t i = 0; i < n; ++i)
-    table[static_cast<std::size_t>(i)] = std::sin(step * static_cast<double>(periodic ? i : i + 1));
-  return table;
-}
-
 void fill_sine(double* rows, std::int64_t pitch, extents grid, const box& cells, bool periodic) {
   const std::vector<double> sx = sine_table(grid.nx, periodic);
   const std::vector<double> sy = sine_table(grid.ny, periodic);
@@ -42,6 +33,15 @@ void fill_sine(double* rows, std::int64_t pitch, extents grid, const box& cells,
 }
 
 }  // namespace
+
+std::vector<double> sine_table(std::int64_t n, bool periodic) {
+  std::vector<double> table(static_cast<std::size_t>(n));
+  const double step =
+      periodic ? 2 * std::numbers::pi / static_cast<double>(n) : std::numbers::pi / static_cast<double>(n + 1);
+  for (std::int64_t i = 0; i < n; ++i)
+    table[static_cast<std::size_t>(i)] = std::sin(step * static_cast<double>(periodic ? i : i + 1));
+  return table;
+}
 
 void write_initial_state(double* rows, std::int64_t pitch, extents grid, const box& cells,
                          const initial_condition& initial, const boundary_condition& boundary) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "block_field.h"
 #include "decomposition.h"
 #include "options.h"
@@ -21,5 +23,8 @@ void set_initial_state(block_field& field, extents grid, const box& cells, const
 /// The same into rows that are `pitch` doubles apart.
 void write_initial_state(double* rows, std::int64_t pitch, extents grid, const box& cells,
                          const initial_condition& initial, const boundary_condition& boundary);
+
+/// The factors of `sine` in a direction of n cells.
+std::vector<double> sine_table(std::int64_t n, bool periodic);
 
 }  // namespace jacobi

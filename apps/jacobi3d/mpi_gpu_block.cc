@@ -2,52 +2,13 @@
 
 #include <algorithm>
 
+#include "gpu_initial_state.h"
 #include "gpu_kernels.h"
+#include "gpu_planes.h"
 #include "imbrex/memory/copy.h"
-#include "initial_state.h"
 #include "serial_reference.h"
 
 namespace jacobi {
-namespace {
-
-/// Pinned memory for a few planes of a block, by way of which cells go to the GPU and back: rows as far apart as there,
-/// without ghost rows between the planes.
-class staged_planes {
- public:
-  staged_planes(imbrex::device& on, const gpu_layout& layout)
-      : layout_(layout),
-        of_plane_(layout.pitch * layout.size.ny),
-        count_(std::clamp<std::int64_t>(most_doubles / of_plane_, 1, layout.size.nz)),
-        memory_(on, static_cast<std::size_t>(count_ * of_plane_), imbrex::memory_kind::pinned) {}
-
-  std::int64_t count() const { return count_; }
-  double* data() const { return memory_.data(); }
-  double* plane(std::int64_t k) const { return data() + k * of_plane_; }
-  /// What lies between the rows goes along, ghosts among it.
-  void fill(double value) { std::fill_n(data(), count_ * of_plane_, value); }
-  /// Enqueues the copying of plane k to plane z of the field, and of plane z of the field to plane k.
-  void upload(imbrex::stream& s, std::int64_t k, double* field, std::int64_t z) const {
-    s.copy(field + layout_.index(0, 0, z), plane(k), bytes());
-  }
-  void download(imbrex::stream& s, std::int64_t k, const double* field, std::int64_t z) const {
-    s.copy(plane(k), field + layout_.index(0, 0, z), bytes());
-  }
-
- private:
-  static constexpr std::int64_t most_doubles = std::int64_t{1} << 22;
-
-  /// From the first cell of a plane to its last.
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(of_plane_ - layout_.pitch + layout_.size.nx) * sizeof(double);
-  }
-
-  const gpu_layout layout_;
-  const std::int64_t of_plane_;
-  const std::int64_t count_;
-  imbrex::buffer<double> memory_;
-};
-
-}  // namespace
 
 mpi_gpu_block::mpi_gpu_block(const mpi_session& mpi, mpi_gpu& gpu, const options& o, const decomposition& blocks,
                              halo_path path)
@@ -74,17 +35,8 @@ std::uint64_t mpi_gpu_block::host_bytes_needed(extents size, halo_path path, con
 }
 
 void mpi_gpu_block::set_initial_state() {
-  for (auto& f : fields_) gpu_fill(*compute_, f.data(), layout_.doubles(), options_.boundary.value);
-  staged_planes staged(compute_->on(), layout_);
-  for (std::int64_t z = 0; z < cells_.size.nz; z += staged.count()) {
-    box part = cells_;
-    part.z0 += z;
-    part.size.nz = std::min(staged.count(), cells_.size.nz - z);
-    staged.fill(options_.boundary.value);
-    write_initial_state(staged.data(), layout_.pitch, options_.grid, part, options_.initial, options_.boundary);
-    for (std::int64_t k = 0; k < part.size.nz; ++k) staged.upload(*compute_, k, current(), z + k);
-    synchronize(*compute_);
-  }
+  gpu_initial_state state(*compute_, layout_, current(), next(), cells_, options_);
+  while (state.enqueue_part()) synchronize(*compute_);
 }
 
 void mpi_gpu_block::iterate() {
@@ -139,8 +91,7 @@ std::vector<double> mpi_gpu_block::download() {
     const std::int64_t planes = std::min(staged.count(), n.nz - z);
     for (std::int64_t k = 0; k < planes; ++k) staged.download(*compute_, k, current(), z + k);
     synchronize(*compute_);
-    for (std::int64_t row = 0; row < planes * n.ny; ++row)
-      std::copy_n(staged.data() + row * layout_.pitch, n.nx, dense.data() + (z * n.ny + row) * n.nx);
+    staged.unpack(planes, dense.data() + z * n.ny * n.nx);
   }
   return dense;
 }

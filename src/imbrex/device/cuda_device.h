@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "imbrex/device/cuda_activity.h"
 #include "imbrex/device/cuda_completion.h"
 #include "imbrex/device/cuda_gpu.h"
 #include "imbrex/device/device.h"
@@ -12,8 +13,10 @@ namespace imbrex {
 /// One PE's handle of one GPU. Several PEs may drive the same GPU, each with streams of its own, and one PE several.
 class cuda_device final : public device {
  public:
-  cuda_device(cuda_machine& machine, cuda_gpu& gpu, executor& pe, cuda_completion& completion)
-      : machine_(machine), gpu_(gpu), pe_(pe), completion_(completion) {}
+  /// `activity` is null unless CUPTI tells the times of a traced job.
+  cuda_device(cuda_machine& machine, cuda_gpu& gpu, executor& pe, cuda_completion& completion,
+              cuda_activity* activity = nullptr)
+      : machine_(machine), gpu_(gpu), pe_(pe), completion_(completion), activity_(activity) {}
 
   device_kind kind() const override { return device_kind::cuda; }
   int number() const override { return gpu_.number(); }
@@ -30,12 +33,14 @@ class cuda_device final : public device {
   cuda_gpu& gpu() const { return gpu_; }
   cuda_completion& completion() const { return completion_; }
   executor& pe() const { return pe_; }
+  cuda_activity* activity() const { return activity_; }
 
  private:
   cuda_machine& machine_;
   cuda_gpu& gpu_;
   executor& pe_;
   cuda_completion& completion_;
+  cuda_activity* activity_;
 };
 
 }  // namespace imbrex

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/log.h"
 
 namespace imbrex {
 
@@ -75,15 +76,38 @@ std::vector<int> cuda_devices::map_by_topology(const std::vector<int>& numbers, 
   return map;
 }
 
-cuda_devices::cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode)
-    : machine_(numbers), map_(std::move(map)), mode_(mode) {}
+cuda_devices::cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode,
+                           trace_recorder* recorder)
+    : machine_(numbers), map_(std::move(map)), mode_(mode) {
+  if (recorder == nullptr) return;
+  std::string why;
+  activity_ = cuda_activity::start(*recorder, &why);
+  if (activity_ == nullptr)
+    log_info("the trace tells the GPUs' times by events, which slow the run down: " + why);
+}
+
+void cuda_devices::finish_trace() {
+  if (activity_ != nullptr) activity_->finish();
+}
 
 void cuda_devices::add_pe(executor& pe) {
   of_one_pe& added = pes_.emplace_back();
   added.completion = std::make_unique<cuda_completion>(pe, mode_, machine_.pinned());
   for (int g = 0; g < machine_.num_gpus(); ++g)
-    added.handles.push_back(std::make_unique<cuda_device>(machine_, machine_.gpu(g), pe, *added.completion));
+    added.handles.push_back(std::make_unique<cuda_device>(machine_, machine_.gpu(g), pe, *added.completion, activity_.get()));
   pe.devices = added.completion.get();
+}
+
+void cuda_devices::log_memory() {
+  const auto say = [](const std::string& whose, const slab_pool::usage& used) {
+    constexpr double mb = 1e-6;
+    log_debug(fmt::format("{}: {:.1f} MB in use at most, {:.1f} MB held, {} calls to the driver", whose,
+                          static_cast<double>(used.high_water) * mb, static_cast<double>(used.held) * mb,
+                          used.system_calls));
+  };
+  for (int g = 0; g < machine_.num_gpus(); ++g)
+    say(fmt::format("memory of GPU {}", machine_.gpu(g).number()), machine_.gpu(g).pool().used());
+  say("pinned memory", machine_.pinned().used());
 }
 
 std::vector<device*> cuda_devices::all_of_pe(std::size_t pe) const {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "imbrex/device/cuda_activity.h"
 #include "imbrex/device/cuda_device.h"
 
 namespace imbrex {
@@ -15,8 +16,9 @@ class cuda_devices {
   /// for and the number there.
   static std::vector<int> choose(int wanted, int local_rank, int num_local_ranks);
 
-  /// `numbers` from `choose`; `map[i]` is the place, in `numbers`, of the GPU of PE i.
-  cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode);
+  /// `numbers` from `choose`; `map[i]` is the place, in `numbers`, of the GPU of PE i. `recorder` is null unless the
+  /// job is traced.
+  cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode, trace_recorder* recorder);
 
   /// Makes a PE's handles; PEs in order.
   void add_pe(executor& pe);
@@ -26,6 +28,10 @@ class cuda_devices {
   /// Tells CUDA on the PE's thread which GPU is its own.
   void bind_to_this_thread(std::size_t pe);
   int num_gpus() const { return machine_.num_gpus(); }
+  /// Nothing runs on the GPUs any more: the trace gets what is known of them only now.
+  void finish_trace();
+  /// Says in the log (level debug) how much memory each pool handed out at most.
+  void log_memory();
 
   /// PEs to GPUs: in blocks of equal size, or, where the system says which processors a GPU is attached to, the PEs on
   /// these first. `processors[i]` is where PE i is pinned, -1 for nowhere.
@@ -39,6 +45,7 @@ class cuda_devices {
   cuda_machine machine_;
   const std::vector<int> map_;
   const completion_mode mode_;
+  std::shared_ptr<cuda_activity> activity_;
   std::vector<of_one_pe> pes_;
 };
 

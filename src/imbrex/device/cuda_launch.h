@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "imbrex/device/cuda_mark.h"
+
 /// What a `.cu` file needs to launch its kernels. Includes nothing of coroutines, which nvcc need not read.
 namespace imbrex {
 
@@ -18,6 +20,10 @@ class cuda_launch {
   /// Throws `usage_error` when `s` is not a stream of a CUDA device. `name` has static lifetime.
   cuda_launch(stream& s, const char* name);
   cudaStream_t native() const { return native_; }
+  /// With which the kernel tells of its end itself.
+  kernel_mark mark() const;
+  /// As `done`, of a kernel that does.
+  void done_marked(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
   /// Throws `device_error` naming kernel, stream and launch configuration when the launch was refused.
   void done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
 
@@ -45,6 +51,18 @@ void launch(stream& s, const char* name, void (*kernel)(P...), dim3 grid, dim3 b
   detail::cuda_launch at(s, name);
   kernel<<<grid, block, shared_bytes, at.native()>>>(arguments...);
   at.done(cudaGetLastError(), grid, block, shared_bytes);
+}
+
+/// The same for a kernel whose first parameter is a `kernel_mark`, of which every thread calls `reached()` in the end:
+/// the host learns from the kernel's own last instruction that it has finished. Worth it for the last kernel before
+/// something is awaited; a kernel of very many small thread blocks pays for counting them. Where completion is noticed
+/// otherwise (`--imbrex-completion`), and in a graph, `reached` does nothing.
+template <class... P>
+void launch_marked(stream& s, const char* name, void (*kernel)(kernel_mark, P...), dim3 grid, dim3 block,
+                   std::size_t shared_bytes, typename detail::exactly<P>::type... arguments) {
+  detail::cuda_launch at(s, name);
+  kernel<<<grid, block, shared_bytes, at.native()>>>(at.mark(), arguments...);
+  at.done_marked(cudaGetLastError(), grid, block, shared_bytes);
 }
 #endif
 

@@ -45,8 +45,8 @@ cuda_stream::cuda_stream(cuda_device& d, cuda_gpu& gpu, stream_priority p, std::
   completion_.attach(*this);
   if (trace_recorder* recorder = d.pe().recorder; recorder != nullptr) {
     const int order = 10'000 + 1000 * gpu_.number() + (p == stream_priority::high ? 1 : 0);  // below the PEs
-    trace_ = std::make_unique<cuda_trace>(
-        gpu_, recorder->add_track(fmt::format("GPU {}: {}", gpu_.number(), this->label()), order, track_kind::stream));
+    track_ = &recorder->add_track(fmt::format("GPU {}: {}", gpu_.number(), this->label()), order, track_kind::stream);
+    if (d.activity() == nullptr) trace_ = std::make_unique<cuda_trace>(gpu_, *track_);
   }
 }
 
@@ -59,6 +59,7 @@ cuda_stream::~cuda_stream() {
     op->act(op, work_action::discard);
   }
   static_cast<void>(cudaStreamDestroy(native_));
+  if (num_arrived_ != nullptr) gpu_.pool().free(num_arrived_);
 }
 
 device& cuda_stream::on() const { return device_; }
@@ -81,8 +82,12 @@ void cuda_stream::note(const char* name, trace_category what) {
   ++p.enqueued;
   names_[p.enqueued % remembered] = name;
   completion_.busy(*this);
-  if (trace_ != nullptr && what != trace_category::runtime) [[unlikely]] {
-    trace_->begin(native_, name, what);
+  if (track_ != nullptr && what != trace_category::runtime) [[unlikely]] {
+    if (trace_ != nullptr) {
+      trace_->begin(native_, name, what);
+    } else {
+      device_.activity()->begin(*track_, name, what);
+    }
     tracing_ = true;
   }
 }
@@ -90,7 +95,24 @@ void cuda_stream::note(const char* name, trace_category what) {
 void cuda_stream::noted() {
   if (!tracing_) return;
   tracing_ = false;
-  trace_->end(native_);
+  if (trace_ != nullptr) {
+    trace_->end(native_);
+  } else {
+    device_.activity()->end();
+  }
+}
+
+kernel_mark cuda_stream::mark() {
+  if (completion_.mode() != completion_mode::flag || capturing()) return {};
+  if (num_arrived_ == nullptr) {
+    num_arrived_ = static_cast<unsigned*>(gpu_.pool().allocate(sizeof(unsigned), "a stream's counter"));
+    check(cudaMemsetAsync(num_arrived_, 0, sizeof(unsigned), native_), "setting a counter");
+  }
+  return {reinterpret_cast<unsigned long long*>(progress.flag), progress.enqueued, num_arrived_};
+}
+
+void cuda_stream::marked() {
+  if (completion_.mode() == completion_mode::flag && !capturing()) progress.marked = progress.enqueued;
 }
 
 std::string cuda_stream::unfinished() const {
@@ -253,6 +275,13 @@ cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name) 
   of_gpu.gpu().make_current();
   of_gpu.note(name, trace_category::kernel);
   native_ = of_gpu.native();
+}
+
+kernel_mark cuda_launch::mark() const { return static_cast<cuda_stream&>(stream_).mark(); }
+
+void cuda_launch::done_marked(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {
+  done(status, grid, block, shared_bytes);
+  static_cast<cuda_stream&>(stream_).marked();
 }
 
 void cuda_launch::done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {

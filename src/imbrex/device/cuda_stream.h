@@ -10,6 +10,7 @@
 #include "imbrex/device/cuda_completion.h"
 #include "imbrex/device/cuda_device.h"
 #include "imbrex/device/cuda_event.h"
+#include "imbrex/device/cuda_mark.h"
 #include "imbrex/device/cuda_trace.h"
 #include "imbrex/device/graph.h"
 
@@ -41,6 +42,9 @@ class cuda_stream final : public stream {
   /// One more operation, of this name, is put into the stream, and has been.
   void note(const char* name, trace_category what = trace_category::runtime);
   void noted();
+  /// For a kernel that has just been noted and shall tell of its end itself; and it has been launched.
+  kernel_mark mark();
+  void marked();
   /// Throws `device_error` unless `status` is success: for what was tried, or, when the GPU has failed earlier, naming
   /// what may have done that.
   void check(cudaError_t status, const char* what) const;
@@ -80,9 +84,11 @@ class cuda_stream final : public stream {
   // The names of the last operations, by number: what is to blame when the GPU fails.
   static constexpr std::size_t remembered = 64;
   std::array<const char*, remembered> names_{};
+  unsigned* num_arrived_ = nullptr;         // of a marked kernel's thread blocks; from the GPU's pool
   std::shared_ptr<cuda_event> last_point_;  // valid while nothing was enqueued after it, outside of captures
   std::uint64_t last_point_at_ = 0;
-  std::unique_ptr<cuda_trace> trace_;  // null unless the job is traced
+  trace_track* track_ = nullptr;       // null unless the job is traced
+  std::unique_ptr<cuda_trace> trace_;  // with a track, where CUPTI does not tell the times
   bool tracing_ = false;               // the operation that is being put in
 };
 

@@ -11,7 +11,8 @@
 
 namespace imbrex {
 
-/// What a stream does on its GPU's own time line, for a trace: events with time stand before and after every operation.
+/// What a stream does on its GPU's own time line, for a trace, where cuda_activity.h cannot tell: events with time stand
+/// before and after every operation.
 /// This costs some microseconds for each operation, so a traced run is slower than another.
 class cuda_trace {
  public:

@@ -118,6 +118,9 @@ int rank_run::run(const main_function& main) {
   pe_thread(0, main);
   for (std::thread& t : threads) t.join();
   unpin_this_thread();
+#if IMBREX_HAVE_CUDA
+  if (gpus_) gpus_->log_memory();
+#endif
   write_trace();
   return context_.exit_code;
 }
@@ -160,7 +163,7 @@ void rank_run::open_gpus() {
       processors.push_back(plan_.pin ? processor_for_pe(i, plan_.pes, local_rank, local_ranks) : -1);
     map = cuda_devices::map_by_topology(numbers, processors);
   }
-  gpus_ = std::make_unique<cuda_devices>(numbers, map, options_.completion);
+  gpus_ = std::make_unique<cuda_devices>(numbers, map, options_.completion, recorder_.get());
   for (std::size_t i = 0; i < pes_.size(); ++i) {
     gpus_->add_pe(*pes_[i]);
     pes_[i]->default_device = &gpus_->of_pe(i);
@@ -257,6 +260,9 @@ void rank_run::wait_for_stop() {
 void rank_run::write_trace() {
   if (!recorder_) return;
   if (context_.failed && context_.transport != nullptr) return;  // the other ranks may not be there any more
+#if IMBREX_HAVE_CUDA
+  if (gpus_) gpus_->finish_trace();
+#endif
   const std::string mine = recorder_->json_fragment();
   std::vector<std::string> fragments{mine};
   if (context_.transport != nullptr) {

@@ -42,6 +42,32 @@ TEST_P(cuda_stream, copies_and_kernels_run_in_order) {
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(back.data()[i], (static_cast<std::int64_t>(i) * 3 + 5) * 2 + 1);
 }
 
+TEST_P(cuda_stream, a_kernel_may_tell_of_its_end_itself) {
+  constexpr std::int64_t n = 1'000'003;
+  auto s = make();
+  buffer<std::int64_t> data(on(), n, memory_kind::pinned);  // seen by the host as soon as the flag is
+  std::fill_n(data.data(), n, 0);
+  for (std::int64_t round = 1; round <= 50; ++round) {
+    marked_add(*s, data.data(), round % 2 == 0 ? n : 1, 1);  // of many thread blocks, and of one
+    if (round % 3 == 0) multiply_add(*s, data.data(), n, 1, 0);
+    gpu->run(wait_for(s.get()));
+    ASSERT_EQ(*static_cast<volatile std::int64_t*>(data.data()), round);
+    ASSERT_EQ(*static_cast<volatile std::int64_t*>(data.data() + n - 1), round / 2);
+  }
+  for (std::int64_t i = 1; i < n; ++i) ASSERT_EQ(data.data()[i], 25) << i;
+}
+
+TEST_P(cuda_stream, a_marked_kernel_in_a_graph_tells_nobody) {
+  auto s = make();
+  buffer<std::int64_t> data(on(), 1000), back(on(), 1000, memory_kind::pinned);
+  s->fill(data.data(), 0, data.size() * sizeof(std::int64_t));
+  auto g = s->capture([&] { marked_add(*s, data.data(), 1000, 2); });
+  for (int i = 0; i < 3; ++i) s->run(*g);
+  copy(back.view(), buffer_view<const std::int64_t>(data), *s);
+  gpu->run(wait_for(s.get()));
+  for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(back.data()[i], 6);
+}
+
 TEST_P(cuda_stream, a_function_runs_when_the_stream_has_come_there) {
   auto s = make();
   buffer<int> done(on(), 1, memory_kind::pinned);

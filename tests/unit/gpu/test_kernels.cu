@@ -20,6 +20,12 @@ __global__ void take_time_kernel(std::int64_t nanoseconds, volatile int* done) {
 
 __global__ void nothing_kernel() {}
 
+__global__ void marked_add_kernel(imbrex::kernel_mark mark, std::int64_t* data, std::int64_t count, std::int64_t term) {
+  const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
+  if (i < count) data[i] += term;
+  mark.reached();
+}
+
 __global__ void bad_write_kernel(volatile int* where) { *where = 1; }
 
 }  // namespace
@@ -30,6 +36,11 @@ void multiply_add(imbrex::stream& s, std::int64_t* data, std::int64_t count, std
   if (count == 0) return;
   imbrex::launch(s, "multiply_add", multiply_add_kernel, dim3(static_cast<unsigned>((count + 255) / 256)), dim3(256), 0,
                  data, count, factor, term);
+}
+
+void marked_add(imbrex::stream& s, std::int64_t* data, std::int64_t count, std::int64_t term) {
+  imbrex::launch_marked(s, "marked_add", marked_add_kernel, dim3(static_cast<unsigned>((count + 255) / 256)), dim3(256),
+                        0, data, count, term);
 }
 
 void take_time(imbrex::stream& s, std::int64_t microseconds, int* done) {

@@ -10,6 +10,8 @@ namespace imbrex_test {
 
 /// data[i] = data[i] * factor + term
 void multiply_add(imbrex::stream& s, std::int64_t* data, std::int64_t count, std::int64_t factor, std::int64_t term);
+/// data[i] += term, by a kernel that tells of its end itself.
+void marked_add(imbrex::stream& s, std::int64_t* data, std::int64_t count, std::int64_t term);
 /// Takes so many microseconds, then writes 1 to `*done`.
 void take_time(imbrex::stream& s, std::int64_t microseconds, int* done);
 /// A launch that no GPU accepts.
