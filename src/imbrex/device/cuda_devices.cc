@@ -102,8 +102,8 @@ void cuda_devices::log_memory() {
   const auto say = [](const std::string& whose, const slab_pool::usage& used) {
     constexpr double mb = 1e-6;
     log_debug(fmt::format("{}: {:.1f} MB in use at most, {:.1f} MB held, {} calls to the driver", whose,
-                          static_cast<double>(used.high_water) * mb, static_cast<double>(used.held) * mb,
-                          used.system_calls));
+                          static_cast<double>(used.high_water) * mb, static_cast<double>(used.from_source) * mb,
+                          used.source_calls));
   };
   for (int g = 0; g < machine_.num_gpus(); ++g)
     say(fmt::format("memory of GPU {}", machine_.gpu(g).number()), machine_.gpu(g).pool().used());
