@@ -32,7 +32,7 @@ template <class Shape>
 std::string text_of(const char* what) {
   char text[128];
   std::snprintf(text, sizeof(text), "%s, %d planes%s, %d blocks/SM", what, Shape::planes,
-                Shape::straight ? " straight" : "", Shape::resident);
+                Shape::beyond_cache ? " beyond cache" : "", Shape::resident);
   return text;
 }
 
@@ -48,14 +48,13 @@ template <class Shape>
 void add_update(std::vector<variant>& all, const problem& p) {
   const extents& n = p.layout.size;
   for (int depth : {4, 8, 16, 32}) {
-    if (depth % Shape::planes != 0 || (Shape::straight && depth != Shape::planes)) continue;
-    for (const int strip : strips_of(gpu_tiling::of(n, depth))) {
+    for (const int strip : strips_of(gpu_tiling::of(n, gpu_cut{depth}))) {
       for (const bool alternating : {false, true}) {
         gpu::update_task t;
         t.x1 = t.nx = static_cast<int>(n.nx);
         t.y1 = static_cast<int>(n.ny);
         t.z1 = static_cast<int>(n.nz);
-        t.tiling = gpu_tiling::of(n, depth);
+        t.tiling = gpu_tiling::of(n, gpu_cut{depth});
         t.tiling.set_strip(strip);
         const auto run = [=](int i) mutable {
           t.field = gpu::view(p.layout, p.fields[i % 2], p.fields[1 - i % 2], {true, 0.0});
@@ -76,9 +75,9 @@ template <class Shape, bool one_block>
 void add_steps(std::vector<variant>& all, problem& p) {
   for (const bool periodic : {false, true}) {
     for (int depth : {4, 8, 16, 32}) {
-      if (depth % Shape::planes != 0 || (Shape::straight && depth != Shape::planes)) continue;
       const std::vector<gpu_block_entry> entries{entry_of(p, periodic)};
-      const gpu_work_list work = gpu_work_list::of(entries, depth);
+      const bool alternating = gpu_cut::of(p.layout.size.cells()).alternating;
+      const gpu_work_list work = gpu_work_list::of(entries, gpu_cut{depth});
       gpu::step_task task;
       task.table = p.tables[periodic];
       task.faces = to_device(work.faces);
@@ -89,9 +88,9 @@ void add_steps(std::vector<variant>& all, problem& p) {
       task.plane = work.plane;
       task.blocks[0] = work.blocks[0];
       p.lists.push_back(const_cast<gpu_face_tile*>(task.faces));
-      const auto run = [task, num = task.num_faces + work.tiling.total()](int i) mutable {
+      const auto run = [task, alternating, num = task.num_faces + work.tiling.total()](int i) mutable {
         task.parity = i % 2;
-        task.backwards = Shape::straight && i % 2 != 0;
+        task.backwards = alternating && i % 2 != 0;
         gpu::step_kernel<Shape, one_block, false>
             <<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
       };
@@ -104,13 +103,13 @@ void add_steps(std::vector<variant>& all, problem& p) {
 
 std::vector<variant> variants_of(problem& p) {
   std::vector<variant> all;
-  add_update<march_shape<2, false, 1024>>(all, p);
+  add_update<gpu::near_cache>(all, p);
+  add_update<gpu::beyond_cache>(all, p);
   add_update<march_shape<4, false, 512>>(all, p);
-  add_update<march_shape<4, true, 768>>(all, p);
-  add_steps<gpu::marching, true>(all, p);
-  add_steps<gpu::marching, false>(all, p);
-  add_steps<gpu::straight, true>(all, p);
-  add_steps<gpu::straight, false>(all, p);
+  add_steps<gpu::near_cache, true>(all, p);
+  add_steps<gpu::near_cache, false>(all, p);
+  add_steps<gpu::beyond_cache, true>(all, p);
+  add_steps<gpu::beyond_cache, false>(all, p);
   return all;
 }
 

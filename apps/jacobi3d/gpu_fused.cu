@@ -8,7 +8,7 @@ namespace {
 
 using gpu::cell_pair;
 
-constexpr int columns = gpu::straight::columns, rows = gpu::straight::rows;
+constexpr int columns = gpu::near_cache::columns, rows = gpu::near_cache::rows;
 
 /// Halo buffers to write to.
 struct halo_buffers {
@@ -33,7 +33,7 @@ struct fused_task {
 /// The faces in which a tile has cells.
 __device__ __forceinline__ unsigned faces_of(const gpu::update_task& t, int x, int y, int z) {
   return (x == 0 ? 1u : 0u) | (x + 2 * columns >= t.x1 ? 2u : 0u) | (y == 0 ? 4u : 0u) | (y + rows >= t.y1 ? 8u : 0u) |
-         (z == 0 ? 16u : 0u) | (z + t.tiling.depth >= t.z1 ? 32u : 0u);
+         (z == 0 ? 16u : 0u) | (z + t.tiling.cut.depth >= t.z1 ? 32u : 0u);
 }
 
 /// The values next to a pair on one side: of the field, or where the block ends (`outside`) those of cells a and a + 1
@@ -85,7 +85,7 @@ template <class Shape, bool weighted>
 __global__ void __launch_bounds__(Shape::threads, Shape::resident) fused_kernel(const __grid_constant__ fused_task t) {
   const gpu::update_task& u = t.update;
   const gpu_tiling::place tile = u.tile();
-  const int z1 = min(tile.z + u.tiling.depth, u.z1);
+  const int z1 = min(tile.z + u.tiling.cut.depth, u.z1);
   cell_pair p;
   if (!gpu::place(p, tile.x, tile.y, 0, u.x1, u.y1, u.nx)) return;
   const unsigned faces = faces_of(u, tile.x, tile.y, tile.z);
@@ -95,6 +95,11 @@ __global__ void __launch_bounds__(Shape::threads, Shape::resident) fused_kernel(
     const gpu::halo_store<halo_buffers> sink{{t.out, u.x1, u.y1}, faces & t.out_faces, u.x1, u.y1, u.z1};
     march_with_halos<weighted>(t, p, tile.z, z1, sink);
   }
+}
+
+template <class Shape>
+auto choose_kernel(bool weighted) {
+  return weighted ? fused_kernel<Shape, true> : fused_kernel<Shape, false>;
 }
 
 }  // namespace
@@ -108,17 +113,17 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
   t.update.x1 = t.update.nx = static_cast<int>(n.nx);
   t.update.y1 = static_cast<int>(n.ny);
   t.update.z1 = static_cast<int>(n.nz);
-  t.update.tiling = gpu_tiling::of(n, gpu_tiling::depth_for(n.cells()));
-  t.update.backwards = backwards && t.update.tiling.straight();
+  t.update.tiling = gpu_tiling::of(n, gpu_cut::of(n.cells()));
+  t.update.backwards = backwards && t.update.tiling.cut.alternating;
   for (int f = 0; f < num_faces; ++f) {
     t.in[f] = halos_in[f];
     t.out[f] = halos_out[f];
     t.in_faces |= halos_in[f] != nullptr ? 1u << f : 0u;
     t.out_faces |= halos_out[f] != nullptr ? 1u << f : 0u;
   }
-  const auto kernel = t.update.tiling.straight()
-                          ? (formula.weighted ? fused_kernel<gpu::straight, true> : fused_kernel<gpu::straight, false>)
-                          : (formula.weighted ? fused_kernel<gpu::marching, true> : fused_kernel<gpu::marching, false>);
+  const auto kernel = t.update.tiling.cut.beyond_cache
+                          ? choose_kernel<gpu::beyond_cache>(formula.weighted)
+                          : choose_kernel<gpu::near_cache>(formula.weighted);
   imbrex::launch(s, "jacobi fused update", kernel, dim3(static_cast<unsigned>(t.update.tiling.total())),
                  dim3(columns, rows), 0, t);
 }

@@ -11,18 +11,17 @@
 namespace jacobi::gpu {
 
 /// How a kernel is cut: thread blocks of gpu_tiling's columns and rows of threads; planes whose loads come first;
-/// whether a thread takes just these planes (`straight`) or marches on; and the threads that a multiprocessor shall
-/// hold, which bounds the registers. Said so, the compiler uses these registers to have many loads in flight; left alone
-/// it saves them.
-template <int planes_, bool straight_, int threads_per_multiprocessor>
+/// `gpu_cut::beyond_cache`; and the threads that a multiprocessor shall hold, which bounds the registers. Said so, the
+/// compiler uses these registers to have many loads in flight; left alone it saves them.
+template <int planes_, bool beyond_cache_, int threads_per_multiprocessor>
 struct march_shape {
   static constexpr int columns = gpu_tiling::cells / 2, rows = gpu_tiling::rows, planes = planes_;
-  static constexpr bool straight = straight_;
+  static constexpr bool beyond_cache = beyond_cache_;
   static constexpr int threads = columns * rows;
   static constexpr int resident = threads_per_multiprocessor / threads;  ///< thread blocks
 };
-using marching = march_shape<2, false, 1024>;
-using straight = march_shape<gpu_tiling::straight_depth, true, 768>;
+using near_cache = march_shape<2, false, 1024>;
+using beyond_cache = march_shape<2, true, 1024>;
 
 /// A block's two fields, seen from cell (0, 0, 0).
 struct field_view {
@@ -71,18 +70,51 @@ __device__ __forceinline__ bool place(cell_pair& p, int first_x, int first_y, in
 
 __device__ __forceinline__ double2 load_pair(const double* at) { return __ldg(reinterpret_cast<const double2*>(at)); }
 
+/// Loads and stores of a march. Beyond the cache, what is read for the first time is to stay in the L2 cache, since the
+/// tiles beside and above read it, too, and what is written is to leave it first (2.5 % at 768^3).
+template <bool beyond_cache>
+class cached {
+ public:
+  __device__ __forceinline__ cached() {
+    if constexpr (beyond_cache) {
+      asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(keep_));
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(let_go_));
+    }
+  }
+  __device__ __forceinline__ double2 load(const double* at) const {
+    if constexpr (beyond_cache) {
+      double2 v;
+      asm("ld.global.nc.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;" : "=d"(v.x), "=d"(v.y) : "l"(at), "l"(keep_));
+      return v;
+    } else {
+      return load_pair(at);
+    }
+  }
+  __device__ __forceinline__ void store(double* at, double2 v) const {
+    if constexpr (beyond_cache) {
+      asm volatile("st.global.L2::cache_hint.v2.f64 [%0], {%1, %2}, %3;" ::"l"(at), "d"(v.x), "d"(v.y), "l"(let_go_)
+                   : "memory");
+    } else {
+      *reinterpret_cast<double2*>(at) = v;
+    }
+  }
+
+ private:
+  unsigned long long keep_ = 0, let_go_ = 0;
+};
+
 __device__ __forceinline__ void store_pair(double* at, double2 value, const cell_pair& p) {
   if (p.lo && p.hi) *reinterpret_cast<double2*>(at) = value;
   if (p.lo && !p.hi) at[0] = value.x;
   if (p.hi && !p.lo) at[1] = value.y;
 }
 
-template <int planes>
+template <int planes, class Cached>
 __device__ __forceinline__ void store_pairs(double* at, std::int64_t plane, const double2 (&values)[planes],
-                                            const cell_pair& p) {
+                                            const cell_pair& p, const Cached& memory) {
   if (p.lo && p.hi) {
 #pragma unroll
-    for (int k = 0; k < planes; ++k, at += plane) *reinterpret_cast<double2*>(at) = values[k];
+    for (int k = 0; k < planes; ++k, at += plane) memory.store(at, values[k]);
   } else {
 #pragma unroll
     for (int k = 0; k < planes; ++k, at += plane) at[p.lo ? 0 : 1] = p.lo ? values[k].x : values[k].y;
@@ -95,11 +127,13 @@ struct incoming {
   double2 above[planes], south[planes], north[planes];
   double west[planes], east[planes];
 
-  __device__ __forceinline__ void load(const double* centre, const field_view& f, const cell_pair& p) {
+  template <class Cached>
+  __device__ __forceinline__ void load(const double* centre, const field_view& f, const cell_pair& p,
+                                       const Cached& memory) {
     // West and east come from the first-level cache, too: shuffling them in would make every plane wait for its loads.
 #pragma unroll
     for (int k = 0; k < planes; ++k, centre += f.plane) {
-      above[k] = load_pair(centre + f.plane);
+      above[k] = memory.load(centre + f.plane);
       south[k] = load_pair(centre - f.pitch);
       north[k] = load_pair(centre + f.pitch);
       west[k] = east[k] = f.ends.value;
@@ -110,11 +144,12 @@ struct incoming {
 };
 
 /// A thread's march through the planes.
-template <bool weighted, class Sink>
+template <bool weighted, class Cached, class Sink>
 struct column {
   const field_view& f;
   const stencil formula;
   const cell_pair& p;
+  const Cached& memory;
   const Sink& sink;
   double* result;       ///< the pair in plane z
   int z;                ///< the next plane to update
@@ -134,7 +169,7 @@ struct column {
       below = here;
       here = next.above[k];
     }
-    store_pairs<planes>(result, f.plane, values, p);
+    store_pairs<planes>(result, f.plane, values, p, memory);
 #pragma unroll
     for (int k = 0; k < planes; ++k) sink(p, z + k, values[k]);
     result += planes * f.plane;
@@ -149,27 +184,19 @@ __device__ __forceinline__ void march(const field_view& f, stencil formula, cons
   constexpr int planes = Shape::planes;
   const std::int64_t first = z0 * f.plane + p.y * f.pitch + p.x;
   const double* centre = f.in + first;
-  column<weighted, Sink> c{
-      f, formula, p, sink, f.out + first, z0, load_pair(centre - f.plane), load_pair(centre)};
-  if constexpr (Shape::straight) {
-    if (z1 - z0 == planes) {
-      incoming<planes> now;
-      now.load(centre, f, p);
-      c.advance(now);
-      return;
-    }
-  } else {
+  const cached<Shape::beyond_cache> memory;
+  column<weighted, cached<Shape::beyond_cache>, Sink> c{
+      f, formula, p, memory, sink, f.out + first, z0, load_pair(centre - f.plane), load_pair(centre)};
 #pragma unroll 1
-    for (; c.z + planes <= z1; centre += planes * f.plane) {
-      incoming<planes> now;
-      now.load(centre, f, p);
-      c.advance(now);
-    }
+  for (; c.z + planes <= z1; centre += planes * f.plane) {
+    incoming<planes> now;
+    now.load(centre, f, p, memory);
+    c.advance(now);
   }
 #pragma unroll 1
   for (; c.z < z1; centre += f.plane) {
     incoming<1> now;
-    now.load(centre, f, p);
+    now.load(centre, f, p, memory);
     c.advance(now);
   }
 }

@@ -18,12 +18,11 @@ auto choose_kernel(bool one_block, bool weighted) {
 
 void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const gpu_face_tile> faces,
               const gpu_work_list& work, stencil formula, double outside, int parity) {
-  const bool straight = work.tiling.straight();
   std::span<const gpu_step_block> blocks = work.blocks;
   while (!blocks.empty()) {
     const auto some = blocks.first(std::min<std::size_t>(blocks.size(), gpu_blocks_in_a_step));
-    const auto kernel = straight ? choose_kernel<gpu::straight>(some.size() == 1, formula.weighted)
-                                 : choose_kernel<gpu::marching>(some.size() == 1, formula.weighted);
+    const auto kernel = work.tiling.cut.beyond_cache ? choose_kernel<gpu::beyond_cache>(some.size() == 1, formula.weighted)
+                                                     : choose_kernel<gpu::near_cache>(some.size() == 1, formula.weighted);
     gpu::step_task task;
     task.table = table;
     task.faces = faces.data();
@@ -31,7 +30,7 @@ void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const g
     task.tiling = work.tiling;
     task.of_block = quick_divisor(work.tiling.total());
     task.parity = parity;
-    task.backwards = straight && parity != 0;
+    task.backwards = work.tiling.cut.alternating && parity != 0;
     task.pitch = work.pitch;
     task.plane = work.plane;
     task.outside = outside;
@@ -39,7 +38,7 @@ void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const g
     std::ranges::copy(some, task.blocks);
     const auto num_tiles = static_cast<unsigned>(work.tiling.total()) * static_cast<unsigned>(some.size());
     imbrex::launch(s, "jacobi step", kernel, dim3(static_cast<unsigned>(task.num_faces) + num_tiles),
-                   dim3(gpu::straight::columns, gpu::straight::rows), 0, task);
+                   dim3(gpu::near_cache::columns, gpu::near_cache::rows), 0, task);
     blocks = blocks.subspan(some.size());
     faces = {};  // the halos of all blocks go with the first kernel
   }

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::resident) step_kernel(c
   cell_pair p;
   if (at.z >= b.nz || !place(p, at.x, at.y, 0, b.nx, b.ny, b.nx)) return;
   const field_view field{b.fields[t.parity], b.fields[t.parity ^ 1], t.pitch, t.plane, {b.x_fixed != 0, t.outside}};
-  march<Shape, weighted>(field, t.formula, p, at.z, min(at.z + t.tiling.depth, b.nz), no_sink{});
+  march<Shape, weighted>(field, t.formula, p, at.z, min(at.z + t.tiling.cut.depth, b.nz), no_sink{});
 }
 
 }  // namespace jacobi::gpu

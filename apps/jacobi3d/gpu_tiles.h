@@ -35,36 +35,41 @@ struct quick_divisor {
   }
 };
 
+/// How a kernel goes through so many cells, by how its fields compare with the L2 cache.
+struct gpu_cut {
+  int depth = 8;              ///< planes of a thread block
+  bool alternating = false;   ///< backwards in every other iteration: what the last one touched last is still in the cache
+  bool beyond_cache = false;  ///< keep what neighbours will read again, let go what is written
+
+  static constexpr gpu_cut of(std::int64_t num_cells) {
+    constexpr std::int64_t at_once = std::int64_t{528} * 64 * 8 * 8;  // one round of thread blocks
+    constexpr std::int64_t far_beyond = std::int64_t{1} << 24;
+    if (num_cells <= at_once) return {8, false, false};
+    if (num_cells <= far_beyond) return {16, true, false};
+    return {8, false, true};
+  }
+};
+
 /// How an update is cut into thread blocks: each takes `depth` planes of `rows` rows of `cells` cells. Numbered with x
 /// fastest, then y within a strip of the grid, then z, then the strips: what one thread block reads of a neighbour's
 /// planes then is still in the L2 cache.
 struct gpu_tiling {
   static constexpr int cells = 64;
   static constexpr int rows = 8;
-  static constexpr int straight_depth = 4;  ///< of tiles whose planes are all loaded at once
-  int nx = 0, ny = 0, nz = 0;               ///< tiles in each direction
-  int strip = 0;                            ///< tiles of a strip in y
-  int depth = straight_depth;
+  int nx = 0, ny = 0, nz = 0;  ///< tiles in each direction
+  int strip = 0;               ///< tiles of a strip in y
+  gpu_cut cut;
   quick_divisor of_strip, of_plane, of_last_plane, of_row;  ///< tiles; the last strip may be lower than the others
 
   JACOBI_HOST_DEVICE constexpr int total() const { return nx * ny * nz; }
-  bool straight() const { return depth == straight_depth; }
 
-  /// Depth for updating so many cells in one kernel. Where all tiles run at the same time, and where the fields exceed
-  /// the L2 cache by far, deep ones that march; in between straight ones, taken forwards and backwards in turn, since
-  /// what the last iteration wrote last is still in the cache.
-  static constexpr int depth_for(std::int64_t num_cells) {
-    constexpr std::int64_t at_once = 528, deep = 8, far_beyond = std::int64_t{1} << 24;
-    const bool marches = num_cells <= at_once * cells * rows * deep || num_cells > far_beyond;
-    return marches ? deep : straight_depth;
-  }
-  static constexpr gpu_tiling of(extents size, int depth) {
-    constexpr std::int64_t strip_bytes = 1200 << 10;  // of one plane
+  static constexpr gpu_tiling of(extents size, gpu_cut cut) {
+    constexpr std::int64_t strip_bytes = 2400 << 10;  // of one plane
     gpu_tiling t;
     t.nx = parts(size.nx, cells);
     t.ny = parts(size.ny, rows);
-    t.nz = parts(size.nz, depth);
-    t.depth = depth;
+    t.nz = parts(size.nz, cut.depth);
+    t.cut = cut;
     t.set_strip(parts(t.ny, parts(size.nx * size.ny * static_cast<std::int64_t>(sizeof(double)), strip_bytes)));
     return t;
   }
@@ -84,7 +89,7 @@ struct gpu_tiling {
     const int y0 = of_strip.divide(number) * strip;
     const int z = (ny - y0 < strip ? of_last_plane : of_plane).divide(number);
     const int y = of_row.divide(number);
-    return {number * cells, (y0 + y) * rows, z * depth};
+    return {number * cells, (y0 + y) * rows, z * cut.depth};
   }
 
  private:
@@ -146,9 +151,9 @@ struct gpu_work_list {
   static gpu_work_list of(std::span<const gpu_block_entry> entries) {
     std::int64_t cells = 0;
     for (const gpu_block_entry& e : entries) cells += e.layout.size.cells();
-    return of(entries, gpu_tiling::depth_for(cells));
+    return of(entries, gpu_cut::of(cells));
   }
-  static gpu_work_list of(std::span<const gpu_block_entry> entries, int depth) {
+  static gpu_work_list of(std::span<const gpu_block_entry> entries, gpu_cut cut) {
     gpu_work_list all;
     extents largest;
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -158,7 +163,7 @@ struct gpu_work_list {
       all.add_block(entries[i]);
     }
     if (entries.empty()) return all;
-    all.tiling = gpu_tiling::of(largest, depth);
+    all.tiling = gpu_tiling::of(largest, cut);
     all.pitch = entries[0].layout.pitch;
     all.plane = entries[0].layout.plane;
     return all;

@@ -36,18 +36,21 @@ __global__ void __launch_bounds__(256) shell_kernel(const __grid_constant__ shel
                                            __ldg(c + pitch), __ldg(c - plane), __ldg(c + plane));
 }
 
+template <class Shape>
+auto choose_kernel(bool weighted) {
+  return weighted ? gpu::update_kernel<Shape, true> : gpu::update_kernel<Shape, false>;
+}
+
 void update(imbrex::stream& s, const gpu_layout& layout, update_task t) {
   if (t.x0 >= t.x1 || t.y0 >= t.y1 || t.z0 >= t.z1) return;
   const extents cells{t.x1 - (t.x0 & ~1), t.y1 - t.y0, t.z1 - t.z0};
   t.nx = static_cast<int>(layout.size.nx);
-  t.tiling = gpu_tiling::of(cells, gpu_tiling::depth_for(cells.cells()));
-  t.backwards = t.backwards && t.tiling.straight();
-  const auto kernel =
-      t.tiling.straight()
-          ? (t.formula.weighted ? gpu::update_kernel<gpu::straight, true> : gpu::update_kernel<gpu::straight, false>)
-          : (t.formula.weighted ? gpu::update_kernel<gpu::marching, true> : gpu::update_kernel<gpu::marching, false>);
+  t.tiling = gpu_tiling::of(cells, gpu_cut::of(cells.cells()));
+  t.backwards = t.backwards && t.tiling.cut.alternating;
+  const auto kernel = t.tiling.cut.beyond_cache ? choose_kernel<gpu::beyond_cache>(t.formula.weighted)
+                                                : choose_kernel<gpu::near_cache>(t.formula.weighted);
   imbrex::launch(s, "jacobi update", kernel, dim3(static_cast<unsigned>(t.tiling.total())),
-                 dim3(gpu::straight::columns, gpu::straight::rows), 0, t);
+                 dim3(gpu::near_cache::columns, gpu::near_cache::rows), 0, t);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::resident)
   const gpu_tiling::place tile = t.tile();
   cell_pair p;
   if (!place(p, tile.x, tile.y, t.x0, t.x1, t.y1, t.nx)) return;
-  march<Shape, weighted>(t.field, t.formula, p, tile.z, min(tile.z + t.tiling.depth, t.z1), no_sink{});
+  march<Shape, weighted>(t.field, t.formula, p, tile.z, min(tile.z + t.tiling.cut.depth, t.z1), no_sink{});
 }
 
 }  // namespace jacobi::gpu

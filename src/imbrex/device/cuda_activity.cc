@@ -181,10 +181,10 @@ const char* cuda_activity::readable(const char* mangled) {
   char* const whole = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
   std::string text = whole != nullptr && status == 0 ? whole : mangled;
   std::free(whole);
-  if (const auto brackets = text.find_first_of("<("); brackets != std::string::npos && brackets > 0 &&
-                                                      text.compare(brackets, 21, "(anonymous namespace)") != 0)
-    text.resize(brackets);
   if (text.starts_with("void ")) text.erase(0, 5);
+  const std::string nameless = "(anonymous namespace)::";
+  for (auto at = text.find(nameless); at != std::string::npos; at = text.find(nameless)) text.erase(at, nameless.size());
+  if (const auto brackets = text.find_first_of("<("); brackets != std::string::npos) text.resize(brackets);
   return recorder_.intern(text);
 }
 

@@ -29,6 +29,8 @@ class cuda_device final : public device {
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
   bool reaches(const device& other) const override;
+  bool share(const void* memory, shared_memory& as) override { return gpu_.shared().share(memory, as); }
+  const std::byte* open(const shared_memory& m) override { return gpu_.shared().open(m); }
 
   cuda_gpu& gpu() const { return gpu_; }
   cuda_completion& completion() const { return completion_; }

@@ -18,7 +18,10 @@ namespace {
 /// The processors that a GPU's PCI slot is attached to, from Linux's "0-15,32-47"; empty where it does not say.
 std::vector<int> processors_near(int gpu) {
   char id[32] = {};
-  if (cudaDeviceGetPCIBusId(id, sizeof id, gpu) != cudaSuccess) return {};
+  if (cudaDeviceGetPCIBusId(id, sizeof id, gpu) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // forgotten, so that nobody else is blamed for it
+    return {};
+  }
   std::string name(id);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::ifstream file(fmt::format("/sys/bus/pci/devices/{}/local_cpulist", name));

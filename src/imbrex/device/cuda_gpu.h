@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "imbrex/device/cuda_shared_memory.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/slab_pool.h"
 
@@ -31,6 +32,9 @@ class cuda_gpu {
   /// Memory of the GPU, from large `cudaMalloc` slabs that are kept.
   slab_pool& pool() { return *pool_; }
 
+  /// Its memory in other processes, and theirs in this one.
+  cuda_shared_memory& shared() { return *shared_; }
+
   /// The calling thread's CUDA calls go to this GPU from now on. Cheap when they do already.
   void make_current() const;
   /// CUDA's number of this priority; a smaller one is more urgent.
@@ -53,6 +57,7 @@ class cuda_gpu {
   int most_urgent_ = 0;
   std::unique_ptr<memory_source> source_;
   std::unique_ptr<slab_pool> pool_;
+  std::unique_ptr<cuda_shared_memory> shared_;
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> spare_events_;
   std::uint64_t events_created_ = 0;

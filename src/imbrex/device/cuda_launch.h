@@ -49,8 +49,9 @@ template <class... P>
 void launch(stream& s, const char* name, void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
             typename detail::exactly<P>::type... arguments) {
   detail::cuda_launch at(s, name);
-  kernel<<<grid, block, shared_bytes, at.native()>>>(arguments...);
-  at.done(cudaGetLastError(), grid, block, shared_bytes);
+  void* places[] = {&arguments..., nullptr};
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  at.done(cudaLaunchKernel(function, grid, block, places, shared_bytes, at.native()), grid, block, shared_bytes);
 }
 
 /// The same for a kernel whose first parameter is a `kernel_mark`, of which every thread calls `reached()` in the end:
@@ -61,8 +62,10 @@ template <class... P>
 void launch_marked(stream& s, const char* name, void (*kernel)(kernel_mark, P...), dim3 grid, dim3 block,
                    std::size_t shared_bytes, typename detail::exactly<P>::type... arguments) {
   detail::cuda_launch at(s, name);
-  kernel<<<grid, block, shared_bytes, at.native()>>>(at.mark(), arguments...);
-  at.done_marked(cudaGetLastError(), grid, block, shared_bytes);
+  kernel_mark mark = at.mark();
+  void* places[] = {&mark, &arguments...};
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  at.done_marked(cudaLaunchKernel(function, grid, block, places, shared_bytes, at.native()), grid, block, shared_bytes);
 }
 #endif
 

@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "imbrex/base/error.h"
 #include "imbrex/device/memory_kind.h"
+#include "imbrex/device/shared_memory.h"
 #include "imbrex/device/stream.h"
 
 namespace imbrex {
@@ -63,6 +65,18 @@ class device {
   /// Copies bytes of this device's memory to the host as they are after `e`, blocking: for rare cases only.
   virtual void read_now(void* to, const void* from, std::size_t bytes, const event& e) = 0;
 
+  /// \name Memory that other processes of the machine read
+  ///@{
+  /// Whether memory of this device can be given to other processes; `memory` must be from `allocate`. Cheap after the
+  /// first time for an allocation's neighbours.
+  virtual bool share(const void* memory, shared_memory& as) {
+    static_cast<void>(memory), static_cast<void>(as);
+    return false;
+  }
+  /// Where this device reaches what another process shared; kept open. Throws `device_error`.
+  virtual const std::byte* open(const shared_memory& m);
+  ///@}
+
   /// A new stream; the device outlives it. `label` is what reports call it.
   virtual std::unique_ptr<stream> make_stream(stream_priority p, std::string label) = 0;
   /// Whether its kernels and copies reach the other device's memory without the host.
@@ -71,6 +85,10 @@ class device {
  protected:
   device() = default;
 };
+
+inline const std::byte* device::open(const shared_memory&) {
+  throw device_error(name() + " cannot read the memory of other processes' devices");
+}
 
 /// The streams a chare has, as in Choi et al. 2022 (III-C): computation apart from what moves halos.
 struct stream_set {

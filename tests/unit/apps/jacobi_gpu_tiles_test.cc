@@ -32,7 +32,7 @@ TEST(gpu_tiling, covers_every_cell_once) {
                              extents{33, 18, 27}, extents{768, 411, 9}, extents{130, 1500, 3}}) {
     for (int depth : {4, 8}) {
       for (int strip : {0, 1, 3, 1000}) {
-        gpu_tiling t = gpu_tiling::of(size, depth);
+        gpu_tiling t = gpu_tiling::of(size, gpu_cut{depth});
         if (strip > 0) t.set_strip(std::min(strip, t.ny));
         std::vector<int> seen(static_cast<std::size_t>(t.total()));
         for (int i = 0; i < t.total(); ++i) {
