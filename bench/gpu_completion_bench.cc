@@ -4,8 +4,8 @@
 //   gpu_completion_bench [ROUNDS]        default 2000
 //
 // "until noticed": from before the launch of a kernel that does nothing to the function that waited for it. "to
-// enqueue": the part of that which the host spends enqueueing. "one look": at all streams, while each of 64 has a kernel
-// under way that does not end. Medians, microseconds.
+// enqueue": the part of that which the host spends enqueueing. "one look": at all streams, while each of 64 has a
+// kernel under way that does not end. Medians, microseconds.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

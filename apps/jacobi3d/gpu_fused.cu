@@ -121,9 +121,8 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
     t.in_faces |= halos_in[f] != nullptr ? 1u << f : 0u;
     t.out_faces |= halos_out[f] != nullptr ? 1u << f : 0u;
   }
-  const auto kernel = t.update.tiling.cut.beyond_cache
-                          ? choose_kernel<gpu::beyond_cache>(formula.weighted)
-                          : choose_kernel<gpu::near_cache>(formula.weighted);
+  const auto kernel = t.update.tiling.cut.beyond_cache ? choose_kernel<gpu::beyond_cache>(formula.weighted)
+                                                       : choose_kernel<gpu::near_cache>(formula.weighted);
   imbrex::launch(s, "jacobi fused update", kernel, dim3(static_cast<unsigned>(t.update.tiling.total())),
                  dim3(columns, rows), 0, t);
 }

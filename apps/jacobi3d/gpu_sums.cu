@@ -107,14 +107,14 @@ __global__ void __launch_bounds__(threads)
 
 void gpu_hash(imbrex::stream& s, const gpu_layout& layout, const double* field, extents grid, const box& cells,
               unsigned long long* result) {
-  imbrex::launch(s, "jacobi hash", hash_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout, field, grid, cells,
-                 result);
+  imbrex::launch(s, "jacobi hash", hash_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout, field,
+                 grid, cells, result);
 }
 
 void gpu_change(imbrex::stream& s, const gpu_layout& layout, const double* before, const double* after,
                 long long* limbs) {
-  imbrex::launch(s, "jacobi change", change_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout, before, after,
-                 reinterpret_cast<limb*>(limbs));
+  imbrex::launch(s, "jacobi change", change_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout,
+                 before, after, reinterpret_cast<limb*>(limbs));
 }
 
 }  // namespace jacobi

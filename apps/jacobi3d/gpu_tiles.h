@@ -37,8 +37,9 @@ struct quick_divisor {
 
 /// How a kernel goes through so many cells, by how its fields compare with the L2 cache.
 struct gpu_cut {
-  int depth = 8;              ///< planes of a thread block
-  bool alternating = false;   ///< backwards in every other iteration: what the last one touched last is still in the cache
+  int depth = 8;  ///< planes of a thread block
+  bool alternating =
+      false;  ///< backwards in every other iteration: what the last one touched last is still in the cache
   bool beyond_cache = false;  ///< keep what neighbours will read again, let go what is written
 
   static constexpr gpu_cut of(std::int64_t num_cells) {

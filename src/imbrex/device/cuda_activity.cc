@@ -21,8 +21,9 @@ constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 constexpr auto our_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 // The calls themselves are looked at only because CUPTI numbers what belongs to ours along with them.
 constexpr CUpti_ActivityKind looked_at[] = {
-    CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,  CUPTI_ACTIVITY_KIND_MEMCPY2,              CUPTI_ACTIVITY_KIND_MEMSET};
+    CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET};
 
 /// CUPTI calls back without saying for whom.
 std::atomic<cuda_activity*> listening{nullptr};
@@ -56,14 +57,13 @@ struct cuda_activity::library {
       *why = "libcupti.so." + version + " was not found (it comes with the CUDA toolkit; LD_LIBRARY_PATH may name it)";
       return nullptr;
     }
-    const bool all = l->find("cuptiActivityRegisterCallbacks", l->register_callbacks) &&
-                     l->find("cuptiActivityRegisterTimestampCallback", l->register_timestamp) &&
-                     l->find("cuptiActivityEnable", l->enable) && l->find("cuptiActivityDisable", l->disable) &&
-                     l->find("cuptiActivityFlushAll", l->flush_all) &&
-                     l->find("cuptiActivityGetNextRecord", l->next_record) &&
-                     l->find("cuptiActivityPushExternalCorrelationId", l->push) &&
-                     l->find("cuptiActivityPopExternalCorrelationId", l->pop) &&
-                     l->find("cuptiGetResultString", l->result_string);
+    const bool all =
+        l->find("cuptiActivityRegisterCallbacks", l->register_callbacks) &&
+        l->find("cuptiActivityRegisterTimestampCallback", l->register_timestamp) &&
+        l->find("cuptiActivityEnable", l->enable) && l->find("cuptiActivityDisable", l->disable) &&
+        l->find("cuptiActivityFlushAll", l->flush_all) && l->find("cuptiActivityGetNextRecord", l->next_record) &&
+        l->find("cuptiActivityPushExternalCorrelationId", l->push) &&
+        l->find("cuptiActivityPopExternalCorrelationId", l->pop) && l->find("cuptiGetResultString", l->result_string);
     if (all) return l;
     *why = "libcupti is too old";
     return nullptr;
@@ -91,9 +91,9 @@ std::shared_ptr<cuda_activity> cuda_activity::start(trace_recorder& recorder, st
   const library& l = *self->cupti_;
   CUptiResult r = l.register_timestamp(&time_now);
   if (r == CUPTI_SUCCESS) {
-    r = l.register_callbacks(
-        &buffer_requested, [](CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
-                              std::size_t valid) { buffer_completed(context, stream, buffer, size, valid); });
+    r = l.register_callbacks(&buffer_requested,
+                             [](CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
+                                std::size_t valid) { buffer_completed(context, stream, buffer, size, valid); });
   }
   for (const CUpti_ActivityKind kind : looked_at) {
     if (r == CUPTI_SUCCESS) r = l.enable(kind);
@@ -183,7 +183,8 @@ const char* cuda_activity::readable(const char* mangled) {
   std::free(whole);
   if (text.starts_with("void ")) text.erase(0, 5);
   const std::string nameless = "(anonymous namespace)::";
-  for (auto at = text.find(nameless); at != std::string::npos; at = text.find(nameless)) text.erase(at, nameless.size());
+  for (auto at = text.find(nameless); at != std::string::npos; at = text.find(nameless))
+    text.erase(at, nameless.size());
   if (const auto brackets = text.find_first_of("<("); brackets != std::string::npos) text.resize(brackets);
   return recorder_.intern(text);
 }

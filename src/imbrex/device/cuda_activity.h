@@ -65,7 +65,7 @@ class cuda_activity {
   trace_recorder& recorder_;
   std::unique_ptr<library> cupti_;
   std::mutex mutex_;
-  std::deque<operation> operations_;                                ///< by their number
+  std::deque<operation> operations_;                                 ///< by their number
   std::unordered_map<std::uint32_t, std::uint64_t> of_correlation_;  ///< CUPTI's number of a call to ours
   std::vector<seen> seen_;
   std::uint64_t num_lost_ = 0;

@@ -85,8 +85,7 @@ cuda_devices::cuda_devices(const std::vector<int>& numbers, std::vector<int> map
   if (recorder == nullptr) return;
   std::string why;
   activity_ = cuda_activity::start(*recorder, &why);
-  if (activity_ == nullptr)
-    log_info("the trace tells the GPUs' times by events, which slow the run down: " + why);
+  if (activity_ == nullptr) log_info("the trace tells the GPUs' times by events, which slow the run down: " + why);
 }
 
 void cuda_devices::finish_trace() {
@@ -97,7 +96,8 @@ void cuda_devices::add_pe(executor& pe) {
   of_one_pe& added = pes_.emplace_back();
   added.completion = std::make_unique<cuda_completion>(pe, mode_, machine_.pinned());
   for (int g = 0; g < machine_.num_gpus(); ++g)
-    added.handles.push_back(std::make_unique<cuda_device>(machine_, machine_.gpu(g), pe, *added.completion, activity_.get()));
+    added.handles.push_back(
+        std::make_unique<cuda_device>(machine_, machine_.gpu(g), pe, *added.completion, activity_.get()));
   pe.devices = added.completion.get();
 }
 

@@ -56,9 +56,8 @@ const std::byte* cuda_shared_memory::open(const shared_memory& m) {
     const cudaError_t status = cudaIpcOpenMemHandle(&base, native, cudaIpcMemLazyEnablePeerAccess);
     if (status != cudaSuccess) {
       static_cast<void>(cudaGetLastError());
-      throw device_error(
-          fmt::format("GPU {} cannot open memory of another process ({}): use --imbrex-protocol=staged", gpu_.number(),
-                      cuda_error_text(status)));
+      throw device_error(fmt::format("GPU {} cannot open memory of another process ({}): use --imbrex-protocol=staged",
+                                     gpu_.number(), cuda_error_text(status)));
     }
     ++num_opened_;
     at = opened_.emplace(m.handle, base).first;

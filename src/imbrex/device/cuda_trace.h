@@ -11,9 +11,9 @@
 
 namespace imbrex {
 
-/// What a stream does on its GPU's own time line, for a trace, where cuda_activity.h cannot tell: events with time stand
-/// before and after every operation.
-/// This costs some microseconds for each operation, so a traced run is slower than another.
+/// What a stream does on its GPU's own time line, for a trace, where cuda_activity.h cannot tell: events with time
+/// stand before and after every operation. This costs some microseconds for each operation, so a traced run is slower
+/// than another.
 class cuda_trace {
  public:
   cuda_trace(cuda_gpu& gpu, trace_track& track) : gpu_(gpu), track_(track) {}
