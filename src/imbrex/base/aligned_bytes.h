@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace imbrex {
@@ -18,6 +19,15 @@ struct line_allocator {
   line_allocator(const line_allocator<U>&) {}  // NOLINT(google-explicit-constructor)
 
   T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), alignment)); }
+  /// Without setting it to anything: whoever resizes writes all of it.
+  template <class U>
+  void construct(U* p) noexcept {
+    ::new (static_cast<void*>(p)) U;
+  }
+  template <class U, class... A>
+  void construct(U* p, A&&... a) {
+    ::new (static_cast<void*>(p)) U(std::forward<A>(a)...);
+  }
   void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, alignment); }
   bool operator==(const line_allocator&) const = default;
 };

@@ -1,5 +1,6 @@
 #include "imbrex/comm/channel_end.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -10,6 +11,10 @@
 namespace imbrex {
 
 void channel_end::arrived(channel_message&& m) {
+  if (m.hello.known()) {
+    peer_ = m.hello;
+    return;
+  }
   if (m.sequence != next_expected_) {
     const std::uint64_t sequence = m.sequence;
     early_.emplace(sequence, parked_message(std::move(m)));
@@ -35,33 +40,34 @@ void channel_end::arrived(channel_message&& m) {
     forget(r);
     channel_message first = ready_.front().take();
     ready_.pop_front();
-    accept(*r, std::move(first));
-    r->resume();
+    if (accept(*r, std::move(first))) r->resume();
   }
 }
 
-bool channel_end::try_receive(channel_receive& r) {
-  if (ready_.empty() || first_waiting_ != nullptr) return false;
+receive_state channel_end::try_receive(channel_receive& r) {
+  if (ready_.empty() || first_waiting_ != nullptr) return receive_state::nothing_there;
   channel_message first = ready_.front().take();
   ready_.pop_front();
-  accept(r, std::move(first));
-  return true;
+  return accept(r, std::move(first)) ? receive_state::complete : receive_state::under_way;
 }
 
-void channel_end::accept(channel_receive& r, channel_message&& m) {
+/// True when `r` is complete, false when it will be resumed.
+bool channel_end::accept(channel_receive& r, channel_message&& m) {
   if (m.element_type != element_type_) {
     throw usage_error(fmt::format("{}: the two ends are of different element types ({} and {} bytes each)", name_,
                                   m.element_bytes, element_bytes_));
   }
-  if (r.keep != nullptr) {
-    keep(r, std::move(m));
-    return;
-  }
-  if (m.bytes() > r.capacity) {
+  if (r.keep == nullptr && m.bytes() > r.capacity) {
     throw usage_error(fmt::format("{}: a message of {} elements came for a receive of {}", name_,
                                   m.bytes() / element_bytes_, r.capacity / element_bytes_));
   }
   r.received = m.bytes();
+  if (r.keep != nullptr) return keep(r, std::move(m));
+  if (m.remote.by != remote_data::path::none) return take_from_process(r, std::move(m));
+  return take_copy(r, std::move(m));
+}
+
+bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
   stream& s = *r.in_order_of;
   if (m.on != nullptr) {
     s.wait(m.ready);
@@ -84,21 +90,62 @@ void channel_end::accept(channel_receive& r, channel_message&& m) {
       s.launch("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
     }
   }
+  return true;
 }
 
-void channel_end::keep(channel_receive& r, channel_message&& m) {
-  if (m.on != nullptr) {
-    if (!r.in_order_of->on().reaches(*m.on)) {
-      throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
-                                    to_string(r.in_order_of->on().kind()), r.in_order_of->on().number(),
-                                    to_string(m.on->kind()), m.on->number()));
-    }
-    r.in_order_of->wait(m.ready);
-  } else if (r.kind == memory_kind::device) {
-    throw usage_error(fmt::format("{}: a message from another process cannot be borrowed: receive it by recv", name_));
+bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
+  stream& s = *r.in_order_of;
+  if (m.remote.by == remote_data::path::shared) {
+    s.copy(r.to, s.on().open(m.remote.memory), m.remote.bytes);
+    s.then("read", [by = mover_, what = m.remote] { by->has_been_read(what); });
+    return true;
   }
-  r.received = m.bytes();
+  const data_view to{static_cast<std::byte*>(r.to), m.remote.bytes, r.kind, s.on().number()};
+  r.under_way = mover_->fetch(m.remote, to, &s, [&r] {
+    r.under_way = nullptr;
+    r.resume();
+  });
+  return false;
+}
+
+bool channel_end::keep(channel_receive& r, channel_message&& m) {
+  stream* const s = r.in_order_of;  // null: host memory
+  if (m.on != nullptr) {
+    if (!s->on().reaches(*m.on)) {
+      throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
+                                    to_string(s->on().kind()), s->on().number(), to_string(m.on->kind()),
+                                    m.on->number()));
+    }
+    s->wait(m.ready);
+  } else if (m.remote.by == remote_data::path::shared) {
+    m.mapped = mapped_bytes(s->on().open(m.remote.memory));
+    m.mover = mover_;
+  } else if (m.remote.by != remote_data::path::none) {
+    data_view to{nullptr, m.remote.bytes, s != nullptr ? memory_kind::device : memory_kind::host,
+                 s != nullptr ? s->on().number() : -1};
+    auto coming = std::make_shared<channel_message>(std::move(m));  // stays where it is until its data have come
+    if (s != nullptr) {
+      coming->own = buffer<std::byte>(s->on(), to.bytes);
+      to.data = coming->own.data();
+    } else {
+      coming->copied.resize(to.bytes);
+      to.data = coming->copied.data();
+    }
+    r.under_way = mover_->fetch(coming->remote, to, s, [&r, coming] {
+      r.under_way = nullptr;
+      *r.keep = std::move(*coming);
+      r.resume();
+    });
+    return false;
+  } else if (s != nullptr) {  // what came along goes to the device's memory first
+    m.own = buffer<std::byte>(s->on(), m.copied.size());
+    buffer<std::byte> staged(s->on(), m.copied.size(), memory_kind::pinned);
+    std::copy(m.copied.begin(), m.copied.end(), staged.data());
+    s->copy(m.own.data(), staged.data(), staged.size());
+    s->then("received", [held = std::move(staged)] {});
+  }
   *r.keep = std::move(m);
+  return true;
 }
 
 void channel_end::wait(channel_receive* r) {

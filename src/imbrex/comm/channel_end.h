@@ -9,27 +9,66 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/base/aligned_bytes.h"
 #include "imbrex/base/serialize.h"
+#include "imbrex/comm/data_mover.h"
 #include "imbrex/comm/lent_buffer.h"
 #include "imbrex/comm/race_check.h"
 #include "imbrex/device/device.h"
+#include "imbrex/memory/buffer.h"
 
 /// The receiving half of a channel: puts messages in order and matches them with receives, first with first. Knows
 /// nothing of chares; the object layer carries the messages.
 namespace imbrex {
 
-/// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory.
+class channel_end;
+
+/// What one end of a channel knows of the other.
+struct channel_peer {
+  rank_id rank = -1;  ///< -1: it has not said so yet
+  pe_id pe = no_pe;
+  memory_kind kind = memory_kind::host;
+
+  bool known() const { return rank >= 0; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & rank & pe & kind;
+  }
+};
+
+/// Memory of another process that is read where it is; moving it leaves nothing behind.
+struct mapped_bytes {
+  const std::byte* data = nullptr;
+
+  mapped_bytes() = default;
+  explicit mapped_bytes(const std::byte* d) : data(d) {}
+  mapped_bytes(mapped_bytes&& other) noexcept : data(std::exchange(other.data, nullptr)) {}
+  mapped_bytes& operator=(mapped_bytes&& other) noexcept {
+    std::swap(data, other.data);
+    return *this;
+  }
+};
+
+/// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory, or
+/// word of where the bytes are.
 struct channel_message {
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
   lent_buffer lent;
   aligned_bytes copied;                 ///< aligned to 64 bytes
+  buffer<std::byte> own;                ///< the same in a device's memory
+  remote_data remote;                   ///< where they are, when they did not come along
+  mapped_bytes mapped;                  ///< they are read there
+  data_mover* mover = nullptr;          ///< with `mapped`: of the PE that reads
+  channel_peer hello;                   ///< known: no message of the user's, but the other end telling of itself
   device* on = nullptr;                 ///< whose memory the lent bytes are; null: host memory
   event ready;                          ///< with `on`: the point after which they are there
   std::shared_ptr<race_check> checked;  ///< null unless races are looked for
 
   /// The receiver has read the lent bytes, or, of a GPU, enqueued what does on `reader`; gives them back.
   void give_back(stream* reader) {
+    if (std::exchange(mapped.data, nullptr) != nullptr)
+      reader->then("read", [by = mover, what = remote] { by->has_been_read(what); });
+    if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
     if (!lent.holds()) return;
     if (on != nullptr) {
       if (checked != nullptr) race_check::will_be_read(checked, *reader);
@@ -40,12 +79,20 @@ struct channel_message {
     }
   }
 
-  const std::byte* data() const { return lent.holds() ? lent.data() : copied.data(); }
-  std::uint64_t bytes() const { return lent.holds() ? lent.bytes() : copied.size(); }
+  const std::byte* data() const {
+    return mapped.data != nullptr  ? mapped.data
+           : own.data() != nullptr ? own.data()
+           : lent.holds()          ? lent.data()
+                                   : copied.data();
+  }
+  std::uint64_t bytes() const {
+    return remote.by != remote_data::path::none ? remote.bytes : lent.holds() ? lent.bytes() : copied.size();
+  }
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & sequence & element_type & element_bytes;
+    ar & sequence & element_type & element_bytes & remote & hello;
+    if (remote.by != remote_data::path::none || hello.known()) return;
     if constexpr (Archive::is_loading) {
       std::uint64_t n = 0;
       ar & n;
@@ -69,7 +116,8 @@ struct channel_message {
 /// quiescence does not wait for a receive that may never come. For the PE that receives.
 class parked_message {
  public:
-  explicit parked_message(channel_message&& m) : message_(std::move(m)), counted_(message_.lent.holds()) {
+  explicit parked_message(channel_message&& m)
+      : message_(std::move(m)), counted_(message_.lent.holds() || message_.remote.by != remote_data::path::none) {
     if (counted_) --executor::current()->operations;
   }
   parked_message(parked_message&& other) noexcept
@@ -96,14 +144,31 @@ struct channel_receive : waiter {
   std::uint64_t capacity = 0;  ///< bytes
   memory_kind kind = memory_kind::host;
   stream* in_order_of = nullptr;
-  std::uint64_t received = 0;  ///< bytes, once matched
+  std::uint64_t received = 0;       ///< bytes, once matched
+  data_fetch* under_way = nullptr;  ///< matched, and its data are coming
   channel_receive* next_receive = nullptr;
+
+ protected:
+  /// \name For its awaiter
+  ///@{
+  bool ready(channel_end& end);
+  void wait(channel_end& end, std::coroutine_handle<> h);
+  void leave(channel_end& end);
+  bool waiting_ = false;  ///< in the queue of the end
+
+ private:
+  channel_end* end_of_wait_ = nullptr;  ///< for reports
+  ///@}
 };
+
+/// What became of a receive that was tried.
+enum class receive_state : std::uint8_t { nothing_there, under_way, complete };
 
 class channel_end {
  public:
-  channel_end(std::string name, std::uint64_t element_type, std::uint32_t element_bytes)
-      : name_(std::move(name)), element_type_(element_type), element_bytes_(element_bytes) {}
+  /// `mover` may be null where there is one rank only.
+  channel_end(std::string name, std::uint64_t element_type, std::uint32_t element_bytes, data_mover* mover)
+      : name_(std::move(name)), element_type_(element_type), element_bytes_(element_bytes), mover_(mover) {}
   ~channel_end() {
     if (gone_ != nullptr) *gone_ = true;
   }
@@ -112,9 +177,9 @@ class channel_end {
 
   /// A message has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
   void arrived(channel_message&& m);
-  /// Tries to complete `r` with what has come; true when done: the copy stands in its stream.
+  /// Tries to match `r` with what has come. `complete`: the copy stands in its stream. `under_way`: it will be resumed.
   /// Receives that are waiting go first.
-  bool try_receive(channel_receive& r);
+  receive_state try_receive(channel_receive& r);
   void wait(channel_receive* r);
   void forget(channel_receive* r);
 
@@ -122,14 +187,21 @@ class channel_end {
   std::uint64_t next_sequence() { return next_sent_++; }
   std::uint64_t element_type() const { return element_type_; }
   std::uint32_t element_bytes() const { return element_bytes_; }
+  /// What the other end has told of itself, if it is in another process.
+  const channel_peer& peer() const { return peer_; }
+  data_mover* mover() const { return mover_; }
 
  private:
-  void accept(channel_receive& r, channel_message&& m);
-  void keep(channel_receive& r, channel_message&& m);
+  bool accept(channel_receive& r, channel_message&& m);
+  bool keep(channel_receive& r, channel_message&& m);
+  bool take_from_process(channel_receive& r, channel_message&& m);
+  bool take_copy(channel_receive& r, channel_message&& m);
 
   std::string name_;
   std::uint64_t element_type_;
   std::uint32_t element_bytes_;
+  data_mover* mover_;
+  channel_peer peer_;
   std::uint64_t next_sent_ = 0;
   std::uint64_t next_expected_ = 0;
   std::deque<parked_message> ready_;               // in order
@@ -138,5 +210,25 @@ class channel_end {
   channel_receive* last_waiting_ = nullptr;
   bool* gone_ = nullptr;  // in `arrived`, while it resumes
 };
+
+inline bool channel_receive::ready(channel_end& end) { return end.try_receive(*this) == receive_state::complete; }
+
+inline void channel_receive::wait(channel_end& end, std::coroutine_handle<> h) {
+  end_of_wait_ = &end;
+  suspend(h, [](const waiter* w) {
+    return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name();
+  });
+  if (under_way != nullptr) return;
+  waiting_ = true;
+  end.wait(this);
+}
+
+inline void channel_receive::leave(channel_end& end) {
+  if (under_way != nullptr) {
+    under_way->abandon();
+  } else if (waiting_) {
+    end.forget(this);
+  }
+}
 
 }  // namespace imbrex

@@ -48,6 +48,8 @@ struct channel_body {
   void pass_on(scheduler& pe, array_part<Index>& part, element<Index>& e) {
     if (const pe_id next = next_stop(pe, e, part.home(index)); next != no_pe) {
       pe.send(next, std::move(*this), priorities::communication);
+    } else if (message.hello.known() && e.state == presence::deleted) {
+      return;  // nobody is left to be told
     } else if (e.state == presence::deleted) {
       throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(e)));
     } else {
@@ -64,14 +66,33 @@ struct channel_link : channel_end {
   /// Whether the other end is thought to live in this process.
   virtual bool stays_in_process(scheduler& pe) const = 0;
 
+  /// Sends `m` from memory of the host, or of a device when it is ready there, to another process: with the data, or
+  /// with word of where they are.
+  void post_to_process(scheduler& pe, channel_message&& m, const data_view& from, remote_data::path by) {
+    if (by == remote_data::path::whole) m.remote = mover()->send_whole(peer().rank, peer().pe, from, std::move(m.lent));
+    post(pe, std::move(m));
+  }
+  /// The same from memory of a device, ready or not, through pinned memory in the order of `s`.
+  void send_chunks(scheduler& pe, channel_message&& m, stream& s) {
+    const std::byte* const from = m.lent.data();
+    const std::uint64_t bytes = m.lent.bytes();
+    m.remote = mover()->send_chunks(peer().rank, peer().pe, s, from, bytes, std::move(m.lent));
+    post(pe, std::move(m));
+  }
+  remote_data::path way(memory_kind here, std::uint64_t bytes) const {
+    if (!peer().known()) return remote_data::path::none;
+    return mover()->choose(here, bytes, peer().rank, peer().kind);
+  }
+
   element_base* self = nullptr;
   int port = 0;
 };
 
 template <class Index>
 struct channel_link_to final : channel_link {
-  channel_link_to(std::string name, std::uint64_t type, std::uint32_t size, collection_id a, Index i, int p)
-      : channel_link(std::move(name), type, size), array(a), index(std::move(i)), peer_port(p) {}
+  channel_link_to(std::string name, std::uint64_t type, std::uint32_t size, data_mover* mover, collection_id a, Index i,
+                  int p)
+      : channel_link(std::move(name), type, size, mover), array(a), index(std::move(i)), peer_port(p) {}
   void post(scheduler& pe, channel_message&& m) override {
     array_part<Index>* part = find_part<Index>(pe, array);
     const pe_id to = part != nullptr ? part->record(index).where : pe.id();
@@ -174,12 +195,18 @@ class channel {
       : kind_(kind) {
     using Index = typename C::index_type;
     element_base& e = chare_access::element(self);
+    scheduler& pe = scheduler::current();
     auto link = std::make_unique<detail::channel_link_to<Index>>(
         fmt::format("the channel at port {} of {}", port, e.part->text(e)), hash_bytes(detail::pretty_type<T>()),
-        sizeof(T), peer.array_id(), peer.index(), peer_port);
+        sizeof(T), pe.mover.get(), peer.array_id(), peer.index(), peer_port);
     link->self = &e;
     link->port = port;
     e.ports().open(port, link.get());
+    if (pe.mover != nullptr && !link->stays_in_process(pe)) {
+      channel_message m;
+      m.hello = {pe.rank().rank, pe.id(), kind};
+      link->post(pe, std::move(m));
+    }
     link_ = std::move(link);
   }
   channel(channel&&) noexcept = default;
@@ -215,12 +242,18 @@ class channel {
         m.ready = s.record();
         link_->post(pe, std::move(m));
       } else {
-        send_staged(std::move(m), s);
+        send_from_device(std::move(m), s);
       }
       return channel_send(state, s);
     }
     s.then("send", [link = link_.get(), message = std::move(m)]() mutable {
-      link->post(scheduler::current(), std::move(message));
+      scheduler& here = scheduler::current();
+      if (link->mover() == nullptr || link->stays_in_process(here)) {
+        link->post(here, std::move(message));
+        return;
+      }
+      const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::host, -1};
+      link->post_to_process(here, std::move(message), from, link->way(memory_kind::host, from.bytes));
     });
     return channel_send(state, s);
   }
@@ -233,15 +266,9 @@ class channel {
       kind = view.kind;
       in_order_of = &s;
     }
-    ~receive() {
-      if (waiting_) end_.forget(this);
-    }
-    bool await_ready() { return end_.try_receive(*this); }
-    void await_suspend(std::coroutine_handle<> h) {
-      suspend(h, [](const waiter* w) { return "a message on " + static_cast<const receive*>(w)->end_.name(); });
-      waiting_ = true;
-      end_.wait(this);
-    }
+    ~receive() { leave(end_); }
+    bool await_ready() { return ready(end_); }
+    void await_suspend(std::coroutine_handle<> h) { wait(end_, h); }
     std::size_t await_resume() {
       waiting_ = false;
       return received / sizeof(T);
@@ -249,7 +276,6 @@ class channel {
 
    private:
     channel_end& end_;
-    bool waiting_ = false;
   };
   struct receive_wait {
     channel_end* end;
@@ -265,15 +291,9 @@ class channel {
       kind = k;
       in_order_of = s;
     }
-    ~borrow_awaiter() {
-      if (waiting_) end_.forget(this);
-    }
-    bool await_ready() { return end_.try_receive(*this); }
-    void await_suspend(std::coroutine_handle<> h) {
-      suspend(h, [](const waiter* w) { return "a message on " + static_cast<const borrow_awaiter*>(w)->end_.name(); });
-      waiting_ = true;
-      end_.wait(this);
-    }
+    ~borrow_awaiter() { leave(end_); }
+    bool await_ready() { return ready(end_); }
+    void await_suspend(std::coroutine_handle<> h) { wait(end_, h); }
     imbrex::received<T> await_resume() {
       waiting_ = false;
       return imbrex::received<T>(std::move(message_), in_order_of);
@@ -282,7 +302,6 @@ class channel {
    private:
     channel_end& end_;
     channel_message message_;
-    bool waiting_ = false;
   };
   struct borrow_wait {
     channel_end* end;
@@ -316,8 +335,31 @@ class channel {
     if (link_ != nullptr) link_->self->ports().close(link_->port);
     link_.reset();
   }
-  // The receiver is in another process: copied to the host in stream order, sent when it is there.
-  void send_staged(channel_message&& m, stream& s) {
+  // The receiver is in another process.
+  void send_from_device(channel_message&& m, stream& s) {
+    using path = remote_data::path;
+    const path by = link_->way(memory_kind::device, m.bytes());
+    if (by == path::none) {
+      send_packed(std::move(m), s);
+    } else if (by == path::chunks) {
+      link_->send_chunks(scheduler::current(), std::move(m), s);
+    } else {
+      s.then("send", [link = link_.get(), on = &s, by, message = std::move(m)]() mutable {
+        scheduler& here = scheduler::current();
+        if (by == path::shared && link->mover()->share(link->peer().rank, on->on(), message.lent, message.remote)) {
+          link->post(here, std::move(message));
+        } else if (by == path::shared) {  // the system does not allow it
+          link->send_chunks(here, std::move(message), *on);
+        } else {
+          const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::device,
+                               on->on().number()};
+          link->post_to_process(here, std::move(message), from, by);
+        }
+      });
+    }
+  }
+  // In the message itself: copied to the host in stream order, sent when it is there.
+  void send_packed(channel_message&& m, stream& s) {
     buffer<std::byte> on_host(s.on(), m.bytes(), memory_kind::pinned);
     s.copy(on_host.data(), m.data(), m.bytes());
     s.then("send", [link = link_.get(), from = std::move(on_host), message = std::move(m)]() mutable {

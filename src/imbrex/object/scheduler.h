@@ -12,6 +12,7 @@
 #include "imbrex/base/ids.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/base/trace.h"
+#include "imbrex/comm/data_mover.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/reducer.h"
@@ -192,6 +193,7 @@ class scheduler : public executor {
   entry_activity* first_activity = nullptr;  ///< all that exist on this PE
   device* default_device = nullptr;          ///< what `chare::on_device` gives
   device* host = nullptr;                    ///< this PE's host device
+  std::unique_ptr<data_mover> mover;         ///< null: one rank only
   std::vector<device*> gpus;                 ///< this PE's handles of all GPUs of the rank
 
  private:

@@ -32,6 +32,13 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "auto",
        .choices = {"auto", "loopback", "mpi"},
        .help = "how ranks talk; auto: mpi when started by mpirun or srun, else loopback"},
+      {.name = "protocol",
+       .kind = text,
+       .default_value = "auto",
+       .choices = {"auto", "packed", "staged", "direct", "shared"},
+       .help =
+           "how data of channels and GPU messages go to other ranks: in the message, through pinned memory in pieces, "
+           "straight from where they are, or read where they are by GPUs of the same machine; auto: by size and kind"},
       {.name = "ranks",
        .kind = integer,
        .default_value = "1",
@@ -103,6 +110,7 @@ runtime_options options_from(const config& settings) {
   if (settings.is_set("pin")) o.pin = settings.get<bool>("pin");
   if (settings.is_set("spin-us")) o.spin_us = settings.get<int>("spin-us");
   o.transport = settings.get<std::string>("transport");
+  o.protocols.forced = protocol_table::parse(settings.text("protocol"));
   o.ranks = settings.get<int>("ranks");
   o.loopback_seed = settings.get<std::uint64_t>("loopback-seed");
   o.loopback_delay_us = settings.get<int>("loopback-delay-us");

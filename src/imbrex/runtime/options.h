@@ -7,6 +7,7 @@
 
 #include "imbrex/base/config.h"
 #include "imbrex/base/log.h"
+#include "imbrex/comm/protocol.h"
 #include "imbrex/device/completion_mode.h"
 
 namespace imbrex {
@@ -24,6 +25,7 @@ struct runtime_options {
   std::string why_no_gpu;           ///< with "auto": why there is none, set by `settle_devices`
   int gpus = 0;                     ///< GPUs of each rank; 0: its share of those there are
   std::string gpu_map;              ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
+  protocol_table protocols;         ///< how data go to other ranks
   completion_mode completion = completion_mode::flag;  ///< how a PE notices that GPU work has finished
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -22,6 +23,24 @@ namespace imbrex::detail {
 
 namespace {
 constexpr std::int64_t patience_ns = 5'000'000'000;  // with a PE that does not come back after a failure
+
+// Which ranks run on this machine and in other processes: those may read its GPUs' memory.
+std::vector<bool> find_neighbours(transport& t) {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  std::ifstream boot_id("/proc/sys/kernel/random/boot_id");  // hosts may share a name, not this
+  std::string mine;
+  std::getline(boot_id, mine);
+  mine += host;
+  const auto all = t.all_gather(to_bytes(mine));
+  std::vector<bool> same(all.size());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::string other;
+    from_bytes(all[r], other);
+    same[r] = !t.shares_process() && other == mine;
+  }
+  return same;
+}
 
 // Launchers give the ranks of a host either all its cores or each its own.
 bool cores_are_shared(transport* t) {
@@ -93,6 +112,7 @@ int rank_run::run(const main_function& main) {
     if (context_.num_ranks > 1) from_bytes(transport_->all_gather(to_bytes(start))[0], start);
     recorder_ = std::make_unique<trace_recorder>(context_.rank, start);
   }
+  if (context_.transport != nullptr) same_host_ = find_neighbours(*context_.transport);
   for (int i = 0; i < plan_.pes; ++i) {
     const pe_id id = context_.first_pe() + i;
     trace_track* track = recorder_ ? &recorder_->add_track(fmt::format("PE {}", id), i) : nullptr;
@@ -103,6 +123,10 @@ int rank_run::run(const main_function& main) {
     hosts_.push_back(std::make_unique<host_device>(*pes_.back(), i, host_memory_));
     pes_.back()->host = hosts_.back().get();
     pes_.back()->default_device = hosts_.back().get();
+    if (context_.transport != nullptr) {
+      pes_.back()->mover =
+          std::make_unique<data_mover>(*pes_.back(), *context_.transport, id, i, same_host_, options_.protocols);
+    }
     context_.pes.push_back(pes_.back().get());
   }
   if (options_.device == "cuda") open_gpus();

@@ -42,6 +42,7 @@ class rank_run {
   std::vector<std::string> arguments_;
   pe_plan plan_;
   rank_context context_;
+  std::vector<bool> same_host_;  // by rank
   std::unique_ptr<runtime> facade_;
   std::unique_ptr<trace_recorder> recorder_;
   host_memory host_memory_;

@@ -1,0 +1,202 @@
+#include "imbrex/comm/data_mover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "imbrex/base/error.h"
+#include "imbrex/base/slab.h"
+
+namespace imbrex {
+
+namespace {
+
+/// A transfer of its own: keeps what must live until then, and ends itself.
+template <class T>
+void finish(work* w, work_action action) {
+  auto* t = static_cast<T*>(static_cast<transfer*>(w));
+  if (action == work_action::run) t->over();
+  delete t;
+}
+
+template <class T, class... A>
+T* make_transfer(executor& pe, A&&... a) {
+  auto* t = new T{{}, std::forward<A>(a)...};
+  t->pe = &pe;
+  t->act = &finish<T>;
+  t->set_priority(priorities::communication);
+  return t;
+}
+
+data_view on_host(std::byte* data, std::uint64_t bytes, memory_kind kind = memory_kind::pinned) {
+  return {data, bytes, kind, -1};
+}
+
+}  // namespace
+
+/// What a send reads from.
+struct data_mover::outgoing : transfer {
+  lent_buffer held;
+  buffer<std::byte> staged;
+  void over() {}
+};
+
+/// A reader's word that it has read what was shared.
+struct data_mover::answer : transfer {
+  data_mover* mover;
+  std::uint64_t id;
+  std::byte word{};
+  void over() { mover->shared_.erase(id); }
+};
+
+struct data_mover::read_note : transfer {
+  std::byte word{1};
+  void over() {}
+};
+
+data_mover::~data_mover() = default;
+
+std::uint64_t data_mover::take_ids(std::uint64_t count) {
+  constexpr std::uint64_t all = std::uint64_t{1} << counter_bits;
+  if (next_id_ + count > all) next_id_ = 0;  // those numbers were used two thousand million messages ago
+  const std::uint64_t id = first_id_ | next_id_;
+  next_id_ += count;
+  return id;
+}
+
+remote_data data_mover::describe(remote_data::path by, std::uint64_t id, std::uint64_t bytes) {
+  ++num_sent_[static_cast<std::size_t>(by)];
+  remote_data d;
+  d.by = by;
+  d.rank = transport_.rank();
+  d.pe = id_;
+  d.id = id;
+  d.bytes = bytes;
+  return d;
+}
+
+remote_data::path data_mover::choose(memory_kind here, std::uint64_t bytes, rank_id to, memory_kind there) const {
+  using way = protocol_table::way;
+  using path = remote_data::path;
+  const bool of_device = here == memory_kind::device;
+  if (protocols_.forced == way::packed || bytes == 0) return path::none;
+  if (!of_device) {
+    const bool apart = protocols_.forced != way::automatic || bytes > protocols_.packed_host_bytes;
+    return apart ? path::whole : path::none;
+  }
+  const bool beside = same_host_[static_cast<std::size_t>(to)] && there == memory_kind::device;
+  const bool direct = transport_.reaches(memory_kind::device);
+  switch (protocols_.forced) {
+    case way::staged: return path::chunks;
+    case way::direct: return direct ? path::whole : path::chunks;
+    case way::shared: return beside ? path::shared : path::chunks;
+    default: break;
+  }
+  if (bytes <= protocols_.packed_device_bytes) return path::none;
+  return beside ? path::shared : direct ? path::whole : path::chunks;
+}
+
+// ------------------------------------------------------------------------------------------------ the sending side
+
+remote_data data_mover::send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held) {
+  const remote_data d = describe(remote_data::path::whole, take_ids(1), from.bytes);
+  transport_.send_data(to, to_pe, d.id, from, make_transfer<outgoing>(pe_, std::move(held), buffer<std::byte>()));
+  return d;
+}
+
+remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, const std::byte* from, std::uint64_t bytes,
+                                    lent_buffer held) {
+  remote_data d = describe(remote_data::path::chunks, 0, bytes);
+  d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
+  d.id = take_ids(d.num_chunks());
+  std::uint64_t id = d.id;
+  for (std::uint64_t at = 0; at < bytes; at += d.chunk_bytes, ++id) {
+    const std::uint64_t n = std::min(d.chunk_bytes, bytes - at);
+    buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
+    s.copy(staged.data(), from + at, n);
+    lent_buffer until_here;
+    if (at + n == bytes) until_here = std::move(held);
+    s.then("send", [this, to, to_pe, id, n, piece = std::move(staged), over = std::move(until_here)]() mutable {
+      over = lent_buffer();
+      const data_view view = on_host(piece.data(), n);
+      transport_.send_data(to, to_pe, id, view, make_transfer<outgoing>(pe_, lent_buffer(), std::move(piece)));
+    });
+  }
+  return d;
+}
+
+bool data_mover::share(rank_id to, device& on, lent_buffer& held, remote_data& as) {
+  shared_memory memory;
+  if (!on.share(held.data(), memory)) return false;
+  as = describe(remote_data::path::shared, take_ids(1), held.bytes());
+  as.memory = std::move(memory);
+  shared_.emplace(as.id, std::move(held));
+  auto* a = make_transfer<answer>(pe_, this, as.id);
+  transport_.recv_data(to, as.id | answer_bit, on_host(&a->word, 1, memory_kind::host), a);
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------- the receiving side
+
+void data_mover::has_been_read(const remote_data& what) {
+  auto* note = make_transfer<read_note>(pe_);
+  transport_.send_data(what.rank, what.pe, what.id | answer_bit, on_host(&note->word, 1, memory_kind::host), note);
+}
+
+void data_fetch::piece::arrive(work* w, work_action action) {
+  auto* p = static_cast<piece*>(static_cast<transfer*>(w));
+  if (action == work_action::discard) p->of->abandon();
+  p->of->arrived(*p);
+}
+
+data_fetch* data_mover::fetch(const remote_data& what, const data_view& to, stream* in_order_of,
+                              std::function<void()> done) {
+  auto* f = new data_fetch(*this, what, to, in_order_of, std::move(done));
+  ++pe_.operations;
+  const bool staged = to.kind == memory_kind::device && !transport_.reaches(memory_kind::device);
+  if (in_order_of == nullptr || staged) {
+    f->start(staged);
+  } else {
+    in_order_of->then("receive", [f] { f->start(false); });
+  }
+  return f;
+}
+
+void data_fetch::start(bool staged) {
+  const std::uint64_t count = what_.num_chunks();
+  const std::uint64_t size = what_.by == remote_data::path::chunks ? what_.chunk_bytes : what_.bytes;
+  num_left_ = count;
+  pieces_ = std::vector<piece>(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    piece& p = pieces_[i];
+    p.pe = &mover_.pe_;
+    p.act = &piece::arrive;
+    p.set_priority(priorities::communication);
+    p.of = this;
+    p.at = i * size;
+    p.size = std::min(size, what_.bytes - p.at);
+    data_view place = to_;
+    if (staged) {
+      p.staged = buffer<std::byte>(stream_->on(), p.size, memory_kind::pinned);
+      place = on_host(p.staged.data(), p.size);
+    } else {
+      place.data += p.at;
+      place.bytes = p.size;
+    }
+    mover_.transport_.recv_data(what_.rank, what_.id + i, place, &p);
+  }
+}
+
+void data_fetch::arrived(piece& p) {
+  if (p.staged.data() != nullptr && done_ != nullptr) {
+    stream_->copy(to_.data + p.at, p.staged.data(), p.size);
+    stream_->then("received", [held = std::move(p.staged)] {});
+  }
+  if (--num_left_ > 0) return;
+  --mover_.pe_.operations;
+  const std::function<void()> done = std::move(done_);
+  delete this;
+  if (done) done();
+}
+
+}  // namespace imbrex

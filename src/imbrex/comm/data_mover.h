@@ -1,0 +1,124 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "imbrex/async/executor.h"
+#include "imbrex/comm/lent_buffer.h"
+#include "imbrex/comm/protocol.h"
+#include "imbrex/comm/remote_data.h"
+#include "imbrex/comm/transport.h"
+#include "imbrex/memory/buffer.h"
+
+namespace imbrex {
+
+class data_fetch;
+
+/// Moves the data of messages between processes for one PE: what the two ends of a channel, or sender and receiver of a
+/// GPU message, agree on in the message itself (`remote_data`). All members are for the PE's thread.
+class data_mover {
+ public:
+  /// `pe_in_rank` < 4096. `same_host[r]`: whether rank r runs on this machine.
+  data_mover(executor& pe, transport& t, pe_id id, int pe_in_rank, std::vector<bool> same_host,
+             const protocol_table& protocols)
+      : pe_(pe),
+        transport_(t),
+        id_(id),
+        first_id_(static_cast<std::uint64_t>(pe_in_rank) << counter_bits),
+        same_host_(std::move(same_host)),
+        protocols_(protocols) {}
+  ~data_mover();
+  data_mover(const data_mover&) = delete;
+  data_mover& operator=(const data_mover&) = delete;
+
+  rank_id rank() const { return transport_.rank(); }
+  pe_id pe() const { return id_; }
+  /// How `bytes` of that kind go to `to`, whose memory is of kind `there`. `none`: inside the message.
+  remote_data::path choose(memory_kind here, std::uint64_t bytes, rank_id to, memory_kind there) const;
+
+  /// \name The sending side. `held` is given back when its memory has been read.
+  ///@{
+  /// From memory that the transport reaches and that is ready.
+  remote_data send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held);
+  /// From a device's memory, in the order of `s`, through pinned memory in pieces: `held` goes back as soon as the last
+  /// piece has been copied there.
+  remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, const std::byte* from, std::uint64_t bytes,
+                          lent_buffer held);
+  /// Lets a process of this machine read memory of `on` where it is, which is ready. False, and nothing done, when that
+  /// is not possible.
+  bool share(rank_id to, device& on, lent_buffer& held, remote_data& as);
+  ///@}
+
+  /// \name The receiving side
+  ///@{
+  /// Brings data that came by `whole` or `chunks` to `to`, which has room for them. With a stream they are written in
+  /// its order, and what is enqueued there after `done` sees them; memory of a device needs one. `done` is called on
+  /// this PE, later; it may be called off with `data_fetch::abandon`, but the memory stays in use.
+  data_fetch* fetch(const remote_data& what, const data_view& to, stream* in_order_of, std::function<void()> done);
+  /// What was shared has been read.
+  void has_been_read(const remote_data& what);
+  ///@}
+
+  /// How many messages' data went each way, by `remote_data::path`; those inside messages are counted by
+  /// `count_packed`.
+  const std::array<std::uint64_t, 4>& num_sent() const { return num_sent_; }
+  void count_packed() { ++num_sent_[0]; }
+
+ private:
+  friend class data_fetch;
+  struct outgoing;
+  struct answer;
+  struct read_note;
+
+  static constexpr int counter_bits = 31;
+  static constexpr std::uint64_t answer_bit = std::uint64_t{1} << 43;
+
+  std::uint64_t take_ids(std::uint64_t count);
+  remote_data describe(remote_data::path by, std::uint64_t id, std::uint64_t bytes);
+
+  executor& pe_;
+  transport& transport_;
+  const pe_id id_;
+  const std::uint64_t first_id_;
+  std::uint64_t next_id_ = 0;
+  const std::vector<bool> same_host_;
+  const protocol_table protocols_;
+  std::unordered_map<std::uint64_t, lent_buffer> shared_;
+  std::array<std::uint64_t, 4> num_sent_{};
+};
+
+/// Data on their way to this PE.
+class data_fetch {
+ public:
+  /// Nobody waits any more.
+  void abandon() { done_ = nullptr; }
+
+ private:
+  friend class data_mover;
+  /// One transport operation of it.
+  struct piece : transfer {
+    data_fetch* of = nullptr;
+    std::uint64_t at = 0, size = 0;
+    buffer<std::byte> staged;
+
+    static void arrive(work* w, work_action action);
+  };
+
+  data_fetch(data_mover& mover, const remote_data& what, const data_view& to, stream* s, std::function<void()> done)
+      : mover_(mover), what_(what), to_(to), stream_(s), done_(std::move(done)) {}
+  void start(bool staged);
+  void arrived(piece& p);
+
+  data_mover& mover_;
+  const remote_data what_;
+  const data_view to_;
+  stream* const stream_;
+  std::function<void()> done_;
+  std::vector<piece> pieces_;
+  std::size_t num_left_ = 0;
+};
+
+}  // namespace imbrex
