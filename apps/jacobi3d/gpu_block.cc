@@ -71,8 +71,8 @@ void gpu_block::make_halo_buffers() {
   };
   for (const face f : neighbours_) {
     for (auto& of_parity : outgoing_) make(of_parity, f, imbrex::memory_kind::device);
-    make(incoming_, f, imbrex::memory_kind::device);
     if (!through_host) continue;
+    make(incoming_, f, imbrex::memory_kind::device);
     for (auto& of_parity : outgoing_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
     if (rt().num_ranks() == 1) continue;
     for (auto& of_parity : incoming_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
@@ -146,18 +146,10 @@ imbrex::task<> gpu_block::exchange_directly() {
   for (const face f : neighbours_)
     channels_[number(f)].send(outgoing_[static_cast<std::size_t>(parity_)][number(f)].view(), sender);
   const_face_buffers halos{};
-  if (rt().num_ranks() > 1) {
-    for (const face f : neighbours_) {
-      imbrex::buffer<double>& in = incoming_[number(f)];
-      co_await channels_[number(f)].recv(in.view(), reader);
-      halos[number(f)] = in.data();
-    }
-    update(halos);
-    co_return;
-  }
   std::array<imbrex::received<double>, num_faces> theirs;
   for (const face f : neighbours_) {
-    // Another block runs meanwhile; the kernels read the neighbour's buffer where it is.
+    // Another block runs meanwhile; the kernels read the neighbour's buffer where it is, also in another process of this
+    // machine. From farther away it comes in a buffer of the runtime's.
     theirs[number(f)] = co_await channels_[number(f)].borrow(reader);
     halos[number(f)] = theirs[number(f)].data();
   }

@@ -3,7 +3,7 @@
 
   jacobi3d_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
 
-Groups: same_bits, files, bad_input, mpi, seeds, gpu. Prints what it skips and why; exit status 0 when all is well.
+Groups: same_bits, files, bad_input, mpi, seeds, gpu, gpu_ranks. Prints what it skips and why; exit status 0 when all is well.
 """
 import concurrent.futures
 import itertools
@@ -147,6 +147,26 @@ def gpu(p, folder):
     return 0
 
 
+def gpu_ranks(p, folder):
+    """The same bits from chares on GPUs in several processes, whichever way their halos go. Ranks may share a GPU."""
+    if not gpus_there(p) or not p.mpirun:
+        print("skipped: no GPU" if p.mpirun else "skipped: no mpirun")
+        return 77
+    ways = [[p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]]
+    on_gpus = ["--device", "cuda", "--gpus", "1", "--pes", "1"]
+    for transport in p.transports:
+        for protocol in ("auto", "packed", "staged", "shared", "direct"):
+            way = [*on_gpus, f"--imbrex-protocol={protocol}", f"--imbrex-transport={transport}"]
+            for fusion, chares in (("none", 6), ("B", 2), ("C", 9)):
+                ways.append(p.ranks(2, *way, "--fusion", fusion, "-c", str(chares)))
+        ways.append(p.ranks(3, *on_gpus, "--fusion", "A", "--comm", "host", "-c", "7", f"--imbrex-transport={transport}"))
+        ways.append(p.ranks(4, *on_gpus, "--fusion", "C", "-c", "8", f"--imbrex-transport={transport}"))
+        ways.append(p.ranks(2, "--device", "cuda", "--gpus", "1", "--pes", "2", "--fusion", "B", "-c", "8",
+                            f"--imbrex-transport={transport}", "--imbrex-protocol=shared"))
+    same_bits(p, folder, ways)
+    return 0
+
+
 def files(p, folder):
     npy, vti, again = (os.path.join(folder, n) for n in ("f.npy", "f.vti", "again.npy"))
     run([p.jacobi, "-x", "9", "-y", "7", "-z", "5", "-w", "0", "-i", "4", "--repeats", "1", "-c", "6", "--quiet", "--output",
@@ -219,7 +239,7 @@ def main():
     assert words[0] == "--bin"
     p = programs(words[1], words[3:] if len(words) > 3 else [])
     with tempfile.TemporaryDirectory() as folder:
-        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu}[group](p, folder)
+        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks}[group](p, folder)
     for f in FAILURES:
         print("FAILED:", f)
     return 1 if FAILURES else code or 0
