@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include <chrono>
-#include <climits>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -202,37 +201,8 @@ bool mpi_transport::state::drain(std::int64_t deadline) {
 }
 
 std::vector<std::vector<std::byte>> mpi_transport::all_gather(const std::vector<std::byte>& mine) {
-  state& s = *state_;
-  const std::lock_guard lock(s.lock);
-  if (s.job.abandoned()) throw comm_error(fmt::format("rank {} gave up on the other ranks after a failure", rank()));
-  const auto num_ranks = static_cast<std::size_t>(s.job.num_ranks());
-  const std::uint64_t my_size = mine.size();
-  std::vector<std::uint64_t> sizes(num_ranks);
-  mpi_check(MPI_Allgather(&my_size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, s.job.control()), "MPI_Allgather",
-            rank());
-  std::vector<int> counts(num_ranks);
-  std::vector<int> starts(num_ranks);
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < num_ranks; ++i) {
-    starts[i] = static_cast<int>(total);
-    counts[i] = static_cast<int>(sizes[i]);
-    if (sizes[i] > INT_MAX - total) {
-      throw comm_error(
-          fmt::format("all_gather of more than 2 GiB in all (rank {} alone gives {} bytes): send messages "
-                      "instead",
-                      i, sizes[i]));
-    }
-    total += sizes[i];
-  }
-  std::vector<std::byte> all(total);
-  mpi_check(MPI_Allgatherv(mine.data(), static_cast<int>(my_size), MPI_BYTE, all.data(), counts.data(), starts.data(),
-                           MPI_BYTE, s.job.control()),
-            "MPI_Allgatherv", rank());
-  std::vector<std::vector<std::byte>> parts(num_ranks);
-  for (std::size_t i = 0; i < num_ranks; ++i) {
-    parts[i].assign(all.begin() + starts[i], all.begin() + starts[i] + counts[i]);
-  }
-  return parts;
+  const std::lock_guard lock(state_->lock);
+  return state_->job.all_gather(mine);
 }
 
 // Another thread may be inside MPI for good; the job ends all the same.

@@ -48,7 +48,7 @@ class transport {
   /// How many of the job's ranks share this host (for pinning and for how to wait), and which of them this is.
   virtual int num_local_ranks() const { return num_ranks(); }
   virtual int local_rank() const { return rank(); }
-  /// "loopback", "mpi".
+  /// "loopback", "mpi", "ucx".
   virtual std::string name() const = 0;
 
   /// Whether all ranks live in one process, and so have the same globals.
@@ -67,11 +67,11 @@ class transport {
   /// Whether arrivals are noticed only by `poll` (then an idle PE must not sleep for long).
   virtual bool needs_polling() const = 0;
 
-  /// \name Data apart from messages: large, or in a GPU's memory. By PE threads, between start and stop; nothing blocks.
-  /// Each `send_data` meets the `recv_data` that names the same two ranks, the same `id` and the same number of bytes, in
-  /// whichever order they are called; a pair of ranks never uses an id twice, and all are smaller than 2^44. Memory and
-  /// transfer stay the caller's and must live until the transfer is posted. `recv_data` is called on the PE that the
-  /// send names.
+  /// \name Data apart from messages: large, or in a GPU's memory. By PE threads, between start and stop; nothing
+  /// blocks. Each `send_data` meets the `recv_data` that names the same two ranks, the same `id` and the same number of
+  /// bytes, in whichever order they are called; a pair of ranks never uses an id twice, and all are smaller than 2^44.
+  /// Memory and transfer stay the caller's and must live until the transfer is posted. `recv_data` is called on the PE
+  /// that the send names.
   ///@{
   /// Whether it moves data of this kind without help. What it does not reach, the caller stages through pinned memory.
   virtual bool reaches(memory_kind kind) const { return kind != memory_kind::device; }

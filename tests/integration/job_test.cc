@@ -1,4 +1,4 @@
-// Whole jobs over MPI. Usage, under mpirun: mpi_job_test work|exit|fail|deadlock|readonly [--imbrex-...]
+// Whole jobs between processes. Usage, under mpirun: job_test work|exit|fail|deadlock|readonly [--imbrex-...]
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
