@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -84,11 +85,21 @@ std::uint64_t random_size(random_sequence& random) {
   return random.below(300'000);
 }
 
+/// PEs poll until all of their rank are through: what one has sent may need its progress.
+struct rank_end {
+  std::atomic<int> num_left;
+  template <class Poll>
+  void meet(Poll poll) {
+    for (--num_left; num_left > 0; sched_yield()) poll();
+  }
+};
+
 struct pe {
   transport& comm;
   int num_pes;
   pe_id me;
   executor& inbox;
+  rank_end& end;
   std::vector<std::uint64_t> num_received{};
   int num_open = 0;
   std::string failure{};
@@ -136,6 +147,7 @@ struct pe {
     executor::set_current(&inbox);
     try {
       exchange(num_messages);
+      end.meet([this] { receive(); });
     } catch (const error& e) {
       failure = e.what();
       fmt::print(stderr, "pe {}: {}\n", me, failure);
@@ -170,11 +182,12 @@ void traffic() {
   for (std::size_t i = 0; i < ranks.size(); ++i) check(ranks[i] == to_bytes(static_cast<rank_id>(i)), "rank order");
   std::vector<executor> inboxes = start(comm, num_pes);
   std::vector<slab> slabs(num_pes);
+  rank_end end{num_pes};
   std::vector<std::thread> threads;
   for (int i = 0; i < num_pes; ++i) {
     threads.emplace_back([&, i] {
       slabs[static_cast<std::size_t>(i)].bind_to_this_thread();
-      pe{comm, num_pes, comm.rank() * num_pes + i, inboxes[static_cast<std::size_t>(i)]}.run(num_messages);
+      pe{comm, num_pes, comm.rank() * num_pes + i, inboxes[static_cast<std::size_t>(i)], end}.run(num_messages);
       slab::unbind_this_thread();
     });
   }
@@ -350,6 +363,7 @@ void exchange_data(transport& comm, executor& inbox, pe_id me, int num_pes) {
 template <class Body>
 void on_all_pes(transport& comm, int num_pes, Body body) {
   std::vector<executor> inboxes = start(comm, num_pes);
+  rank_end end{num_pes};
   std::vector<std::thread> threads;
   for (int i = 0; i < num_pes; ++i) {
     threads.emplace_back([&, i] {
@@ -357,6 +371,7 @@ void on_all_pes(transport& comm, int num_pes, Body body) {
       executor::set_current(&inbox);
       try {
         body(inbox, comm.rank() * num_pes + i);
+        end.meet([&] { comm.poll(); });
       } catch (const error& e) {
         fmt::print(stderr, "pe {}: {}\n", comm.rank() * num_pes + i, e.what());
         comm.abort(1);
