@@ -455,17 +455,22 @@ wire_message* message_with(pe_id from, pe_id to, std::uint32_t handler, Type& co
   return m;
 }
 
-/// Each rank has a piece of memory with a part for every rank, which that one writes and reads back.
-void one_sided_with(transport& comm, executor& inbox, std::uint64_t part) {
-  const rank_id me = comm.rank();
-  const auto others = static_cast<std::size_t>(comm.num_ranks() - 1);
-  std::vector<std::byte> mine(part * static_cast<std::size_t>(comm.num_ranks()));
-  shared_memory here{reinterpret_cast<std::uintptr_t>(mine.data()),
-                     comm.share_memory({.data = mine.data(), .bytes = mine.size()})};
-  std::vector<shared_memory> there(static_cast<std::size_t>(comm.num_ranks()));
+/// What a rank has heard from the others, in all rounds: a faster one may be a step ahead.
+struct heard_so_far {
+  std::vector<shared_memory> there;
   std::size_t num_keys = 0;
   std::size_t num_puts = 0;
   std::size_t num_ends = 0;
+};
+
+/// Each rank has a piece of memory with a part for every rank, which that one writes and reads back.
+void one_sided_with(transport& comm, executor& inbox, heard_so_far& heard, std::size_t round, std::uint64_t part) {
+  const rank_id me = comm.rank();
+  const auto all = static_cast<std::size_t>(comm.num_ranks() - 1) * round;
+  std::vector<std::byte> mine(part * static_cast<std::size_t>(comm.num_ranks()));
+  shared_memory here{reinterpret_cast<std::uintptr_t>(mine.data()),
+                     comm.share_memory({.data = mine.data(), .bytes = mine.size()})};
+  auto& [there, num_keys, num_puts, num_ends] = heard;
   const auto receive = [&] {
     if (!comm.poll()) sched_yield();
     inbox.collect();
@@ -497,7 +502,7 @@ void one_sided_with(transport& comm, executor& inbox, std::uint64_t part) {
     }
   };
   tell(is_key, here);
-  while (num_keys < others) receive();
+  while (num_keys < all) receive();
   for (rank_id r = 0; r < comm.num_ranks(); ++r) {
     if (r == me) continue;
     const shared_memory& s = there[static_cast<std::size_t>(r)];
@@ -512,10 +517,10 @@ void one_sided_with(transport& comm, executor& inbox, std::uint64_t part) {
     while (!back.over) receive();
     check(back.intact(), fmt::format("{} bytes to come back as they were put", part));
   }
-  while (num_puts < others) receive();
+  while (num_puts < all) receive();
   shared_memory nothing;
   tell(is_last, nothing);
-  while (num_ends < others) receive();
+  while (num_ends < all) receive();
   comm.forget_memory(mine.data());
 }
 
@@ -527,7 +532,10 @@ void one_sided() {
     return;
   }
   on_all_pes(comm, 1, [&](executor& inbox, pe_id) {
-    for (const std::uint64_t part : {8, 8192, 1'000'000, 5'000'000}) one_sided_with(comm, inbox, part);
+    heard_so_far heard;
+    heard.there.resize(static_cast<std::size_t>(comm.num_ranks()));
+    std::size_t round = 0;
+    for (const std::uint64_t part : {8, 8192, 1'000'000, 5'000'000}) one_sided_with(comm, inbox, heard, ++round, part);
   });
 }
 

@@ -54,10 +54,10 @@ void ucx_worker::open(std::size_t place) {
   }
   p.endpoint = nullptr;
   p.lost = true;
-  note(std::make_exception_ptr(comm_error(
-      fmt::format("ucx finds no way from rank {} to rank {}: {}: if UCX_TLS or UCX_NET_DEVICES is set, it may name too "
-                  "little",
-                  rank(), p.rank, ucs_status_string(status)))));
+  note(std::make_exception_ptr(
+      comm_error(fmt::format("ucx finds no way from rank {} to rank {}: {}: has that process ended, or do UCX_TLS or "
+                             "UCX_NET_DEVICES name too little?",
+                             rank(), p.rank, ucs_status_string(status)))));
 }
 
 // UCX calls it from its progress, at most once for each endpoint. The endpoint stays until it is closed.
