@@ -97,7 +97,7 @@ std::string ucx_library_description() {
   try {
     const ucx_context context(0, 1, 1);
     return fmt::format("{}, {}, by {}", version,
-                       context.reaches_gpus() ? "host and GPU memory" : "host memory only (no CUDA in this UCX)",
+                       context.reaches_gpus() ? "host and GPU memory" : "host memory (no GPU that it reaches)",
                        context.paths());
   } catch (const comm_error& e) {
     return fmt::format("{}, unusable: {}", version, e.what());

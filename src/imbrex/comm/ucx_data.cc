@@ -193,7 +193,8 @@ void ucx_data::get(std::size_t place, const std::vector<std::byte>& key, std::ui
 }
 
 void ucx_data::cancel_receives() {
-  for (operation* o = first_; o != nullptr; o = o->next) {
+  for (operation *o = first_, *following = nullptr; o != nullptr; o = following) {
+    following = o->next;  // a request may end, and `o` go, inside the call
     if (o->what == kind::receive && o->request != nullptr) ucp_request_cancel(worker_.get(), o->request);
   }
 }
