@@ -1,9 +1,10 @@
-// What the runtime adds to a message between two ranks: a ping-pong of chares over the MPI transport against a raw
+// What the runtime adds to a message between two ranks: a ping-pong of chares between processes against a raw
 // MPI_Send/MPI_Recv ping-pong, before and after it, in the same processes.
 //
 //   mpirun -n 2 build/default/bin/bench_mpi_messages --imbrex-pes 1
 //
-// Prints one-way nanoseconds, medians over the rounds, for 8 B and 1 KiB; JSON on the last line.
+// With --imbrex-transport=ucx it is the UCX transport that is set against raw MPI. Prints one-way nanoseconds, medians
+// over the rounds, for 8 B and 1 KiB; JSON on the last line.
 #include <fmt/format.h>
 #include <imbrex/base/clock.h>
 #include <imbrex/imbrex.h>

@@ -34,6 +34,9 @@ target_link_libraries(imbrex_library
 if(IMBREX_HAVE_MPI)
   target_link_libraries(imbrex_library PRIVATE MPI::MPI_CXX)
 endif()
+if(IMBREX_HAVE_UCX)
+  target_link_libraries(imbrex_library PRIVATE PkgConfig::IMBREX_UCX)
+endif()
 if(IMBREX_HAVE_CUDA)
   # The runtime library is linked statically and loads the driver when the program runs: it starts without one.
   target_link_libraries(imbrex_library PUBLIC CUDA::cudart_static PRIVATE ${CMAKE_DL_LIBS})

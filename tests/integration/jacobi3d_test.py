@@ -26,6 +26,11 @@ def run(words, code=0, env=None, timeout=120):
     return done
 
 
+def has_ucx(p):
+    probe = subprocess.run([p.tool, "info", "--json"], capture_output=True, text=True)
+    return probe.returncode == 0 and json.loads(probe.stdout)["transports"]["ucx"]["present"]
+
+
 class programs:
     def __init__(self, folder, mpirun):
         self.jacobi = os.path.join(folder, "jacobi3d")
@@ -90,9 +95,15 @@ def mpi(p, folder):
         print("skipped: no mpirun")
         return 77
     one = [p.jacobi, "-c", "6", "--pes", "1"]
+    over_ucx = []
+    if has_ucx(p):
+        over_ucx = [p.ranks(2, "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
+                    p.ranks(3, "-c", "12", "--pes", "2", "--imbrex-transport=ucx")]
+    else:
+        print("skipped: no UCX")
     same_bits(p, folder, [one, p.ranks(2, "-c", "6", "--pes", "1"), p.ranks(4, "-c", "12", "--pes", "1"),
                           p.ranks(2, "-c", "8", "--pes", "2"), p.ranks(2, "--impl", "mpi"),
-                          p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"]])
+                          p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"], *over_ucx])
     # One block for each rank on one GPU for each rank; ranks may share a GPU.
     if gpus_there(p):
         host = [p.jacobi, "--impl", "mpi", "--device", "host"]
@@ -154,7 +165,7 @@ def gpu_ranks(p, folder):
         return 77
     ways = [[p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]]
     on_gpus = ["--device", "cuda", "--gpus", "1", "--pes", "1"]
-    for transport in p.transports:
+    for transport in ["mpi", *(["ucx"] if has_ucx(p) else [])]:
         for protocol in ("auto", "packed", "staged", "shared", "direct"):
             way = [*on_gpus, f"--imbrex-protocol={protocol}", f"--imbrex-transport={transport}"]
             for fusion, chares in (("none", 6), ("B", 2), ("C", 9)):

@@ -17,8 +17,8 @@ struct wire_header {
   std::uint32_t handler = 0;  ///< which function of the object layer takes it
   pe_id to = no_pe;
   pe_id from = no_pe;
-  std::int8_t level = 0;  ///< priority::value
-  std::uint8_t pad[3] = {};
+  std::int8_t level = 0;      ///< priority::value
+  std::uint8_t turn[3] = {};  ///< the transport's own: the how-manieth of its pair of PEs
 };
 static_assert(sizeof(wire_header) == 32);
 

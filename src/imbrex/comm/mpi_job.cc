@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <climits>
 #include <cstdlib>
 #include <string>
 
@@ -182,6 +183,36 @@ void mpi_job::close() {
 #endif
   if (must_finalise_) MPI_Finalize();
   must_finalise_ = false;
+}
+
+std::vector<std::vector<std::byte>> mpi_job::all_gather(const std::vector<std::byte>& mine) const {
+  if (abandoned_) throw comm_error(fmt::format("rank {} gave up on the other ranks after a failure", rank_));
+  const std::uint64_t my_size = mine.size();
+  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(num_ranks_));
+  mpi_check(MPI_Allgather(&my_size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, control_), "MPI_Allgather", rank_);
+  std::vector<int> counts(sizes.size());
+  std::vector<int> starts(sizes.size());
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    starts[i] = static_cast<int>(total);
+    counts[i] = static_cast<int>(sizes[i]);
+    if (sizes[i] > INT_MAX - total) {
+      throw comm_error(
+          fmt::format("all_gather of more than 2 GiB in all (rank {} alone gives {} bytes): send messages "
+                      "instead",
+                      i, sizes[i]));
+    }
+    total += sizes[i];
+  }
+  std::vector<std::byte> all(total);
+  mpi_check(MPI_Allgatherv(mine.data(), static_cast<int>(my_size), MPI_BYTE, all.data(), counts.data(), starts.data(),
+                           MPI_BYTE, control_),
+            "MPI_Allgatherv", rank_);
+  std::vector<std::vector<std::byte>> parts(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    parts[i].assign(all.begin() + starts[i], all.begin() + starts[i] + counts[i]);
+  }
+  return parts;
 }
 
 std::string mpi_library_description() {

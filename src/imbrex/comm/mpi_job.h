@@ -2,6 +2,9 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+#include <vector>
+
 #include "imbrex/base/ids.h"
 
 namespace imbrex {
@@ -39,6 +42,9 @@ class mpi_job {
   MPI_Comm data() const { return data_; }          ///< data apart from messages
   MPI_Comm control() const { return control_; }    ///< collectives
   int largest_tag() const { return largest_tag_; }
+
+  /// Collective: everyone's bytes, in rank order. Up to 2 GiB in all; throws `comm_error` for more, and once abandoned.
+  std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) const;
 
   /// The other ranks are lost: nothing collective from now on, MPI is not finalised.
   void abandon() { abandoned_ = true; }

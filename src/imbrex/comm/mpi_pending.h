@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct mpi_transfer {
 /// Data apart from messages on its way, in pieces.
 struct mpi_data {
   transfer* done = nullptr;
+  rank_id peer = -1;
+  bool incoming = false;
+  std::uint64_t id = 0;
+  std::uint64_t bytes = 0;
   int num_pending = 0;
 };
 
@@ -40,6 +45,24 @@ class mpi_pending {
   static constexpr std::size_t window = 16;
 
   bool empty() const { return requests_.empty(); }
+
+  /// All data under way.
+  std::vector<const mpi_data*> data() const {
+    std::vector<const mpi_data*> all;
+    for (const owner& o : owners_) {
+      if (o.data != nullptr && (all.empty() || all.back() != o.data)) all.push_back(o.data);
+    }
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+  /// Withdraws what is left of receives of data; their transfers are posted as if they had ended.
+  void cancel_receives(rank_id me) {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (owners_[i].data != nullptr && owners_[i].data->incoming)
+        mpi_check(MPI_Cancel(&requests_[i]), "MPI_Cancel", me, owners_[i].data->peer);
+    }
+  }
 
   void add(MPI_Request request, wire_message* m) { add(request, owner{m, nullptr, nullptr}); }
   void add(MPI_Request request, mpi_transfer* t) {

@@ -5,13 +5,17 @@
 #include <sched.h>
 
 #include <chrono>
-#include <climits>
+#include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <tuple>
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
+#include "imbrex/base/serialize.h"
 #include "imbrex/comm/mpi_job.h"
 #include "imbrex/comm/mpi_lock.h"
 #include "imbrex/comm/mpi_pending.h"
@@ -24,6 +28,7 @@ struct mpi_transport::state {
 
   mpi_job job;
   mpi_pending pending;
+  mpi_pending data;  // apart from messages
   mpi_receiver receiver{job, pending};
   std::vector<std::uint64_t> num_sent = std::vector<std::uint64_t>(static_cast<std::size_t>(job.num_ranks()));
   phase now = phase::made;
@@ -32,7 +37,8 @@ struct mpi_transport::state {
 
   void send_large(rank_id to, wire_message* m);
   template <class Start>
-  void move_data(const data_view& view, transfer* done, Start start);
+  void move_data(const mpi_data& what, std::byte* data, Start start);
+  void take_unwanted_data();
   int data_tag(std::uint64_t id) const {
     return static_cast<int>(id % (static_cast<std::uint64_t>(job.largest_tag()) + 1));
   }
@@ -112,20 +118,21 @@ void mpi_transport::state::send_large(rank_id to, wire_message* m) {
 
 // As with messages, data of several ids may share a tag: there would have to be millions of them under way.
 template <class Start>
-void mpi_transport::state::move_data(const data_view& view, transfer* done, Start start) {
-  if (view.bytes == 0) return done->complete();
-  auto* d = new mpi_data{.done = done};
-  const std::lock_guard guard(lock);
-  for_each_mpi_piece(view.data, view.bytes, [&](std::byte* piece, int count) {
+void mpi_transport::state::move_data(const mpi_data& what, std::byte* bytes, Start start) {
+  if (what.bytes == 0) return what.done->complete();
+  auto* d = new mpi_data(what);
+  for_each_mpi_piece(bytes, what.bytes, [&](std::byte* piece, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     start(piece, count, &request);
-    pending.add(request, d);
+    data.add(request, d);
   });
 }
 
 void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_view& from, transfer* done) {
   state& s = *state_;
-  s.move_data(from, done, [&](std::byte* piece, int count, MPI_Request* request) {
+  const mpi_data what{.done = done, .peer = to, .id = id, .bytes = from.bytes};
+  const std::lock_guard lock(s.lock);
+  s.move_data(what, from.data, [&](std::byte* piece, int count, MPI_Request* request) {
     mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.data_tag(id), s.job.data(), request), "MPI_Isend", s.job.rank(),
               to);
   });
@@ -133,7 +140,9 @@ void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_vi
 
 void mpi_transport::recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {
   state& s = *state_;
-  s.move_data(to, done, [&](std::byte* piece, int count, MPI_Request* request) {
+  const mpi_data what{.done = done, .peer = from, .incoming = true, .id = id, .bytes = to.bytes};
+  const std::lock_guard lock(s.lock);
+  s.move_data(what, to.data, [&](std::byte* piece, int count, MPI_Request* request) {
     mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, s.data_tag(id), s.job.data(), request), "MPI_Irecv", s.job.rank(),
               from);
   });
@@ -147,6 +156,7 @@ bool mpi_transport::poll() {
 
 bool mpi_transport::state::progress() {
   bool any = receiver.poll();
+  if (!data.empty()) any |= data.progress(job.rank(), [](mpi_transfer*) {});
   if (pending.empty()) [[likely]]
     return any;
   any |= pending.progress(job.rank(), [this](mpi_transfer* t) {
@@ -165,7 +175,10 @@ void mpi_transport::stop(bool failed) {
   s.receiver.discard_from_now();
   constexpr std::int64_t limit_ns = 5'000'000'000;
   try {
-    if (s.drain(failed ? now_ns() + limit_ns : INT64_MAX)) return s.receiver.cancel();
+    if (s.drain(failed ? now_ns() + limit_ns : INT64_MAX)) {
+      s.take_unwanted_data();
+      return s.receiver.cancel();
+    }
   } catch (const error&) {
     s.job.abandon();
     if (!failed) throw;
@@ -201,38 +214,52 @@ bool mpi_transport::state::drain(std::int64_t deadline) {
   return wait_until(finished);
 }
 
-std::vector<std::vector<std::byte>> mpi_transport::all_gather(const std::vector<std::byte>& mine) {
-  state& s = *state_;
-  const std::lock_guard lock(s.lock);
-  if (s.job.abandoned()) throw comm_error(fmt::format("rank {} gave up on the other ranks after a failure", rank()));
-  const auto num_ranks = static_cast<std::size_t>(s.job.num_ranks());
-  const std::uint64_t my_size = mine.size();
-  std::vector<std::uint64_t> sizes(num_ranks);
-  mpi_check(MPI_Allgather(&my_size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, s.job.control()), "MPI_Allgather",
-            rank());
-  std::vector<int> counts(num_ranks);
-  std::vector<int> starts(num_ranks);
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < num_ranks; ++i) {
-    starts[i] = static_cast<int>(total);
-    counts[i] = static_cast<int>(sizes[i]);
-    if (sizes[i] > INT_MAX - total) {
-      throw comm_error(
-          fmt::format("all_gather of more than 2 GiB in all (rank {} alone gives {} bytes): send messages "
-                      "instead",
-                      i, sizes[i]));
+// Data that its receiver never asked for cannot be called back: the ranks tell each other what they still send, and
+// each takes what is for it and throws it away.
+void mpi_transport::state::take_unwanted_data() {
+  using sending = std::tuple<rank_id, std::uint64_t, std::uint64_t>;  // to, id, bytes
+  std::vector<sending> mine;
+  std::set<std::pair<rank_id, std::uint64_t>> awaited;
+  for (const mpi_data* d : data.data()) {
+    if (d->incoming) {
+      awaited.emplace(d->peer, d->id);
+    } else {
+      mine.emplace_back(d->peer, d->id, d->bytes);
     }
-    total += sizes[i];
   }
-  std::vector<std::byte> all(total);
-  mpi_check(MPI_Allgatherv(mine.data(), static_cast<int>(my_size), MPI_BYTE, all.data(), counts.data(), starts.data(),
-                           MPI_BYTE, s.job.control()),
-            "MPI_Allgatherv", rank());
-  std::vector<std::vector<std::byte>> parts(num_ranks);
-  for (std::size_t i = 0; i < num_ranks; ++i) {
-    parts[i].assign(all.begin() + starts[i], all.begin() + starts[i] + counts[i]);
+  const auto all = job.all_gather(to_bytes(mine));
+  std::deque<std::vector<std::byte>> unwanted;
+  std::vector<MPI_Request> requests;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const auto from = static_cast<rank_id>(r);
+    std::vector<sending> theirs;
+    from_bytes(all[r], theirs);
+    for (const auto& [to, id, bytes] : theirs) {
+      if (to != job.rank() || awaited.erase({from, id}) != 0) continue;
+      unwanted.emplace_back(bytes);
+      for_each_mpi_piece(unwanted.back().data(), bytes, [&, id = id](std::byte* piece, int count) {
+        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, data_tag(id), job.data(), &requests.emplace_back()),
+                  "MPI_Irecv", job.rank(), from);
+      });
+    }
   }
-  return parts;
+  const auto sends_left = [&] {
+    return std::ranges::any_of(data.data(), [](const mpi_data* d) { return !d->incoming; });
+  };
+  int received = 0;
+  while (received == 0 || sends_left()) {
+    mpi_check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &received, MPI_STATUSES_IGNORE),
+              "MPI_Testall", job.rank());
+    progress();
+  }
+  mpi_check(MPI_Barrier(job.control()), "MPI_Barrier", job.rank());  // now no send meets a receive that is withdrawn
+  data.cancel_receives(job.rank());
+  while (!data.empty()) progress();
+}
+
+std::vector<std::vector<std::byte>> mpi_transport::all_gather(const std::vector<std::byte>& mine) {
+  const std::lock_guard lock(state_->lock);
+  return state_->job.all_gather(mine);
 }
 
 // Another thread may be inside MPI for good; the job ends all the same.

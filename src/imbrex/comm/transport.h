@@ -48,7 +48,7 @@ class transport {
   /// How many of the job's ranks share this host (for pinning and for how to wait), and which of them this is.
   virtual int num_local_ranks() const { return num_ranks(); }
   virtual int local_rank() const { return rank(); }
-  /// "loopback", "mpi".
+  /// "loopback", "mpi", "ucx".
   virtual std::string name() const = 0;
 
   /// Whether all ranks live in one process, and so have the same globals.

@@ -30,7 +30,7 @@ const std::vector<setting>& runtime_settings() {
       {.name = "transport",
        .kind = text,
        .default_value = "auto",
-       .choices = {"auto", "loopback", "mpi"},
+       .choices = {"auto", "loopback", "mpi", "ucx"},
        .help = "how ranks talk; auto: mpi when started by mpirun or srun, else loopback"},
       {.name = "protocol",
        .kind = text,
@@ -39,6 +39,11 @@ const std::vector<setting>& runtime_settings() {
        .help =
            "how data of channels and GPU messages go to other ranks: in the message, through pinned memory in pieces, "
            "straight from where they are, or read where they are by GPUs of the same machine; auto: by size and kind"},
+      {.name = "heartbeat-s",
+       .kind = integer,
+       .default_value = "10",
+       .max = 86'400,
+       .help = "ucx only: a rank that is silent for so many seconds is lost and the job ends; 0: nobody looks"},
       {.name = "ranks",
        .kind = integer,
        .default_value = "1",
@@ -111,6 +116,7 @@ runtime_options options_from(const config& settings) {
   if (settings.is_set("spin-us")) o.spin_us = settings.get<int>("spin-us");
   o.transport = settings.get<std::string>("transport");
   o.protocols.forced = protocol_table::parse(settings.text("protocol"));
+  o.heartbeat_s = settings.get<int>("heartbeat-s");
   o.ranks = settings.get<int>("ranks");
   o.loopback_seed = settings.get<std::uint64_t>("loopback-seed");
   o.loopback_delay_us = settings.get<int>("loopback-delay-us");

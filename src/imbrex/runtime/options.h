@@ -15,7 +15,8 @@ namespace imbrex {
 /// What a user may choose for a run, as `--imbrex-...` or `IMBREX_...`; an application may also set the fields.
 struct runtime_options {
   int pes = 0;                      ///< PEs of each rank; 0: this rank's share of the cores
-  std::string transport = "auto";   ///< "auto", "loopback" or "mpi"
+  std::string transport = "auto";   ///< "auto", "loopback", "mpi" or "ucx"
+  int heartbeat_s = 10;             ///< ucx: seconds of silence after which a rank counts as lost; 0: never
   int ranks = 1;                    ///< loopback: ranks inside this process
   std::uint64_t loopback_seed = 0;  ///< loopback: seeds delays and reordering
   int loopback_delay_us = 0;        ///< loopback: a message takes up to this long

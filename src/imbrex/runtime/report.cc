@@ -7,6 +7,9 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/topology.h"
+#if IMBREX_HAVE_UCX
+#include "imbrex/comm/ucx_transport.h"
+#endif
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda_gpu.h"
 #endif
@@ -49,13 +52,21 @@ std::vector<device_facts> all_gpus() {
   return list;
 }
 
+// What was found at build time says little: the library at run time may be another.
+std::string ucx_note(const feature_facts& f) {
+#if IMBREX_HAVE_UCX
+  if (f.present) return ucx_library_description() + "; when started by mpirun or srun, with --imbrex-transport=ucx";
+#endif
+  return f.note;
+}
+
 std::vector<transport_facts> all_transports(const build_facts& build) {
   std::vector<transport_facts> list;
   list.push_back({"loopback", true, "ranks inside one process; also used for a single rank"});
   for (const feature_facts& f : build.features) {
     if (f.name == "mpi")
       list.push_back({"mpi", f.present, f.present ? f.note + ", when started by mpirun or srun" : f.note});
-    if (f.name == "ucx") list.push_back({"ucx", f.present, f.note});
+    if (f.name == "ucx") list.push_back({"ucx", f.present, ucx_note(f)});
   }
   return list;
 }

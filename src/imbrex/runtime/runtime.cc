@@ -13,6 +13,9 @@
 #if IMBREX_HAVE_MPI
 #include "imbrex/comm/mpi_transport.h"
 #endif
+#if IMBREX_HAVE_UCX
+#include "imbrex/comm/ucx_transport.h"
+#endif
 
 namespace imbrex {
 
@@ -29,7 +32,7 @@ struct quiescence_request {
   }
 };
 
-enum class transport_choice { none, loopback, mpi };
+enum class transport_choice { none, loopback, mpi, ucx };
 
 transport_choice choose_transport(const runtime_options& o) {
   if (o.transport == "loopback") return o.ranks > 1 ? transport_choice::loopback : transport_choice::none;
@@ -39,6 +42,15 @@ transport_choice choose_transport(const runtime_options& o) {
 #else
     throw not_built(
         "this build has no MPI transport: install libopenmpi-dev and openmpi-bin (or another MPI), then build again");
+#endif
+  }
+  if (o.transport == "ucx") {
+#if IMBREX_HAVE_UCX
+    return transport_choice::ucx;
+#else
+    throw not_built(
+        "this build has no UCX transport: install libucx-dev, and libopenmpi-dev and openmpi-bin (or another MPI), "
+        "which start the ranks; then build again");
 #endif
   }
   if (o.ranks > 1) return transport_choice::loopback;
@@ -106,6 +118,9 @@ int detail::run_job(int argc, char** argv, const main_function& main) {
     std::unique_ptr<transport> t;
 #if IMBREX_HAVE_MPI
     if (choice == transport_choice::mpi) t = std::make_unique<mpi_transport>();
+#endif
+#if IMBREX_HAVE_UCX
+    if (choice == transport_choice::ucx) t = std::make_unique<ucx_transport>(ucx_options{options.heartbeat_s});
 #endif
     if (t == nullptr || t->rank() == 0) {
       for (const std::string& w : options.warnings) log_warning(w);

@@ -1,6 +1,10 @@
-// Whole jobs over MPI. Usage, under mpirun: mpi_job_test work|exit|fail|deadlock|readonly [--imbrex-...]
+// Whole jobs between processes. Usage, under mpirun: job_test work|exit|fail|deadlock|readonly|vanish|freeze|busy
+// [--imbrex-...]. In vanish and freeze the last rank ends or stops in mid-job: lost_rank_test.py looks at the others.
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
+
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -34,6 +38,9 @@ struct worker : ix::chare<worker, ix::index2d> {
   int number(int i) { return numbers->at(static_cast<std::size_t>(i)); }
   void fail() { throw ix::usage_error("on purpose"); }
   void exit(int code) { rt().exit(code); }
+  void vanish() { _exit(0); }
+  void freeze() { raise(SIGSTOP); }
+  void compute(int seconds) { sleep(static_cast<unsigned>(seconds)); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & arrived;
@@ -90,6 +97,27 @@ ix::task<int> deadlock(ix::runtime& rt) {
   co_return 0;
 }
 
+// Work goes on while the last element's rank is lost; without an error the job would never end.
+template <void (worker::*Lose)()>
+ix::task<int> lose_last(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  const ix::index2d last{extent.x - 1, extent.y - 1};
+  const int there = co_await workers[last].call<&worker::where>();
+  check(there != 0, "the last element on another rank");
+  workers[last].send<Lose>();
+  workers.broadcast<&worker::run>(5);
+  co_await workers.reduction<int>();
+  co_return 0;
+}
+
+// A rank that computes for longer than the heartbeat's limit is alive.
+ix::task<int> busy(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  const ix::index2d last{extent.x - 1, extent.y - 1};
+  co_await workers[last].call<&worker::compute>(4);
+  co_return 0;
+}
+
 ix::task<int> readonly(ix::runtime& rt) {
   auto workers = rt.create_array<worker>(extent);
   for (int x = 0; x < extent.x; ++x) {
@@ -103,17 +131,22 @@ struct program {
   std::string name;
   ix::task<int> (*start)(ix::runtime&);
   int exit_code;
+  bool loses_rank = false;
 };
 
 int run_program(const std::string& name, int argc, char** argv) {
   for (const program& p : {program{"work", work, 0}, program{"exit", exit_early, 5}, program{"fail", fail, 70},
-                           program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}}) {
+                           program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0},
+                           program{"vanish", lose_last<&worker::vanish>, 70, true},
+                           program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0}}) {
     if (p.name != name) continue;
     const int code = ix::run(argc, argv, p.start);
     if (code != p.exit_code) fmt::print(stderr, "{} ended with {} where {} was expected\n", name, code, p.exit_code);
-    return code == p.exit_code ? 0 : 1;
+    if (code != p.exit_code) return 1;
+    return p.loses_rank ? code : 0;  // the launcher is to end what is left
   }
-  fmt::print(stderr, "{}: unknown program; there are work, exit, fail, deadlock and readonly\n", name);
+  fmt::print(stderr, "{}: unknown program; there are work, exit, fail, deadlock, readonly, vanish, freeze and busy\n",
+             name);
   return 2;
 }
 
