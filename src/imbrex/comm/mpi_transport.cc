@@ -237,8 +237,9 @@ void mpi_transport::state::take_unwanted_data() {
     for (const auto& [to, id, bytes] : theirs) {
       if (to != job.rank() || awaited.erase({from, id}) != 0) continue;
       unwanted.emplace_back(bytes);
-      for_each_mpi_piece(unwanted.back().data(), bytes, [&, id = id](std::byte* piece, int count) {
-        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, data_tag(id), job.data(), &requests.emplace_back()),
+      const int tag = data_tag(id);
+      for_each_mpi_piece(unwanted.back().data(), bytes, [&](std::byte* piece, int count) {
+        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, tag, job.data(), &requests.emplace_back()),
                   "MPI_Irecv", job.rank(), from);
       });
     }
