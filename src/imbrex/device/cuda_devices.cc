@@ -101,6 +101,17 @@ void cuda_devices::add_pe(executor& pe) {
   pe.devices = added.completion.get();
 }
 
+void cuda_devices::watch_memory(const memory_watcher& tell) {
+  const auto watch = [&](slab_pool& pool, memory_kind kind, int gpu) {
+    pool.watch([tell, kind, gpu](void* base, std::size_t bytes, bool comes) {
+      tell(static_cast<std::byte*>(base), bytes, kind, gpu, comes);
+    });
+  };
+  for (int g = 0; g < machine_.num_gpus(); ++g)
+    watch(machine_.gpu(g).pool(), memory_kind::device, machine_.gpu(g).number());
+  watch(machine_.pinned(), memory_kind::pinned, -1);
+}
+
 void cuda_devices::log_memory() {
   const auto say = [](const std::string& whose, const slab_pool::usage& used) {
     constexpr double mb = 1e-6;

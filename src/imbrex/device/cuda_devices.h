@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,10 @@ class cuda_devices {
   /// Tells CUDA on the PE's thread which GPU is its own.
   void bind_to_this_thread(std::size_t pe);
   int num_gpus() const { return machine_.num_gpus(); }
+  /// Calls `tell(start, bytes, kind, gpu, comes)` for all large pieces of memory that buffers lie in, those to come
+  /// too; any thread.
+  using memory_watcher = std::function<void(std::byte*, std::size_t, memory_kind, int gpu, bool comes)>;
+  void watch_memory(const memory_watcher& tell);
   /// Nothing runs on the GPUs any more: the trace gets what is known of them only now.
   void finish_trace();
   /// Says in the log (level debug) how much memory each pool handed out at most.

@@ -62,7 +62,17 @@ slab_pool::slab_pool(memory_source& source, std::size_t slab_bytes, std::size_t 
 }
 
 slab_pool::~slab_pool() {
-  for (auto& [base, s] : slabs_) source_.give(at_address(base), s.bytes);
+  for (auto& [base, s] : slabs_) {
+    if (watcher_) watcher_(at_address(base), s.bytes, false);
+    source_.give(at_address(base), s.bytes);
+  }
+}
+
+void slab_pool::watch(slab_watcher watcher) {
+  const std::lock_guard lock(mutex_);
+  watcher_ = std::move(watcher);
+  if (!watcher_) return;
+  for (const auto& [base, s] : slabs_) watcher_(at_address(base), s.bytes, true);
 }
 
 void* slab_pool::allocate(std::size_t bytes, const char* holder) {
@@ -187,6 +197,7 @@ bool slab_pool::add_slab(std::size_t bytes) {
   }
   usage_.from_source += bytes;
   ++usage_.slabs;
+  if (watcher_) watcher_(memory, bytes, true);
   return true;
 }
 
@@ -236,6 +247,7 @@ std::uint64_t slab_pool::give_back_free_slabs() {
     --usage_.slabs;
     usage_.from_source -= its.bytes;
     given += its.bytes;
+    if (watcher_) watcher_(at_address(base), its.bytes, false);
     source_.give(at_address(base), its.bytes);
     s = slabs_.erase(s);
   }

@@ -73,6 +73,10 @@ class slab_pool {
 
   /// Gives the slabs that are wholly free back to the source; returns their bytes.
   std::uint64_t trim();
+  /// Calls `watcher(base, bytes, true)` for every slab that is there and comes, `false` before one goes; until the pool
+  /// ends, or null is given. It must not call the pool.
+  using slab_watcher = std::function<void(void* base, std::size_t bytes, bool comes)>;
+  void watch(slab_watcher watcher);
   /// The slab that an address lies in, for registration with others; no base when there is none. A slab stays where it
   /// is as long as a part of it is in use.
   slab_span slab_of(const void* memory) const;
@@ -122,6 +126,7 @@ class slab_pool {
   by_size free_;
   std::map<std::string, holding, std::less<>> holders_;
   usage usage_;
+  slab_watcher watcher_;
 };
 
 }  // namespace imbrex

@@ -81,6 +81,31 @@ void expect_contains(const std::string& text, std::initializer_list<const char*>
   for (const char* part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
 }
 
+TEST(slab_pool, tells_of_its_slabs) {
+  fake_source source(1 << 20);
+  std::map<void*, std::size_t> known;
+  {
+    slab_pool pool(source, 4096, 64);
+    void* const before = pool.allocate(100, "a");
+    pool.watch([&](void* base, std::size_t bytes, bool comes) {
+      if (comes) {
+        EXPECT_TRUE(known.emplace(base, bytes).second);
+      } else {
+        EXPECT_EQ(known.erase(base), 1u);
+      }
+    });
+    EXPECT_EQ(known.size(), 1u);
+    void* const after = pool.allocate(4000, "a");
+    EXPECT_EQ(known.size(), 2u);
+    EXPECT_TRUE(known.contains(pool.slab_of(after).base));
+    pool.free(after);
+    pool.trim();
+    EXPECT_EQ(known.size(), 1u);
+    pool.free(before);
+  }
+  EXPECT_TRUE(known.empty());
+}
+
 TEST(slab_pool, aligns_and_counts_in_units_of_the_alignment) {
   fake_source source(1024 * MiB);
   slab_pool pool(source);
