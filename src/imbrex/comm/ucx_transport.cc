@@ -153,6 +153,7 @@ void ucx_transport::start(const delivery& to) {
 
 void ucx_transport::state::exchange_addresses() {
   std::vector<std::vector<std::byte>> mine;
+  mine.reserve(pes.size() + 1);
   for (const auto& pe : pes) mine.push_back(pe->worker.address());
   mine.push_back(heartbeat ? heartbeat->address() : std::vector<std::byte>{});
   ucx_addresses beats;
