@@ -104,6 +104,7 @@ ix::task<int> lose_last(ix::runtime& rt) {
   const ix::index2d last{extent.x - 1, extent.y - 1};
   const int there = co_await workers[last].call<&worker::where>();
   check(there != 0, "the last element on another rank");
+  co_await workers[last].call<&worker::compute>(1);  // until heartbeats go to and fro
   workers[last].send<Lose>();
   workers.broadcast<&worker::run>(5);
   co_await workers.reduction<int>();

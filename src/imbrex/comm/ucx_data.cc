@@ -30,6 +30,7 @@ namespace {
 constexpr int id_bits = 44;
 
 ucp_tag_t tag_of(rank_id sender, std::uint64_t id) {
+  if (id >> id_bits != 0) throw usage_error(fmt::format("{} as the id of data: give one below 2^{}", id, id_bits));
   return static_cast<ucp_tag_t>(static_cast<std::uint32_t>(sender)) << id_bits | id;
 }
 
@@ -100,15 +101,17 @@ ucx_worker::peer& ucx_data::reach_alive(std::size_t place) {
 }
 
 void ucx_data::send(std::size_t place, std::uint64_t id, const data_view& from, transfer* done) {
+  const ucp_tag_t tag = tag_of(worker_.rank(), id);
   ucx_worker::peer& to = reach_alive(place);
   ++num_sends_[static_cast<std::size_t>(to.rank)];
   operation* o = begin(kind::send, to.rank, id, from.bytes, done);
   ucp_request_param_t param = describe(from, o);
   param.cb.send = &ucx_data::moved;
-  note_started(o, ucp_tag_send_nbx(to.endpoint, from.data, from.bytes, tag_of(worker_.rank(), id), &param));
+  note_started(o, ucp_tag_send_nbx(to.endpoint, from.data, from.bytes, tag, &param));
 }
 
 void ucx_data::recv(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {
+  const ucp_tag_t tag = tag_of(from, id);
   ++num_receives_[static_cast<std::size_t>(from)];
   operation* o = begin(kind::receive, from, id, to.bytes, done);
   ucp_request_param_t param = describe(to, o);
@@ -116,8 +119,7 @@ void ucx_data::recv(rank_id from, std::uint64_t id, const data_view& to, transfe
   param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   param.cb.recv = &ucx_data::received;
   o->starting = true;
-  void* request =
-      ucp_tag_recv_nbx(worker_.get(), to.data, to.bytes, tag_of(from, id), ~static_cast<ucp_tag_t>(0), &param);
+  void* request = ucp_tag_recv_nbx(worker_.get(), to.data, to.bytes, tag, ~static_cast<ucp_tag_t>(0), &param);
   o->starting = false;
   if (o->ended_early) return end_receive(o, o->status, o->length);
   if (!UCS_PTR_IS_PTR(request)) return end(o, UCS_PTR_STATUS(request));

@@ -22,7 +22,7 @@ ucs_status_t ucx_memory::map(const data_view& view) {
   params.memory_type = ucx_memory_type(view.kind);
   ucp_mem_h handle = nullptr;
   const ucs_status_t status = ucp_mem_map(context_.get(), &params, &handle);
-  if (status == UCS_OK) pieces_.emplace(view.data, piece{view.bytes, handle});
+  if (status == UCS_OK) pieces_.emplace(view.data, registration{view.bytes, handle});
   return status;
 }
 

@@ -33,7 +33,7 @@ class ucx_memory {
   std::vector<std::byte> pack_key(const data_view& view);
 
  private:
-  struct piece {
+  struct registration {
     std::uint64_t bytes;
     ucp_mem_h handle;
   };
@@ -42,7 +42,7 @@ class ucx_memory {
 
   const ucx_context& context_;
   mutable std::shared_mutex mutex_;
-  std::map<const std::byte*, piece> pieces_;
+  std::map<const std::byte*, registration> pieces_;
 };
 
 }  // namespace imbrex

@@ -70,7 +70,8 @@ struct ucx_transport::state {
   ucx_pe& find(executor* e);
   std::size_t place_of(rank_id to, pe_id pe) const;
   void exchange_addresses();
-  bool drain(bool failed);
+  bool drain();
+  bool lost_any() const;
   bool close(bool force, std::int64_t deadline);
   void release();
   template <class Over>
@@ -96,6 +97,7 @@ struct ucx_transport::state {
   ucx_addresses addresses;
   std::vector<std::unique_ptr<ucx_pe>> pes;
   phase now = phase::made;
+  bool failing = false;  ///< the job ends after a failure, which is known: another is none
 };
 
 thread_local constinit ucx_transport::state::found_pe ucx_transport::state::last{};
@@ -153,6 +155,7 @@ void ucx_transport::start(const delivery& to) {
 
 void ucx_transport::state::exchange_addresses() {
   std::vector<std::vector<std::byte>> mine;
+  mine.reserve(pes.size() + 1);
   for (const auto& pe : pes) mine.push_back(pe->worker.address());
   mine.push_back(heartbeat ? heartbeat->address() : std::vector<std::byte>{});
   ucx_addresses beats;
@@ -208,6 +211,10 @@ void ucx_transport::send_data(rank_id to, pe_id to_pe, std::uint64_t id, const d
 }
 
 void ucx_transport::recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {
+  if (from < 0 || from >= num_ranks()) {
+    throw comm_error(
+        fmt::format("rank {} cannot receive from rank {}: ranks are 0 to {}", rank(), from, num_ranks() - 1));
+  }
   state_->mine().data.recv(from, id, to, done);
 }
 
@@ -253,15 +260,20 @@ void ucx_transport::get(rank_id from, const std::vector<std::byte>& key, std::ui
 
 bool ucx_transport::state::progress() {
   bool any = false;
-  for (const auto& pe : pes) any = pe->worker.poll() || any;
+  for (const auto& pe : pes) any = (failing ? pe->worker.progress() : pe->worker.poll()) || any;
   return any;
+}
+
+bool ucx_transport::state::lost_any() const {
+  return (heartbeat && heartbeat->failed()) ||
+         std::any_of(pes.begin(), pes.end(), [](const auto& pe) { return pe->worker.lost_any(); });
 }
 
 /// Makes progress on all PEs' workers, whose threads run no more, until `over()`; false when the deadline came first.
 template <class Over>
 bool ucx_transport::state::progress_until(Over over, std::int64_t deadline) {
   while (!over()) {
-    if (heartbeat && heartbeat->failed()) heartbeat->throw_failure();
+    if (!failing && heartbeat && heartbeat->failed()) heartbeat->throw_failure();
     if (progress()) continue;
     if (now_ns() > deadline) return false;
     sched_yield();
@@ -286,10 +298,11 @@ void ucx_transport::stop(bool failed) {
   if (s.now != state::phase::started) return;
   s.now = state::phase::stopped;
   for (const auto& pe : s.pes) pe->messages.discard_from_now();
+  s.failing = failed;
   std::exception_ptr failure;
   bool drained = false;
   try {
-    drained = s.drain(failed);
+    drained = s.drain();
   } catch (const error&) {
     failure = std::current_exception();
   }
@@ -299,9 +312,11 @@ void ucx_transport::stop(bool failed) {
 }
 
 // Nothing is left when each rank has received as many messages as the others sent it, and all that it sent has left.
-bool ucx_transport::state::drain(bool failed) {
+bool ucx_transport::state::drain() {
   constexpr std::int64_t second = 1'000'000'000;
-  const std::int64_t deadline = failed ? now_ns() + 5 * second : INT64_MAX;
+  // Where a rank is known to be lost, it is only waited for what is on its way to the others, such as that the job
+  // ends.
+  const std::int64_t deadline = failing ? now_ns() + (lost_any() ? 1 : 5) * second : INT64_MAX;
   const int me = job.rank();
   struct exchange {
     std::vector<ucx_counts> mine, theirs;
@@ -372,13 +387,10 @@ bool ucx_transport::state::close(bool force, std::int64_t deadline) {
 
 // After a failure the endpoints are still open.
 void ucx_transport::state::release() {
+  failing = true;
   if (heartbeat) heartbeat->stop();
   heartbeat.reset();
-  for (const auto& pe : pes) pe->worker.expect_closing();
-  try {
-    close(true, now_ns() + 1'000'000'000);
-  } catch (const error&) {  // the failure is known
-  }
+  close(true, now_ns() + 1'000'000'000);
   for (const auto& pe : pes) pe->data.give_up();
   pes.clear();
 }

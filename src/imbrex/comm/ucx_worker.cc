@@ -54,6 +54,7 @@ void ucx_worker::open(std::size_t place) {
   }
   p.endpoint = nullptr;
   p.lost = true;
+  lost_any_ = true;
   note(std::make_exception_ptr(
       comm_error(fmt::format("ucx finds no way from rank {} to rank {}: {}: has that process ended, or do UCX_TLS or "
                              "UCX_NET_DEVICES name too little?",
@@ -64,6 +65,7 @@ void ucx_worker::open(std::size_t place) {
 void ucx_worker::lose(void* of, ucp_ep_h, ucs_status_t status) {
   peer& p = *static_cast<peer*>(of);
   p.lost = true;
+  p.worker->lost_any_ = true;
   if (p.worker->closing_) return;
   p.worker->note(std::make_exception_ptr(comm_error(fmt::format("rank {} lost rank {}: {}: has that process ended?",
                                                                 p.worker->rank(), p.rank, ucs_status_string(status)))));

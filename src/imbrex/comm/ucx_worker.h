@@ -70,6 +70,8 @@ class ucx_worker {
   /// Notes that an operation with `rank` failed. What was cancelled is no failure.
   void note(ucs_status_t status, const char* what, rank_id rank) noexcept;
   bool failed() const { return failure_ != nullptr; }
+  /// Whether a peer was lost, even if that has been thrown since.
+  bool lost_any() const { return lost_any_; }
   [[noreturn]] void throw_failure();
 
   /// From now on losing a peer is no failure: all are about to close.
@@ -87,6 +89,7 @@ class ucx_worker {
   ucp_worker_h worker_ = nullptr;
   std::exception_ptr failure_;
   bool closing_ = false;
+  bool lost_any_ = false;
   std::vector<peer> peers_;
   const ucx_addresses* addresses_ = nullptr;
   std::vector<std::atomic<bool>>* talked_ = nullptr;

@@ -97,7 +97,7 @@ build_facts this_build() {
   b.features.push_back(feature("mpi", IMBREX_HAVE_MPI != 0, IMBREX_NOTE_MPI, "libopenmpi-dev openmpi-bin"));
   b.features.push_back(feature("hwloc", IMBREX_HAVE_HWLOC != 0, IMBREX_NOTE_HWLOC, "libhwloc-dev pkg-config"));
   b.features.push_back(feature("cuda", IMBREX_HAVE_CUDA != 0, IMBREX_NOTE_CUDA, "nvidia-cuda-toolkit"));
-  b.features.push_back(feature("ucx", IMBREX_HAVE_UCX != 0, IMBREX_NOTE_UCX, "libucx-dev"));
+  b.features.push_back(feature("ucx", IMBREX_HAVE_UCX != 0, IMBREX_NOTE_UCX, "libucx-dev libopenmpi-dev openmpi-bin"));
   b.features.push_back(
       feature("opencl", IMBREX_HAVE_OPENCL != 0, IMBREX_NOTE_OPENCL, "ocl-icd-opencl-dev pocl-opencl-icd"));
   b.features.push_back(feature("hdf5", IMBREX_HAVE_HDF5 != 0, IMBREX_NOTE_HDF5, "libhdf5-dev"));
