@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -75,6 +74,7 @@ void gpu_block::make_halo_buffers() {
     make(incoming_, f, imbrex::memory_kind::device);
     for (auto& of_parity : outgoing_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
     if (rt().num_ranks() == 1) continue;
+    if (arrivals_ == nullptr) arrivals_ = on_host().make_stream(imbrex::stream_priority::high, "arriving halos");
     for (auto& of_parity : incoming_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
   }
 }
@@ -171,15 +171,17 @@ imbrex::task<> gpu_block::exchange_through_host() {
   to_device.after(*streams_.compute);
   for (const face f : neighbours_) {
     const auto n = number(f);
-    imbrex::received<double> theirs = co_await channels_[n].borrow();
-    imbrex::buffer_view<const double> from(theirs.data(), theirs.size(), imbrex::memory_kind::pinned);
-    if (rt().num_ranks() > 1) {  // it came in memory that the GPU does not reach
-      std::memcpy(incoming_on_host_[p][n].data(), theirs.data(), theirs.size() * sizeof(double));
-      from = incoming_on_host_[p][n].view();
+    halos[n] = incoming_[n].data();
+    if (rt().num_ranks() > 1) {
+      // The halo before the last has been copied from there: else this one would not have been sent.
+      co_await channels_[n].recv(incoming_on_host_[p][n].view(), *arrivals_);
+      imbrex::copy(incoming_[n], incoming_on_host_[p][n], to_device);
+      continue;
     }
+    imbrex::received<double> theirs = co_await channels_[n].borrow();
+    const imbrex::buffer_view<const double> from(theirs.data(), theirs.size(), imbrex::memory_kind::pinned);
     imbrex::copy(incoming_[n].view(), from, to_device);
     to_device.then("halo copied", [held = std::move(theirs)] {});  // theirs may be overwritten from then on
-    halos[n] = incoming_[n].data();
   }
   streams_.unpack->after(to_device);
   streams_.compute->after(to_device);

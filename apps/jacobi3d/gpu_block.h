@@ -75,6 +75,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   face_memory incoming_;
   std::array<face_memory, 2> outgoing_on_host_;
   std::array<face_memory, 2> incoming_on_host_;  ///< between processes
+  std::unique_ptr<imbrex::stream> arrivals_;     ///< orders what comes there; of the host
   std::array<imbrex::channel<double>, num_faces> channels_;
   std::array<std::unique_ptr<imbrex::graph>, 2> graphs_;
   imbrex::run_ahead ahead_{2};

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
 
 #include <array>
 #include <memory>
@@ -14,6 +11,8 @@
 #include "gpu_strategy.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
+#include "imbrex/base/log.h"
+#include "imbrex/comm/mpi_gpu_support.h"
 #include "imbrex/device/cuda_devices.h"
 #include "mpi_agreement.h"
 #include "mpi_gpu_block.h"
@@ -22,23 +21,16 @@
 namespace jacobi {
 namespace {
 
-bool mpi_takes_gpu_memory() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1;
-#else
-  return false;
-#endif
-}
-
 halo_path choose_path(const mpi_session& mpi, const options& o) {
-  int direct = mpi_takes_gpu_memory() ? 1 : 0;  // on all ranks
+  int direct = imbrex::mpi_takes_gpu_memory() ? 1 : 0;  // on all ranks
   MPI_Allreduce(MPI_IN_PLACE, &direct, 1, MPI_INT, MPI_MIN, mpi.comm());
   const halo_path path = o.gpu.halos.value_or(direct != 0 ? halo_path::device : halo_path::host);
-  if (path == halo_path::device && direct == 0)
-    throw imbrex::not_built(
-        "--comm device needs an MPI that takes GPU memory, which this one does not: use --comm host, or build and run "
-        "with a CUDA-aware MPI");
-  return path;
+  if (path == halo_path::host || direct != 0) return path;
+  if (mpi.rank() == 0)
+    imbrex::log_warning(
+        "--comm device: this MPI does not take memory of GPUs: halos go through the host (Open MPI does with a UCX that "
+        "has CUDA, by --mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)");
+  return halo_path::host;
 }
 
 /// Bytes of this rank's GPU that the ranks which share it need.

@@ -16,6 +16,7 @@
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/serialize.h"
+#include "imbrex/comm/mpi_gpu_support.h"
 #include "imbrex/comm/mpi_job.h"
 #include "imbrex/comm/mpi_lock.h"
 #include "imbrex/comm/mpi_pending.h"
@@ -126,6 +127,10 @@ void mpi_transport::state::move_data(const mpi_data& what, std::byte* bytes, Sta
     start(piece, count, &request);
     data.add(request, d);
   });
+}
+
+bool mpi_transport::reaches(memory_kind kind) const {
+  return kind != memory_kind::device || mpi_takes_gpu_memory();
 }
 
 void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_view& from, transfer* done) {

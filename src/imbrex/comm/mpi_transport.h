@@ -40,6 +40,8 @@ class mpi_transport final : public transport {
   std::string name() const override { return "mpi"; }
   void start(const delivery& to) override;
   void send(rank_id to, wire_message* m) override;
+  /// Memory of GPUs when the MPI takes it (see mpi_gpu_support.h).
+  bool reaches(memory_kind kind) const override;
   void send_data(rank_id to, pe_id to_pe, std::uint64_t id, const data_view& from, transfer* done) override;
   void recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) override;
   bool poll() override;

@@ -56,6 +56,7 @@ cuda_gpu::cuda_gpu(int number, int place) : number_(number), place_(place) {
   check_cuda(cudaDeviceGetStreamPriorityRange(&least_urgent_, &most_urgent_), "asking for stream priorities");
   source_ = std::make_unique<gpu_memory>(*this);
   pool_ = std::make_unique<slab_pool>(*source_);
+  shared_ = std::make_unique<cuda_shared_memory>(*this);
 }
 
 cuda_gpu::~cuda_gpu() {
