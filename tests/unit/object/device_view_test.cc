@@ -74,18 +74,13 @@ struct taker : chare<taker, index1d> {
       if (++num_taken_ == rounds) contribute(num_right_, sum);
     };
     stream& s = data.stream();
-    s.launch("look", std::move(look));
-    kept_.push_back(std::move(data));
+    s.launch("look", std::move(look));  // the memory goes back when this has run
   }
   buffer_view<double> post(for_entry<&taker::take>, int round, const std::string& text, std::size_t size) {
     EXPECT_EQ(text, "round " + std::to_string(round));
     if (!posts_) return {};
     places_[round].assign(size, -1.0);
     return {places_[round].data(), size, memory_kind::host};
-  }
-  void rest() {
-    kept_.clear();
-    contribute(0, sum);
   }
   task<double> total(device_view<double> data) {
     stream& s = data.stream();
@@ -106,7 +101,6 @@ struct taker : chare<taker, index1d> {
  private:
   const bool posts_;
   std::map<int, std::vector<double>> places_;
-  std::vector<device_view<double>> kept_;
   int num_right_ = 0, num_taken_ = 0;
 };
 
@@ -128,8 +122,6 @@ task<int> fed(runtime& rt, bool posts) {
   both[0].send<&taker::feed>(1);
   both[1].send<&taker::feed>(0);
   const int right = co_await both.reduction<int>();
-  both.broadcast<&taker::rest>();
-  co_await both.reduction<int>();
   co_return right == 2 * rounds ? 0 : 1;
 }
 
