@@ -59,6 +59,8 @@ struct channel_message {
   remote_data remote;                   ///< where they are, when they did not come along
   mapped_bytes mapped;                  ///< they are read there
   data_mover* mover = nullptr;          ///< with `mapped`: of the PE that reads
+  bool offered = false;                 ///< they are read where they are, and whoever offered them waits for word of it
+  std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
   channel_peer hello;                   ///< known: no message of the user's, but the other end telling of itself
   device* on = nullptr;                 ///< whose memory the lent bytes are; null: host memory
   event ready;                          ///< with `on`: the point after which they are there

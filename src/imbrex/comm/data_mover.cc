@@ -96,6 +96,13 @@ remote_data::path data_mover::choose(memory_kind here, std::uint64_t bytes, rank
   return beside ? path::shared : direct ? path::whole : path::chunks;
 }
 
+bool data_mover::travels_packed(memory_kind here, std::uint64_t bytes) const {
+  using way = protocol_table::way;
+  if (bytes == 0 || protocols_.forced == way::packed) return true;
+  if (protocols_.forced != way::automatic) return false;
+  return bytes <= (here == memory_kind::device ? protocols_.packed_device_bytes : protocols_.packed_host_bytes);
+}
+
 // ------------------------------------------------------------------------------------------------ the sending side
 
 remote_data data_mover::send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held) {
@@ -104,25 +111,57 @@ remote_data data_mover::send_whole(rank_id to, pe_id to_pe, const data_view& fro
   return d;
 }
 
-remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, const std::byte* from, std::uint64_t bytes,
-                                    lent_buffer held) {
-  remote_data d = describe(remote_data::path::chunks, 0, bytes);
+remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held) {
+  remote_data d = describe(remote_data::path::chunks, 0, held.bytes());
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
   d.id = take_ids(d.num_chunks());
+  send_pieces(to, to_pe, s, d, std::move(held));
+  return d;
+}
+
+void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held) {
+  const std::byte* const from = held.data();
   std::uint64_t id = d.id;
-  for (std::uint64_t at = 0; at < bytes; at += d.chunk_bytes, ++id) {
-    const std::uint64_t n = std::min(d.chunk_bytes, bytes - at);
+  for (std::uint64_t at = 0; at < d.bytes; at += d.chunk_bytes, ++id) {
+    const std::uint64_t n = std::min(d.chunk_bytes, d.bytes - at);
     buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
     s.copy(staged.data(), from + at, n);
     lent_buffer until_here;
-    if (at + n == bytes) until_here = std::move(held);
+    if (at + n == d.bytes) until_here = std::move(held);
     s.then("send", [this, to, to_pe, id, n, piece = std::move(staged), over = std::move(until_here)]() mutable {
       over = lent_buffer();
       const data_view view = on_host(piece.data(), n);
       transport_.send_data(to, to_pe, id, view, make_transfer<outgoing>(pe_, lent_buffer(), std::move(piece)));
     });
   }
+}
+
+remote_data data_mover::offer(stream& s, lent_buffer held) {
+  using way = protocol_table::way;
+  const memory_kind kind = s.on().allocates();
+  const bool direct = transport_.reaches(kind) && (kind != memory_kind::device || protocols_.forced != way::staged);
+  remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, held.bytes());
+  d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
+  d.id = take_ids(d.num_chunks());
+  const bool may_share = protocols_.forced == way::automatic || protocols_.forced == way::shared;
+  if (may_share && kind == memory_kind::device && !s.on().share(held.data(), d.memory)) d.memory = {};
+  offered_.emplace(d.id, offered{std::move(held), &s, d});
   return d;
+}
+
+void data_mover::serve(std::uint64_t id, rank_id to, pe_id to_pe) {
+  const auto found = offered_.find(id);
+  if (found == offered_.end()) throw comm_error(fmt::format("rank {} asked for data {}, which nobody offers", to, id));
+  offered o = std::move(found->second);
+  offered_.erase(found);
+  if (o.as.by == remote_data::path::chunks) return send_pieces(to, to_pe, *o.in_order_of, o.as, std::move(o.held));
+  const device& on = o.in_order_of->on();
+  const data_view from{const_cast<std::byte*>(o.held.data()), o.held.bytes(), on.allocates(), on.number()};
+  transport_.send_data(to, to_pe, id, from, make_transfer<outgoing>(pe_, std::move(o.held), buffer<std::byte>()));
+}
+
+bool data_mover::reads_in_place(const remote_data& what) const {
+  return !what.memory.handle.empty() && same_host_[static_cast<std::size_t>(what.rank)];
 }
 
 bool data_mover::share(rank_id to, device& on, lent_buffer& held, remote_data& as) {

@@ -39,17 +39,26 @@ class data_mover {
   /// How `bytes` of that kind go to `to`, whose memory is of kind `there`. `none`: inside the message.
   remote_data::path choose(memory_kind here, std::uint64_t bytes, rank_id to, memory_kind there) const;
 
+  /// Whether data whose receiver is not known yet go inside their message.
+  bool travels_packed(memory_kind here, std::uint64_t bytes) const;
+
   /// \name The sending side. `held` is given back when its memory has been read.
   ///@{
   /// From memory that the transport reaches and that is ready.
   remote_data send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held);
   /// From a device's memory, in the order of `s`, through pinned memory in pieces: `held` goes back as soon as the last
   /// piece has been copied there.
-  remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, const std::byte* from, std::uint64_t bytes,
-                          lent_buffer held);
+  remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held);
   /// Lets a process of this machine read memory of `on` where it is, which is ready. False, and nothing done, when that
   /// is not possible.
   bool share(rank_id to, device& on, lent_buffer& held, remote_data& as);
+  /// Data of memory of `s.on()`, ready, for whoever asks for them (`serve`) or reads them (`release`): their reader is not
+  /// known yet. `s` lives until `held` has been given back.
+  remote_data offer(stream& s, lent_buffer held);
+  /// Sends what was offered to a PE that asks.
+  void serve(std::uint64_t id, rank_id to, pe_id to_pe);
+  /// What was offered has been read.
+  void release(std::uint64_t id) { offered_.erase(id); }
   ///@}
 
   /// \name The receiving side
@@ -60,6 +69,9 @@ class data_mover {
   data_fetch* fetch(const remote_data& what, const data_view& to, stream* in_order_of, std::function<void()> done);
   /// What was shared has been read.
   void has_been_read(const remote_data& what);
+  transport& network() const { return transport_; }
+  /// Whether a device of this PE is to read offered data where they are.
+  bool reads_in_place(const remote_data& what) const;
   ///@}
 
   /// How many messages' data went each way, by `remote_data::path`; those inside messages are counted by
@@ -72,10 +84,16 @@ class data_mover {
   struct outgoing;
   struct answer;
   struct read_note;
+  struct offered {
+    lent_buffer held;
+    stream* in_order_of;
+    remote_data as;
+  };
 
   static constexpr int counter_bits = 31;
   static constexpr std::uint64_t answer_bit = std::uint64_t{1} << 43;
 
+  void send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held);
   std::uint64_t take_ids(std::uint64_t count);
   remote_data describe(remote_data::path by, std::uint64_t id, std::uint64_t bytes);
 
@@ -87,6 +105,7 @@ class data_mover {
   const std::vector<bool> same_host_;
   const protocol_table protocols_;
   std::unordered_map<std::uint64_t, lent_buffer> shared_;
+  std::unordered_map<std::uint64_t, offered> offered_;
   std::array<std::uint64_t, 4> num_sent_{};
 };
 

@@ -22,7 +22,7 @@ struct remote_data {
   std::uint64_t id = 0;  ///< of `transport::send_data`; of the first chunk, the others' follow
   std::uint64_t bytes = 0;
   std::uint64_t chunk_bytes = 0;
-  shared_memory memory;
+  shared_memory memory;  ///< with `shared`; with the others, when a GPU of the machine may read them instead
 
   std::uint64_t num_chunks() const { return by == path::chunks ? (bytes + chunk_bytes - 1) / chunk_bytes : 1; }
 
@@ -30,8 +30,7 @@ struct remote_data {
   void serialize(Archive& ar) {
     ar & by;
     if (by == path::none) return;
-    ar & rank & pe & id & bytes & chunk_bytes;
-    if (by == path::shared) ar & memory.handle & memory.offset;
+    ar & rank & pe & id & bytes & chunk_bytes & memory.handle & memory.offset;
   }
 };
 

@@ -94,10 +94,10 @@ void ucx_heartbeat::look(std::int64_t now) {
       w.known = (*talked_)[r].load(std::memory_order_relaxed);
       w.heard_ns = now;
     } else if (now - w.heard_ns > silence_ns_) {
-      fail(
-          fmt::format("rank {} has heard nothing from rank {} for {:.1f} s: that process is stopped or cannot be "
-                      "reached (--imbrex-heartbeat-s sets how long is too long)",
-                      me_, r, static_cast<double>(now - w.heard_ns) * 1e-9));
+      fail(fmt::format(
+          "rank {} has heard nothing from rank {} for {:.1f} s: that process has ended, is stopped or cannot be "
+          "reached (--imbrex-heartbeat-s sets how long is too long)",
+          me_, r, static_cast<double>(now - w.heard_ns) * 1e-9));
     }
   }
 }

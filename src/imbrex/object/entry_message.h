@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "imbrex/object/collection.h"
+#include "imbrex/object/device_view.h"
 #include "imbrex/object/entry.h"
 #include "imbrex/object/entry_activity.h"
 
@@ -89,9 +90,10 @@ void conclude_entry(scheduler& pe, entry_activity& a) {
 
 }  // namespace detail
 
-/// Calls the entry method on an element that lives here. Arguments are moved out of `args`.
+/// Calls the entry method on an element that lives here, all of whose data have arrived. Arguments are moved out of
+/// `args`.
 template <auto M, class Args>
-[[gnu::always_inline]] inline void invoke(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+[[gnu::always_inline]] inline void invoke_now(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
   using E = entry<M>;
   using C = typename E::class_type;
   using R = typename E::result;
@@ -115,6 +117,89 @@ template <auto M, class Args>
     thrown = std::current_exception();
   }
   detail::fail<R>(pe, &e, E::name(), reply, std::move(thrown));
+}
+
+/// A GPU message whose data are arriving: the chare's post method, if it has one, says where they go; when all are there
+/// the entry method is called.
+template <auto M, class Args>
+class device_arrival {
+ public:
+  static void start(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+    auto* self = new device_arrival(pe, e, std::move(args), reply);
+    std::exception_ptr thrown;
+    try {
+      int which = 0;
+      detail::for_each_device_view(self->args_, [&](auto& view) { self->settle(view, which++); });
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    if (thrown) {
+      detail::fail<typename entry<M>::result>(pe, &e, entry<M>::name(), reply, std::move(thrown));
+      return;  // what is on its way still writes to memory that this keeps
+    }
+    self->one_has_arrived();
+  }
+
+ private:
+  device_arrival(scheduler& pe, element_base& e, Args&& args, const reply_to& reply)
+      : pe_(pe), element_(e), args_(std::move(args)), reply_(reply) {}
+
+  template <class T>
+  void settle(device_view<T>& view, int which) {
+    using C = typename entry<M>::class_type;
+    C& object = *static_cast<C*>(element_.object);
+    stream& s = object.streams().unpack;
+    const std::size_t size = view.size();
+    auto place = std::apply(
+        [&](auto&... others) {
+          if constexpr (requires { object.post(for_entry<M>{}, others..., size); }) {
+            return buffer_view<T>(object.post(for_entry<M>{}, others..., size));
+          } else if constexpr (requires { object.post(for_entry<M>{}, others..., which, size); }) {
+            return buffer_view<T>(object.post(for_entry<M>{}, others..., which, size));
+          } else {
+            static_cast<void>(which);
+            return buffer_view<T>();
+          }
+        },
+        others_);
+    if (place.data != nullptr && place.size < size) {
+      throw usage_error(fmt::format("a GPU message of {} elements came for a place of {}", size, place.size));
+    }
+    ++num_left_;
+    detail::settle_data(view.message(), s, reinterpret_cast<std::byte*>(place.data),
+                        [this, &view, &s](const std::byte* where) {
+                          view.has_arrived(s, where);
+                          one_has_arrived();
+                        });
+  }
+
+  void one_has_arrived() {
+    if (--num_left_ > 0) return;
+    if (element_.object == nullptr) {
+      pe_.fail_entry(&element_, entry<M>::name(),
+                     std::make_exception_ptr(usage_error("it moved or ended while a GPU message was arriving")));
+    } else {
+      invoke_now<M>(pe_, element_, args_, reply_);
+    }
+    delete this;
+  }
+
+  scheduler& pe_;
+  element_base& element_;
+  Args args_;
+  decltype(detail::other_arguments(std::declval<Args&>())) others_ = detail::other_arguments(args_);
+  const reply_to reply_;
+  int num_left_ = 1;
+};
+
+/// Calls the entry method on an element that lives here, at once or when the data of its device_views have arrived.
+template <auto M, class Args>
+[[gnu::always_inline]] inline void invoke(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+  if constexpr (detail::has_device_views<Args>) {
+    device_arrival<M, Args>::start(pe, e, args, reply);
+  } else {
+    invoke_now<M>(pe, e, args, reply);
+  }
 }
 
 /// The message.
@@ -185,6 +270,27 @@ struct entry_body {
   }
 };
 
+namespace detail {
+
+/// Sends a message with device_views to another process, when their data are ready.
+template <class Body>
+void depart(pe_id to, Body&& body, priority p) {
+  stream* last = nullptr;
+  for_each_device_view(body.args, [&](auto& view) {
+    stream* const s = view.sender_stream();
+    if (s == nullptr) throw usage_error("an empty device_view was sent: construct it with elements and a stream");
+    if (last != nullptr) s->after(*last);
+    prepare_departure(view.message(), *s);
+    last = s;
+  });
+  last->then("send", [to, p, message = std::forward<Body>(body)]() mutable {
+    for_each_device_view(message.args, [](auto& view) { offer_data(view.message(), *view.sender_stream()); });
+    scheduler::current().send(to, std::move(message), p);
+  });
+}
+
+}  // namespace detail
+
 /// Sends an invocation of `M` to element `i` of collection `c`, wherever it is.
 template <auto M, class Index, class... A>
 void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a) {
@@ -193,9 +299,15 @@ void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, cons
   element<Index>* e = part != nullptr ? &part->record(i) : nullptr;
   if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
     pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
-  } else {
-    pe.send(e->where, body(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...), p);
+    return;
   }
+  if constexpr (detail::has_device_views<typename entry<M>::args>) {
+    if (!pe.rank().is_local(e->where)) {
+      detail::depart(e->where, body(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...), p);
+      return;
+    }
+  }
+  pe.send(e->where, body(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...), p);
 }
 
 template <class Index>

@@ -13,6 +13,7 @@
 #include "imbrex/base/slab.h"
 #include "imbrex/base/trace.h"
 #include "imbrex/comm/data_mover.h"
+#include "imbrex/comm/exposure_table.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/reducer.h"
@@ -42,6 +43,7 @@ struct rank_context {
   runtime* facade = nullptr;             ///< what `chare::rt()` gives
   std::int64_t spin_ns = 20'000;         ///< how long an idle PE spins before it sleeps
   bool check_races = false;              ///< look for memory that is written while it is lent
+  exposure_table exposures;              ///< memory of this rank that others put to and get from
 
   std::atomic<int> exit_code{0};
   std::atomic<bool> failed{false};
