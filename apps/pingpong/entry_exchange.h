@@ -19,9 +19,7 @@ class entry_exchange final : public exchange {
   ix::task<> burst(std::size_t bytes, int rounds) override;
   ix::task<> fill(std::size_t bytes, std::uint64_t round) override;
   ix::task<std::uint64_t> wrong(std::size_t bytes, std::uint64_t round) override;
-
-  /// Before either player begins with `p`: its messages may come sooner than the call.
-  void expect(const plan& p);
+  void expect(const plan& p) override;
 
   /// Player 0 sends `count` messages of one number each; the last one is answered.
   ix::task<> ticks(int count);
