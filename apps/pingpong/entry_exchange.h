@@ -23,7 +23,7 @@ class entry_exchange final : public exchange {
 
   /// Player 0 sends `count` messages of one number each; the last one is answered.
   ix::task<> ticks(int count);
-  /// Of player 1, after `ticks`: how many did not come in order.
+  /// Of player 1, after `ticks`: 1 if they were not those sent (their order may be the scheduler's).
   std::uint64_t wrong_ticks() const { return wrong_; }
 
   /// \name What has come for the player's entry methods
@@ -45,7 +45,7 @@ class entry_exchange final : public exchange {
   int last_ = 0;             // number of the rally, burst or row of ticks
   std::uint64_t round_ = 0;  // other than 0: what comes is inspected
   std::uint64_t wrong_ = 0;
-  std::uint64_t next_tick_ = 0;
+  std::uint64_t num_ticks_ = 0, sum_of_ticks_ = 0;
   int left_of_window_ = 0;
 };
 

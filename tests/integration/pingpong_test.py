@@ -54,7 +54,7 @@ def check(words, modes):
     expect(len(report["points"]) == 4 * len(report["modes"]), f"{what}: {len(report['points'])} points")
     for p in report["points"]:
         for series in ("one_way_us", "window_message_us"):
-            expect(len(p[series]["repeats"]) == 2 and p[series]["min"] > 0, f"{what}: {p}")
+            expect(1 <= len(p[series]["repeats"]) <= 2 and p[series]["min"] > 0, f"{what}: {p}")
     expect(report["messages_per_second"]["median"] > 0, f"{what}: no rate")
     expect("not measured: " in done.stdout and "one way in us" in done.stdout, f"{what}: prints\n{done.stdout}")
     print(f"{what}: {', '.join(report['modes'])}")
