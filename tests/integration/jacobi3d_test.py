@@ -166,10 +166,10 @@ def gpu_ranks(p, folder):
     ways = [[p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]]
     on_gpus = ["--device", "cuda", "--gpus", "1", "--pes", "1"]
     for transport in ["mpi", *(["ucx"] if has_ucx(p) else [])]:
-        for protocol in ("auto", "packed", "staged", "shared", "direct"):
-            way = [*on_gpus, f"--imbrex-protocol={protocol}", f"--imbrex-transport={transport}"]
-            for fusion, chares in (("none", 6), ("B", 2), ("C", 9)):
-                ways.append(p.ranks(2, *way, "--fusion", fusion, "-c", str(chares)))
+        for protocol, fusion, chares in (("auto", "C", 2), ("packed", "B", 6), ("staged", "C", 9), ("shared", "none", 6),
+                                         ("shared", "C", 9), ("direct", "B", 6)):
+            ways.append(p.ranks(2, *on_gpus, f"--imbrex-protocol={protocol}", f"--imbrex-transport={transport}", "--fusion",
+                                fusion, "-c", str(chares)))
         ways.append(p.ranks(3, *on_gpus, "--fusion", "A", "--comm", "host", "-c", "7", f"--imbrex-transport={transport}"))
         ways.append(p.ranks(4, *on_gpus, "--fusion", "C", "-c", "8", f"--imbrex-transport={transport}"))
         ways.append(p.ranks(2, "--device", "cuda", "--gpus", "1", "--pes", "2", "--fusion", "B", "-c", "8",

@@ -96,7 +96,7 @@ bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
 bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
   stream& s = *r.in_order_of;
   if (m.remote.by == remote_data::path::shared) {
-    s.copy(r.to, s.on().open(m.remote.memory), m.remote.bytes);
+    s.copy(r.to, data_mover::open(m.remote, s), m.remote.bytes);
     s.then("read", [by = mover_, what = m.remote] { by->has_been_read(what); });
     return true;
   }
@@ -118,7 +118,7 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
     }
     s->wait(m.ready);
   } else if (m.remote.by == remote_data::path::shared) {
-    m.mapped = mapped_bytes(s->on().open(m.remote.memory));
+    m.mapped = mapped_bytes(data_mover::open(m.remote, *s));
     m.mover = mover_;
   } else if (m.remote.by != remote_data::path::none) {
     data_view to{nullptr, m.remote.bytes, s != nullptr ? memory_kind::device : memory_kind::host,

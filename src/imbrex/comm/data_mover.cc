@@ -46,7 +46,11 @@ struct data_mover::answer : transfer {
   data_mover* mover;
   std::uint64_t id;
   std::byte word{};
-  void over() { mover->shared_.erase(id); }
+  void over() {
+    const auto found = mover->shared_.find(id);
+    found->second.on->give_back(found->second.ready);
+    mover->shared_.erase(found);
+  }
 };
 
 struct data_mover::read_note : transfer {
@@ -164,18 +168,26 @@ bool data_mover::reads_in_place(const remote_data& what) const {
   return !what.memory.handle.empty() && same_host_[static_cast<std::size_t>(what.rank)];
 }
 
-bool data_mover::share(rank_id to, device& on, lent_buffer& held, remote_data& as) {
+bool data_mover::share(rank_id to, stream& s, lent_buffer& held, remote_data& as) {
   shared_memory memory;
-  if (!on.share(held.data(), memory)) return false;
+  shared_point ready;
+  if (!s.on().share(held.data(), memory) || !s.record_shared(ready)) return false;
   as = describe(remote_data::path::shared, take_ids(1), held.bytes());
   as.memory = std::move(memory);
-  shared_.emplace(as.id, std::move(held));
+  as.ready = ready;
+  shared_.emplace(as.id, shared{std::move(held), &s.on(), std::move(ready)});
   auto* a = make_transfer<answer>(pe_, this, as.id);
   transport_.recv_data(to, as.id | answer_bit, on_host(&a->word, 1, memory_kind::host), a);
   return true;
 }
 
 // ---------------------------------------------------------------------------------------------- the receiving side
+
+const std::byte* data_mover::open(const remote_data& what, stream& s) {
+  const std::byte* const there = s.on().open(what.memory);
+  if (!what.ready.handle.empty()) s.wait_shared(what.ready);
+  return there;
+}
 
 void data_mover::has_been_read(const remote_data& what) {
   auto* note = make_transfer<read_note>(pe_);

@@ -49,9 +49,9 @@ class data_mover {
   /// From a device's memory, in the order of `s`, through pinned memory in pieces: `held` goes back as soon as the last
   /// piece has been copied there.
   remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held);
-  /// Lets a process of this machine read memory of `on` where it is, which is ready. False, and nothing done, when that
-  /// is not possible.
-  bool share(rank_id to, device& on, lent_buffer& held, remote_data& as);
+  /// Lets a process of this machine read memory of a device where it is, as it is when `s` comes to this point. False,
+  /// and nothing done, when that is not possible.
+  bool share(rank_id to, stream& s, lent_buffer& held, remote_data& as);
   /// Data of memory of `s.on()`, ready, for whoever asks for them (`serve`) or reads them (`release`): their reader is not
   /// known yet. `s` lives until `held` has been given back.
   remote_data offer(stream& s, lent_buffer held);
@@ -67,6 +67,8 @@ class data_mover {
   /// its order, and what is enqueued there after `done` sees them; memory of a device needs one. `done` is called on
   /// this PE, later; it may be called off with `data_fetch::abandon`, but the memory stays in use.
   data_fetch* fetch(const remote_data& what, const data_view& to, stream* in_order_of, std::function<void()> done);
+  /// `s` waits for what is shared; gives where it is. Tell by `has_been_read` when it has been read.
+  static const std::byte* open(const remote_data& what, stream& s);
   /// What was shared has been read.
   void has_been_read(const remote_data& what);
   transport& network() const { return transport_; }
@@ -104,7 +106,12 @@ class data_mover {
   std::uint64_t next_id_ = 0;
   const std::vector<bool> same_host_;
   const protocol_table protocols_;
-  std::unordered_map<std::uint64_t, lent_buffer> shared_;
+  struct shared {
+    lent_buffer held;
+    device* on;
+    shared_point ready;
+  };
+  std::unordered_map<std::uint64_t, shared> shared_;
   std::unordered_map<std::uint64_t, offered> offered_;
   std::array<std::uint64_t, 4> num_sent_{};
 };

@@ -26,11 +26,13 @@ struct remote_data {
 
   std::uint64_t num_chunks() const { return by == path::chunks ? (bytes + chunk_bytes - 1) / chunk_bytes : 1; }
 
+  shared_point ready;  ///< with `shared`: the data are there after it; none: they are there
+
   template <class Archive>
   void serialize(Archive& ar) {
     ar & by;
     if (by == path::none) return;
-    ar & rank & pe & id & bytes & chunk_bytes & memory.handle & memory.offset;
+    ar & rank & pe & id & bytes & chunk_bytes & memory.handle & memory.offset & ready.handle;
   }
 };
 

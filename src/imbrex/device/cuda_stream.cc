@@ -183,6 +183,22 @@ void cuda_stream::wait(const event& e) {
   check(cudaStreamWaitEvent(native_, point->native(), 0), "waiting for an event");
 }
 
+bool cuda_stream::record_shared(shared_point& p) {
+  if (capturing()) return false;
+  cudaEvent_t e = nullptr;
+  if (!gpu_.shared().take_event(p, e)) return false;
+  gpu_.make_current();
+  check(cudaEventRecord(e, native_), "recording an event for another process");
+  return true;
+}
+
+void cuda_stream::wait_shared(const shared_point& p) {
+  cudaEvent_t e = gpu_.shared().open_event(p);
+  gpu_.make_current();
+  note("wait");
+  check(cudaStreamWaitEvent(native_, e, 0), "waiting for an event of another process");
+}
+
 bool cuda_stream::idle() const {
   auto& self = const_cast<cuda_stream&>(*this);
   completion_.refresh(self);

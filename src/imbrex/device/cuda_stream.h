@@ -29,6 +29,8 @@ class cuda_stream final : public stream {
   void fill(void* to, unsigned char value, std::size_t bytes) override;
   event record() override;
   void wait(const event& e) override;
+  bool record_shared(shared_point& p) override;
+  void wait_shared(const shared_point& p) override;
   bool idle() const override;
   std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
   bool recapture(graph& g, const std::function<void()>& enqueue) override;

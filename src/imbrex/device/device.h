@@ -75,6 +75,8 @@ class device {
   }
   /// Where this device reaches what another process shared; kept open. Throws `device_error`.
   virtual const std::byte* open(const shared_memory& m);
+  /// A point that one of its streams recorded may be used again.
+  virtual void give_back(const shared_point& p) { static_cast<void>(p); }
   ///@}
 
   /// A new stream; the device outlives it. `label` is what reports call it.

@@ -12,4 +12,9 @@ struct shared_memory {
   std::uint64_t offset = 0;       ///< bytes from there
 };
 
+/// A point in a device's stream that a stream of another process can wait for.
+struct shared_point {
+  std::vector<std::byte> handle;
+};
+
 }  // namespace imbrex

@@ -11,6 +11,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/event.h"
 #include "imbrex/device/graph.h"
+#include "imbrex/device/shared_memory.h"
 #include "imbrex/device/stream_operation.h"
 
 namespace imbrex {
@@ -60,6 +61,18 @@ class stream {
   /// What is enqueued here from now on runs after what is enqueued on `other` now.
   void after(stream& other) { wait(other.record()); }
 
+  /// \name Points that other processes of the machine wait for. The point stays with whoever took it until
+  /// `device::give_back(point)`, which must not happen before the other process has enqueued its waiting.
+  ///@{
+  /// The point after all that is enqueued now; false where processes cannot share such.
+  virtual bool record_shared(shared_point& p) {
+    static_cast<void>(p);
+    return false;
+  }
+  /// What is enqueued from now on runs after the point of another process. Throws `device_error`.
+  virtual void wait_shared(const shared_point& p);
+  ///@}
+
   /// Whether everything enqueued has finished.
   virtual bool idle() const = 0;
 
@@ -93,6 +106,9 @@ class stream {
   const std::string label_;
 };
 
+inline void stream::wait_shared(const shared_point&) {
+  throw device_error(label_ + " cannot wait for a stream of another process");
+}
 inline std::unique_ptr<graph> stream::capture(const std::function<void()>&) {
   throw usage_error(label_ + ": the host device has no graphs; enqueue the operations themselves");
 }

@@ -298,21 +298,16 @@ class channel {
     const path by = link_->way(memory_kind::device, m.bytes());
     if (by == path::none) {
       send_packed(std::move(m), s);
-    } else if (by == path::chunks) {
-      link_->send_chunks(scheduler::current(), std::move(m), s);
-    } else {
-      s.then("send", [link = link_.get(), on = &s, by, message = std::move(m)]() mutable {
-        scheduler& here = scheduler::current();
-        if (by == path::shared && link->mover()->share(link->peer().rank, on->on(), message.lent, message.remote)) {
-          link->post(here, std::move(message));
-        } else if (by == path::shared) {  // the system does not allow it
-          link->send_chunks(here, std::move(message), *on);
-        } else {
-          const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::device,
-                               on->on().number()};
-          link->post_to_process(here, std::move(message), from, by);
-        }
+    } else if (by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, m.remote)) {
+      link_->post(scheduler::current(), std::move(m));  // ahead of its data, as inside a process
+    } else if (by == path::whole) {
+      s.then("send", [link = link_.get(), on = &s.on(), message = std::move(m)]() mutable {
+        const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::device,
+                             on->number()};
+        link->post_to_process(scheduler::current(), std::move(message), from, path::whole);
       });
+    } else {
+      link_->send_chunks(scheduler::current(), std::move(m), s);
     }
   }
   // In the message itself: copied to the host in stream order, sent when it is there.
