@@ -19,13 +19,11 @@ class entry_exchange final : public exchange {
   ix::task<> burst(std::size_t bytes, int rounds) override;
   ix::task<> fill(std::size_t bytes, std::uint64_t round) override;
   ix::task<std::uint64_t> wrong(std::size_t bytes, std::uint64_t round) override;
-
-  /// Before either player begins with `p`: its messages may come sooner than the call.
-  void expect(const plan& p);
+  void expect(const plan& p) override;
 
   /// Player 0 sends `count` messages of one number each; the last one is answered.
   ix::task<> ticks(int count);
-  /// Of player 1, after `ticks`: how many did not come in order.
+  /// Of player 1, after `ticks`: 1 if they were not those sent (their order may be the scheduler's).
   std::uint64_t wrong_ticks() const { return wrong_; }
 
   /// \name What has come for the player's entry methods
@@ -47,7 +45,7 @@ class entry_exchange final : public exchange {
   int last_ = 0;             // number of the rally, burst or row of ticks
   std::uint64_t round_ = 0;  // other than 0: what comes is inspected
   std::uint64_t wrong_ = 0;
-  std::uint64_t next_tick_ = 0;
+  std::uint64_t num_ticks_ = 0, sum_of_ticks_ = 0;
   int left_of_window_ = 0;
 };
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plan.h"
+
 namespace pingpong {
 
 namespace ix = imbrex;
@@ -25,6 +27,8 @@ class exchange {
   /// How many bytes of what the last rally brought differ from what was to come. Both after `fill` with that round.
   virtual ix::task<std::uint64_t> wrong(std::size_t bytes, std::uint64_t round) = 0;
 
+  /// Called before either player begins with `p`: the other's messages may come sooner than its call.
+  virtual void expect(const plan& p) { static_cast<void>(p); }
   /// Called before and after each rally and burst, when the other player is about to call it too. Those that block the
   /// PE wait here until nothing that imbrex has sent is needed any more.
   virtual void settle() {}

@@ -13,10 +13,16 @@ const char* name(mode m) {
   switch (m) {
     case mode::entry: return "entry";
     case mode::channel_host: return "channel-host";
+    case mode::put_host: return "put-host";
+    case mode::get_host: return "get-host";
     case mode::mpi_host: return "mpi-host";
     case mode::ucx_host: return "ucx-host";
     case mode::channel_device: return "channel-device";
     case mode::channel_device_chained: return "channel-device-chained";
+    case mode::message_device: return "message-device";
+    case mode::message_device_chained: return "message-device-chained";
+    case mode::put_device: return "put-device";
+    case mode::get_device: return "get-device";
     case mode::mpi_device: return "mpi-device";
     case mode::ucx_device: return "ucx-device";
     case mode::copy_device: return "copy-device";
@@ -29,11 +35,17 @@ const char* description(mode m) {
   switch (m) {
     case mode::entry: return "an entry method with a vector of bytes";
     case mode::channel_host: return "a channel of host memory";
+    case mode::put_host: return "put into host memory, awaited each time";
+    case mode::get_host: return "get from host memory, awaited each time";
     case mode::mpi_host: return "baseline: MPI_Send and MPI_Recv of host memory";
     case mode::ucx_host: return "baseline: UCX tag messages of host memory";
     case mode::channel_device: return "a channel of GPU memory; the host waits for the data in every hop";
     case mode::channel_device_chained:
       return "the same, each hop enqueued behind the last: the host waits once in --chain round trips";
+    case mode::message_device: return "an entry method with a device_view; the host waits for the data in every hop";
+    case mode::message_device_chained: return "the same, each hop enqueued behind the last";
+    case mode::put_device: return "put from GPU memory into GPU memory, awaited each time";
+    case mode::get_device: return "get from GPU memory into GPU memory, awaited each time";
     case mode::mpi_device: return "baseline: MPI with GPU memory, staged through pinned memory where MPI takes none";
     case mode::ucx_device: return "baseline: UCX tag messages of GPU memory";
     case mode::copy_device: return "baseline: cudaMemcpyPeerAsync; the host waits for every copy";
@@ -43,16 +55,6 @@ const char* description(mode m) {
 }
 
 bool on_devices(mode m) { return m >= mode::channel_device; }
-
-bool is_raw(mode m) {
-  switch (m) {
-    case mode::entry:
-    case mode::channel_host:
-    case mode::channel_device:
-    case mode::channel_device_chained: return false;
-    default: return true;
-  }
-}
 
 std::vector<mode> parse_modes(std::string_view text) {
   std::array<bool, all_modes.size()> wanted{};
@@ -100,10 +102,6 @@ std::string why_not_copies(const surroundings& s) {
 std::string why_not(mode m, const surroundings& s) {
   if (on_devices(m) && !s.gpus) return s.why_no_gpu.empty() ? "no GPU is used" : s.why_no_gpu;
   switch (m) {
-    case mode::entry:
-    case mode::channel_host:
-    case mode::channel_device:
-    case mode::channel_device_chained: return "";
     case mode::mpi_host:
     case mode::mpi_device:
       if (!IMBREX_HAVE_MPI) return fmt::format("this build is without MPI: {}", IMBREX_NOTE_MPI);
@@ -117,8 +115,8 @@ std::string why_not(mode m, const surroundings& s) {
       return "";
     case mode::copy_device:
     case mode::copy_device_chained: return why_not_copies(s);
+    default: return "";  // imbrex's own run everywhere
   }
-  return "";
 }
 
 }  // namespace pingpong

@@ -12,10 +12,16 @@ namespace pingpong {
 enum class mode : std::uint8_t {
   entry,
   channel_host,
+  put_host,
+  get_host,
   mpi_host,
   ucx_host,
   channel_device,
   channel_device_chained,
+  message_device,
+  message_device_chained,
+  put_device,
+  get_device,
   mpi_device,
   ucx_device,
   copy_device,
@@ -23,10 +29,14 @@ enum class mode : std::uint8_t {
 };
 
 /// All modes, in the order of the tables' columns.
-inline constexpr std::array all_modes{
-    mode::entry,          mode::channel_host,           mode::mpi_host,   mode::ucx_host,
-    mode::channel_device, mode::channel_device_chained, mode::mpi_device, mode::ucx_device,
-    mode::copy_device,    mode::copy_device_chained};
+inline constexpr std::array all_modes{mode::entry,          mode::channel_host,
+                                      mode::put_host,       mode::get_host,
+                                      mode::mpi_host,       mode::ucx_host,
+                                      mode::channel_device, mode::channel_device_chained,
+                                      mode::message_device, mode::message_device_chained,
+                                      mode::put_device,     mode::get_device,
+                                      mode::mpi_device,     mode::ucx_device,
+                                      mode::copy_device,    mode::copy_device_chained};
 
 /// As on the command line: "channel-device-chained".
 const char* name(mode m);
@@ -35,9 +45,6 @@ const char* description(mode m);
 
 /// Whether its messages lie in the memory of GPUs.
 bool on_devices(mode m);
-/// Whether it is the raw interface without imbrex, and blocks the PEs.
-bool is_raw(mode m);
-
 /// Reads a list of names separated by commas; gives them in the order of `all_modes`, each once. Throws usage_error
 /// naming what is unknown.
 std::vector<mode> parse_modes(std::string_view text);

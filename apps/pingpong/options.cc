@@ -54,7 +54,9 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--repeats", o.repeats, "how often every point is measured; figures are medians")
       ->check(whole())
       ->capture_default_str();
-  app.add_option("--time-ms", o.time_ms, "about how long each repeat of a point lasts")->capture_default_str();
+  app.add_option("--time-ms", o.time_ms,
+                 "about how long each repeat of a point lasts; slow ones are repeated less often")
+      ->capture_default_str();
   app.add_option("--trips", o.max_trips, "round trips in each repeat, at most")->check(whole())->capture_default_str();
   app.add_option("--chain", o.chain, "chained modes: round trips enqueued before the host waits")
       ->check(whole())

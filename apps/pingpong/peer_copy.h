@@ -3,7 +3,7 @@
 #include "channel_exchange.h"
 #include "exchange.h"
 #include "plan.h"
-#include "raw_cuda.h"
+#include "raw_stream.h"
 #include "staged_memory.h"
 
 namespace pingpong {

@@ -4,6 +4,8 @@
 #include "entry_exchange.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/clock.h"
+#include "message_exchange.h"
+#include "one_sided_exchange.h"
 #if IMBREX_HAVE_MPI
 #include "imbrex/comm/mpi_gpu_support.h"
 #include "quiet_barrier.h"
@@ -66,6 +68,12 @@ std::unique_ptr<exchange> player::make(mode m, const equipment& e) {
       return std::make_unique<channel_exchange>(*this, on_device(), port_of(m), e, host_waits::in_every_hop);
     case mode::channel_device_chained:
       return std::make_unique<channel_exchange>(*this, on_device(), port_of(m), e, host_waits::after_a_chain);
+    case mode::message_device: return std::make_unique<message_exchange>(*this, e, host_waits::in_every_hop);
+    case mode::message_device_chained: return std::make_unique<message_exchange>(*this, e, host_waits::after_a_chain);
+    case mode::put_host: return std::make_unique<one_sided_exchange>(*this, on_host(), m, e);
+    case mode::put_device: return std::make_unique<one_sided_exchange>(*this, on_device(), m, e);
+    case mode::get_host: return std::make_unique<one_sided_exchange>(*this, on_host(), m, e);
+    case mode::get_device: return std::make_unique<one_sided_exchange>(*this, on_device(), m, e);
 #if IMBREX_HAVE_MPI
     case mode::mpi_host: return std::make_unique<raw_mpi>(*this, on_host(), e);
     case mode::mpi_device: return std::make_unique<raw_mpi>(*this, on_device(), e);
@@ -107,7 +115,7 @@ ix::task<outcome> player::measure(plan p) {
     auto filled = x.fill(p.bytes, p.round);
     co_await filled;
   }
-  entries_->expect(p);
+  x.expect(p);
   auto both = meet();
   co_await both;
   x.settle();
@@ -137,6 +145,13 @@ ix::task<> player::close() {
 
 void player::ball(std::vector<std::byte> b) { entries_->ball(std::move(b)); }
 void player::shot(std::vector<std::byte> b) { entries_->shot(b.size()); }
+ix::task<> player::parcel(ix::device_view<std::byte> data) { return parcels_for_->parcel(std::move(data)); }
+ix::buffer_view<std::byte> player::post(ix::for_entry<&player::parcel>, std::size_t size) {
+  return parcels_for_->place(size);
+}
+ix::global_pointer<std::byte> player::exposed_by(mode m) {
+  return static_cast<one_sided_exchange&>(*ends_[static_cast<std::size_t>(m)]).exposed();
+}
 void player::tick(std::uint64_t number) { entries_->tick(number); }
 
 }  // namespace pingpong

@@ -9,7 +9,7 @@
 #include "plan.h"
 #include "staged_memory.h"
 #if IMBREX_HAVE_CUDA
-#include "raw_cuda.h"
+#include "raw_stream.h"
 #endif
 
 namespace pingpong {

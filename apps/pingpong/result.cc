@@ -92,7 +92,7 @@ std::string header_text(const options& o, const result& r) {
 
 std::string tables_text(const options& o, const result& r) {
   if (r.run.empty()) return "";
-  std::string text = table(o, r, fmt::format("one way in us, ping-pong, median of {}", o.repeats),
+  std::string text = table(o, r, fmt::format("one way in us, ping-pong, median of up to {}", o.repeats),
                            [](const point& p) { return statistics_of(p.one_way_us).median; });
   text += table(o, r, "GB/s, ping-pong", &point::gb_per_second);
   if (o.window > 0)

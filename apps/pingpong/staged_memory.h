@@ -20,6 +20,11 @@ class staged_memory {
     return in_.view().slice(static_cast<std::size_t>(i % num_slots_) * largest_, bytes);
   }
 
+  /// All places of a window, one after the other: how far apart, and how many.
+  ix::buffer_view<std::byte> all_in() const { return in_.view(); }
+  std::size_t largest() const { return largest_; }
+  int num_slots() const { return num_slots_; }
+
   /// Waits until `out` holds the message of `player` in `round` and `in` none.
   ix::task<> fill(std::size_t bytes, std::uint64_t round, int player);
   /// How many bytes of `in` differ from the message of `player` in `round`.

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
+
+struct CUstream_st;  // what a cudaStream_t points to
 
 namespace pingpong {
 
@@ -24,7 +24,7 @@ class raw_stream {
   void wait();
 
  private:
-  cudaStream_t native_ = nullptr;
+  CUstream_st* native_ = nullptr;
 };
 
 }  // namespace pingpong

@@ -1,8 +1,9 @@
-#include "raw_cuda.h"
+#include <cuda_runtime_api.h>
 
 #include <utility>
 
 #include "imbrex/device/cuda_error.h"
+#include "raw_stream.h"
 
 namespace pingpong {
 
