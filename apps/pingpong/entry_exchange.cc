@@ -72,14 +72,20 @@ void entry_exchange::shot(std::size_t) {
   if (--left_ == 0) say_over();
 }
 
-ix::task<> entry_exchange::ticks(int count) {
+ix::task<> entry_exchange::ticks(int count, bool together) {
   if (!self_.serves()) {
     auto ended = wait_for_the_last();
     co_await ended;
     co_return;
   }
   const auto to = self_.other();
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) to.send<&player::tick>(i);
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+    if (together) {
+      to.send<&player::tick_with_others>(i);
+    } else {
+      to.send<&player::tick>(i);
+    }
+  }
   co_await self_.acked(self_.next_window());
 }
 

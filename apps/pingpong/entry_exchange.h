@@ -22,7 +22,7 @@ class entry_exchange final : public exchange {
   void expect(const plan& p) override;
 
   /// Player 0 sends `count` messages of one number each; the last one is answered.
-  ix::task<> ticks(int count);
+  ix::task<> ticks(int count, bool together);
   /// Of player 1, after `ticks`: 1 if they were not those sent (their order may be the scheduler's).
   std::uint64_t wrong_ticks() const { return wrong_; }
 

@@ -11,7 +11,7 @@ namespace pingpong {
 
 /// What both players do next.
 struct plan {
-  enum class kind : std::uint8_t { rally, burst, ticks };
+  enum class kind : std::uint8_t { rally, burst, ticks, ticks_together };
   kind what = kind::rally;
   mode by = mode::entry;
   std::uint64_t bytes = 0;

@@ -104,7 +104,7 @@ ix::task<> player::play(exchange& x, plan p) {
     auto played = x.burst(p.bytes, p.count);
     co_await played;
   } else {
-    auto played = entries_->ticks(p.count);
+    auto played = entries_->ticks(p.count, p.what == plan::kind::ticks_together);
     co_await played;
   }
 }
@@ -128,7 +128,7 @@ ix::task<outcome> player::measure(plan p) {
   if (p.round != 0) {
     auto compared = x.wrong(p.bytes, p.round);
     o.wrong = co_await compared;
-  } else if (p.what == plan::kind::ticks) {
+  } else if (p.what == plan::kind::ticks || p.what == plan::kind::ticks_together) {
     o.wrong = entries_->wrong_ticks();
   }
   co_return o;
@@ -153,5 +153,6 @@ ix::global_pointer<std::byte> player::exposed_by(mode m) {
   return static_cast<one_sided_exchange&>(*ends_[static_cast<std::size_t>(m)]).exposed();
 }
 void player::tick(std::uint64_t number) { entries_->tick(number); }
+void player::tick_with_others(std::uint64_t number) { entries_->tick(number); }
 
 }  // namespace pingpong

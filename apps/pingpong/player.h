@@ -38,9 +38,11 @@ class player : public ix::chare<player, ix::index1d> {
   void ball(std::vector<std::byte> b);                 ///< of a rally by entry methods
   void shot(std::vector<std::byte> b);                 ///< of a burst
   void tick(std::uint64_t number);                     ///< of the rate test
+  void tick_with_others(std::uint64_t number);         ///< the same, several in a message between processes
   ix::task<> parcel(ix::device_view<std::byte> data);  ///< of rallies and bursts by GPU messages
   ix::buffer_view<std::byte> post(ix::for_entry<&player::parcel>, std::size_t size);  ///< where it is to lie
   ix::global_pointer<std::byte> exposed_by(mode m);  ///< the memory of a mode of puts or gets
+  using aggregated = ix::entries<&player::tick_with_others>;
   ///@}
 
   int me() const { return index().x; }

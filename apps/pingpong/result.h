@@ -41,6 +41,7 @@ struct result {
   std::vector<std::pair<mode, std::string>> not_run;  ///< and why
   std::vector<mode> run;                              ///< in the order of the columns
   std::vector<point> points;
+  std::vector<double> messages_together_per_second;  ///< the same with aggregation
   std::vector<double> messages_per_second;  ///< of the rate test; one for each repeat
   std::vector<std::string> wrong;           ///< what did not hold what it should
 };
