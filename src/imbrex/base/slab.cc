@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "imbrex/base/sanitizer.h"
 
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
 constexpr int system_class = -1;
 constexpr int max_batch = 32;
+constexpr std::size_t page_bytes = 4096;
 }  // namespace
 
 /// Blocks of one other slab that this thread freed and has not yet sent home.
@@ -43,6 +45,51 @@ struct slab::returns {
   }
 
   batch ways[num_ways];
+  spares* large = nullptr;
+};
+
+/// Large blocks that this thread has freed and will use again.
+class slab::spares {
+ public:
+  static constexpr std::uint64_t most_bytes = std::uint64_t{128} << 20;
+
+  ~spares() {
+    for (block* b : blocks_) std::free(b);
+  }
+  /// The smallest that is large enough, and not far too large; null when there is none.
+  block* take(std::uint32_t pages) {
+    block** best = nullptr;
+    for (block*& b : blocks_) {
+      if (b == nullptr || b->pages < pages || b->pages > 2 * pages) continue;
+      if (best == nullptr || b->pages < (*best)->pages) best = &b;
+    }
+    if (best == nullptr) return nullptr;
+    pages_ -= (*best)->pages;
+    return std::exchange(*best, nullptr);
+  }
+  /// At most 128 MiB in all; the blocks kept longest go first.
+  void keep(block* b) noexcept {
+    while (blocks_[next_] != nullptr || pages_ + b->pages > most_pages) drop_next();
+    blocks_[next_] = b;
+    pages_ += b->pages;
+    next_ = (next_ + 1) % count;
+  }
+
+ private:
+  static constexpr int count = 16;
+  static constexpr std::uint64_t most_pages = most_bytes / page_bytes;
+
+  void drop_next() noexcept {  // the one kept longest
+    if (block* b = std::exchange(blocks_[next_], nullptr); b != nullptr) {
+      pages_ -= b->pages;
+      std::free(b);
+    }
+    next_ = (next_ + 1) % count;
+  }
+
+  block* blocks_[count] = {};
+  int next_ = 0;
+  std::uint64_t pages_ = 0;
 };
 
 thread_local constinit slab* slab::this_thread_ = nullptr;
@@ -59,12 +106,17 @@ slab::~slab() {
 void slab::bind_to_this_thread() {
   unbind_this_thread();
   if (!address_sanitizer) this_thread_ = this;  // else every block comes from the system, where it is watched
-  this_thread_returns = new returns;
+  auto* r = new returns;
+  if (!address_sanitizer) r->large = new spares;
+  this_thread_returns = r;
 }
 
 void slab::unbind_this_thread() {
   flush_returns();
-  delete static_cast<returns*>(this_thread_returns);
+  if (auto* r = static_cast<returns*>(this_thread_returns); r != nullptr) {
+    delete r->large;
+    delete r;
+  }
   this_thread_returns = nullptr;
   this_thread_ = nullptr;
 }
@@ -76,15 +128,25 @@ void slab::flush_returns() {
 void* slab::allocate_slowly(std::size_t size, int size_class) {
   slab* mine = this_thread_;
   if (mine != nullptr && size_class < num_classes) return mine->refill(size_class);
-  auto* b = static_cast<block*>(std::malloc(header_bytes + (size < 16 ? 16 : size)));
+  const std::size_t bytes = header_bytes + (size < 16 ? 16 : size);
+  if (bytes < size) throw std::bad_alloc();
+  auto* const r = static_cast<returns*>(this_thread_returns);
+  const bool kept = size_class >= num_classes && bytes <= spares::most_bytes && r != nullptr && r->large != nullptr;
+  const auto pages = static_cast<std::uint32_t>(kept ? (bytes + page_bytes - 1) / page_bytes : 0);
+  if (block* b = kept ? r->large->take(pages) : nullptr; b != nullptr)
+    return reinterpret_cast<std::byte*>(b) + header_bytes;
+  auto* b = static_cast<block*>(std::malloc(kept ? pages * page_bytes : bytes));
   if (b == nullptr) throw std::bad_alloc();
   b->owner = nullptr;
   b->size_class = system_class;
+  b->pages = pages;
   return reinterpret_cast<std::byte*>(b) + header_bytes;
 }
 
 void slab::free_elsewhere(block* b) noexcept {
   if (b->owner == nullptr) {
+    auto* const r = static_cast<returns*>(this_thread_returns);
+    if (b->pages != 0 && r != nullptr && r->large != nullptr) return r->large->keep(b);
     std::free(b);
   } else if (this_thread_returns != nullptr) {
     static_cast<returns*>(this_thread_returns)->add(b);

@@ -11,7 +11,8 @@
 /// paths. No system allocation, lock or atomic operation in steady state on one thread.
 namespace imbrex {
 
-/// One thread's block allocator. Blocks come in size classes up to 64 KiB, larger ones from the system.
+/// One thread's block allocator. Blocks come in size classes up to 64 KiB, larger ones from the system; the thread that
+/// frees a few of these keeps them for its next ones, since fresh memory costs a page fault for every 4 KiB.
 /// A block may be freed on any thread: it goes back to its owner in batches.
 /// Lifetime: every block must be freed before its slab is destroyed, and all threads that free into it ended.
 class slab {
@@ -63,10 +64,11 @@ class slab {
   struct block {
     slab* owner;  // null: from the system
     std::int32_t size_class;
-    std::int32_t pad;
+    std::uint32_t pages;  // from the system: its size in units of 4 KiB
     block* next;  // overlaps the user's first bytes
   };
   struct returns;
+  class spares;
 
   static constexpr std::size_t header_bytes = 16;
   static constexpr int num_classes = 24;

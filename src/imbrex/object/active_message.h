@@ -18,6 +18,7 @@
 ///     void operator()(scheduler& pe);                     called on the PE it was sent to
 ///     template <class Archive> void serialize(Archive&);  used between ranks only
 ///     static constexpr bool counted = ...;                optional: whether quiescence waits for it (default true)
+///     static constexpr bool aggregated = ...;             optional: whether it may wait for others (default false)
 ///     const char* name() const;                           optional: what a trace calls it
 namespace imbrex {
 
@@ -46,6 +47,16 @@ constexpr bool is_counted() {
     return H::counted;
   } else {
     return true;
+  }
+}
+
+/// Whether messages of this body to another rank may travel together (see message_bundles.h).
+template <class H>
+constexpr bool is_aggregated() {
+  if constexpr (requires { H::aggregated; }) {
+    return H::aggregated;
+  } else {
+    return false;
   }
 }
 

@@ -227,6 +227,14 @@ struct entry_body {
   args_tuple args;
 
   const char* name() const { return entry<M>::name(); }
+  static constexpr bool aggregated = [] {
+    using C = typename entry<M>::class_type;
+    if constexpr (requires { typename C::aggregated; }) {
+      return C::aggregated::template contain<M>;
+    } else {
+      return false;
+    }
+  }();
 
   [[gnu::always_inline]] void operator()(scheduler& pe) {
     if (target != nullptr && target->object != nullptr) [[likely]] {

@@ -43,7 +43,8 @@ std::uint64_t handler_info::seal() {
 }
 
 scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
-    : rank_(rank), id_(id), num_pes_(rank.num_pes()), transport_(rank.transport) {
+    : rank_(rank), id_(id), num_pes_(rank.num_pes()), transport_(rank.transport),
+      bundles_(rank.transport, id, rank.pes_per_rank) {
   track = t;
   on_failure = [](executor& pe, const std::string& report) {
     static_cast<scheduler&>(pe).fail_job(report, exit_code_failed_entry);
@@ -75,6 +76,8 @@ void scheduler::run() {
       if (polls_network_ && ++since_network >= network_interval) {
         since_network = 0;
         poll_network();
+        if (bundles_.any()) [[unlikely]]
+          bundles_.flush_old();
       }
     } else {
       idle();
@@ -103,6 +106,7 @@ void scheduler::poll_network() {
 // Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
 // PE that must look at the network itself only naps.
 void scheduler::idle() {
+  if (bundles_.any()) bundles_.flush();
   if (track != nullptr) track->idle_begin();
   const std::int64_t start = now_ns();
   std::int64_t now = start;
@@ -334,6 +338,7 @@ void scheduler::fail_body(const char* type, std::exception_ptr failure) noexcept
 }
 
 void scheduler::discard_queued() {
+  bundles_.discard();
   do {
     collect();
     while (work* w = next()) w->act(w, work_action::discard);

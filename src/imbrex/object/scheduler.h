@@ -16,6 +16,7 @@
 #include "imbrex/comm/exposure_table.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/object/active_message.h"
+#include "imbrex/object/message_bundles.h"
 #include "imbrex/object/reducer.h"
 #include "imbrex/object/reply.h"
 #include "imbrex/object/type_name.h"
@@ -205,11 +206,14 @@ class scheduler : public executor {
   void reap();
   template <class H>
   void send_to_rank(pe_id to, H& body, priority p);
+  template <class H>
+  bool bundled(pe_id to, H& body, priority p);
 
   rank_context& rank_;
   const pe_id id_;
   const int num_pes_;
   class transport* const transport_;
+  message_bundles bundles_;
   bool polls_network_ = false;
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
@@ -315,10 +319,34 @@ template <class H>
 void scheduler::send_to_rank(pe_id to, H& body, priority p) {
   if (stopping_) [[unlikely]]
     return;  // a destructor's message, at the end of the job
+  if constexpr (is_aggregated<std::remove_const_t<H>>()) {
+    if (bundled(to, const_cast<std::remove_const_t<H>&>(body), p)) return;
+  }
+  if (bundles_.any()) [[unlikely]]
+    bundles_.flush(to);
   wire_message* m = to_wire(const_cast<std::remove_const_t<H>&>(body), to, id_, p);
   if (track != nullptr) [[unlikely]]
     m->header.flow = trace_send(m->header.size, to);
   transport_->send(to / rank_.pes_per_rank, m);
+}
+
+/// Puts a small message to those that travel together; false when it is not small.
+template <class H>
+bool scheduler::bundled(pe_id to, H& body, priority p) {
+  sizing_archive size;
+  body.serialize(size);
+  if (size.size() > message_bundles::most_bytes) return false;
+  wire_header h;
+  h.size = size.size();
+  h.handler = handler<H>::info.id;
+  h.to = to;
+  h.from = id_;
+  h.level = static_cast<std::int8_t>(p.value);
+  if (track != nullptr) [[unlikely]]
+    h.flow = trace_send(h.size, to);
+  output_archive out(bundles_.add(h));
+  body.serialize(out);
+  return true;
 }
 
 template <class H>

@@ -1,5 +1,6 @@
 #include "imbrex/runtime/rank_run.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -104,7 +105,18 @@ void rank_run::agree(const std::string& command_line) {
   if (context_.rank != 0) readonly_base::load_all(values[0]);
 }
 
+namespace {
+// Memory of messages comes and goes. Given back to the system each time, it would cost a page fault for every 4 KiB.
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+}  // namespace
+
 int rank_run::run(const main_function& main) {
+  keep_freed_memory();
   facade_ = std::make_unique<runtime>(context_, options_);
   context_.facade = facade_.get();
   if (!options_.trace.empty()) {
