@@ -42,6 +42,7 @@ ix::task<> channel_exchange::send_window(std::size_t bytes) {
 
 ix::task<> channel_exchange::receive_window(std::size_t bytes) {
   std::vector<ix::channel<std::byte>::receive_wait> receives;
+  receives.reserve(static_cast<std::size_t>(window_));
   for (int i = 0; i < window_; ++i) receives.push_back(channel_.recv(memory_.in(bytes, i), memory_.stream()));
   auto all = ix::when_all(std::move(receives));
   co_await all;

@@ -50,6 +50,7 @@ ix::task<> one_sided_exchange::rally(std::size_t bytes, int trips) {
 
 ix::task<> one_sided_exchange::move_window(std::size_t bytes) {
   std::vector<ix::task<>> moves;
+  moves.reserve(static_cast<std::size_t>(window_));
   for (int i = 0; i < window_; ++i) moves.push_back(move(bytes, i));
   auto all = ix::when_all(std::move(moves));
   co_await all;
