@@ -148,8 +148,8 @@ imbrex::task<> gpu_block::exchange_directly() {
   const_face_buffers halos{};
   std::array<imbrex::received<double>, num_faces> theirs;
   for (const face f : neighbours_) {
-    // Another block runs meanwhile; the kernels read the neighbour's buffer where it is, also in another process of this
-    // machine. From farther away it comes in a buffer of the runtime's.
+    // Another block runs meanwhile; the kernels read the neighbour's buffer where it is, also in another process of
+    // this machine. From farther away it comes in a buffer of the runtime's.
     theirs[number(f)] = co_await channels_[number(f)].borrow(reader);
     halos[number(f)] = theirs[number(f)].data();
   }

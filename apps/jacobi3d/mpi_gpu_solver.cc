@@ -28,7 +28,8 @@ halo_path choose_path(const mpi_session& mpi, const options& o) {
   if (path == halo_path::host || direct != 0) return path;
   if (mpi.rank() == 0)
     imbrex::log_warning(
-        "--comm device: this MPI does not take memory of GPUs: halos go through the host (Open MPI does with a UCX that "
+        "--comm device: this MPI does not take memory of GPUs: halos go through the host (Open MPI does with a UCX "
+        "that "
         "has CUDA, by --mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)");
   return halo_path::host;
 }

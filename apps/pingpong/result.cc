@@ -98,9 +98,9 @@ std::string tables_text(const options& o, const result& r) {
   if (o.window > 0)
     text += table(o, r, fmt::format("GB/s one way, {} messages outstanding", o.window), &point::window_gb_per_second);
   if (!r.messages_per_second.empty())
-    text += fmt::format("\n{:.3e} small entry-method messages per second one way; {:.3e} with aggregation\n",
-                        statistics_of(r.messages_per_second).median,
-                        statistics_of(r.messages_together_per_second).median);
+    text +=
+        fmt::format("\n{:.3e} small entry-method messages per second one way; {:.3e} with aggregation\n",
+                    statistics_of(r.messages_per_second).median, statistics_of(r.messages_together_per_second).median);
   return text;
 }
 

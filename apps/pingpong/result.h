@@ -42,8 +42,8 @@ struct result {
   std::vector<mode> run;                              ///< in the order of the columns
   std::vector<point> points;
   std::vector<double> messages_together_per_second;  ///< the same with aggregation
-  std::vector<double> messages_per_second;  ///< of the rate test; one for each repeat
-  std::vector<std::string> wrong;           ///< what did not hold what it should
+  std::vector<double> messages_per_second;           ///< of the rate test; one for each repeat
+  std::vector<std::string> wrong;                    ///< what did not hold what it should
 };
 
 /// Where the players are, and what is not measured.

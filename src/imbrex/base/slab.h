@@ -65,7 +65,7 @@ class slab {
     slab* owner;  // null: from the system
     std::int32_t size_class;
     std::uint32_t pages;  // from the system: its size in units of 4 KiB
-    block* next;  // overlaps the user's first bytes
+    block* next;          // overlaps the user's first bytes
   };
   struct returns;
   class spares;

@@ -54,17 +54,17 @@ struct channel_message {
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
   lent_buffer lent;
-  aligned_bytes copied;                 ///< aligned to 64 bytes
-  buffer<std::byte> own;                ///< the same in a device's memory
-  remote_data remote;                   ///< where they are, when they did not come along
-  mapped_bytes mapped;                  ///< they are read there
-  data_mover* mover = nullptr;          ///< with `mapped`: of the PE that reads
-  bool offered = false;                 ///< they are read where they are, and whoever offered them waits for word of it
+  aligned_bytes copied;         ///< aligned to 64 bytes
+  buffer<std::byte> own;        ///< the same in a device's memory
+  remote_data remote;           ///< where they are, when they did not come along
+  mapped_bytes mapped;          ///< they are read there
+  data_mover* mover = nullptr;  ///< with `mapped`: of the PE that reads
+  bool offered = false;         ///< they are read where they are, and whoever offered them waits for word of it
   std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
-  channel_peer hello;                   ///< known: no message of the user's, but the other end telling of itself
-  device* on = nullptr;                 ///< whose memory the lent bytes are; null: host memory
-  event ready;                          ///< with `on`: the point after which they are there
-  std::shared_ptr<race_check> checked;  ///< null unless races are looked for
+  channel_peer hello;                         ///< known: no message of the user's, but the other end telling of itself
+  device* on = nullptr;                       ///< whose memory the lent bytes are; null: host memory
+  event ready;                                ///< with `on`: the point after which they are there
+  std::shared_ptr<race_check> checked;        ///< null unless races are looked for
 
   /// The receiver has read the lent bytes, or, of a GPU, enqueued what does on `reader`; gives them back.
   void give_back(stream* reader) {

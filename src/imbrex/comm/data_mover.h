@@ -52,8 +52,8 @@ class data_mover {
   /// Lets a process of this machine read memory of a device where it is, as it is when `s` comes to this point. False,
   /// and nothing done, when that is not possible.
   bool share(rank_id to, stream& s, lent_buffer& held, remote_data& as);
-  /// Data of memory of `s.on()`, ready, for whoever asks for them (`serve`) or reads them (`release`): their reader is not
-  /// known yet. `s` lives until `held` has been given back.
+  /// Data of memory of `s.on()`, ready, for whoever asks for them (`serve`) or reads them (`release`): their reader is
+  /// not known yet. `s` lives until `held` has been given back.
   remote_data offer(stream& s, lent_buffer held);
   /// Sends what was offered to a PE that asks.
   void serve(std::uint64_t id, rank_id to, pe_id to_pe);
@@ -71,6 +71,8 @@ class data_mover {
   static const std::byte* open(const remote_data& what, stream& s);
   /// What was shared has been read.
   void has_been_read(const remote_data& what);
+  /// Whether `--imbrex-protocol=direct` was given.
+  bool is_forced_direct() const { return protocols_.forced == protocol_table::way::direct; }
   transport& network() const { return transport_; }
   /// Whether a device of this PE is to read offered data where they are.
   bool reads_in_place(const remote_data& what) const;

@@ -4,8 +4,8 @@
 #include <mpi.h>
 #include <sched.h>
 
-#include <chrono>
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
@@ -129,9 +129,7 @@ void mpi_transport::state::move_data(const mpi_data& what, std::byte* bytes, Sta
   });
 }
 
-bool mpi_transport::reaches(memory_kind kind) const {
-  return kind != memory_kind::device || mpi_takes_gpu_memory();
-}
+bool mpi_transport::reaches(memory_kind kind) const { return kind != memory_kind::device || mpi_takes_gpu_memory(); }
 
 void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_view& from, transfer* done) {
   state& s = *state_;
@@ -244,8 +242,8 @@ void mpi_transport::state::take_unwanted_data() {
       unwanted.emplace_back(bytes);
       const int tag = data_tag(id);
       for_each_mpi_piece(unwanted.back().data(), bytes, [&](std::byte* piece, int count) {
-        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, tag, job.data(), &requests.emplace_back()),
-                  "MPI_Irecv", job.rank(), from);
+        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, tag, job.data(), &requests.emplace_back()), "MPI_Irecv",
+                  job.rank(), from);
       });
     }
   }

@@ -82,9 +82,8 @@ void settle_data(channel_message& m, stream& s, std::byte* place, std::function<
 }
 
 void release_after(const remote_data& what, stream& s) {
-  s.then("read", [pe = what.pe, id = what.id] {
-    scheduler::current().send(pe, release_data{id}, priorities::communication);
-  });
+  s.then("read",
+         [pe = what.pe, id = what.id] { scheduler::current().send(pe, release_data{id}, priorities::communication); });
 }
 
 }  // namespace imbrex::detail

@@ -28,15 +28,15 @@ void release_after(const remote_data& what, stream& s);
 ///     auto sent = halo.lent();                                       // await it before the memory is written again
 ///     array()[left].send<&block::take>(iteration, std::move(halo));
 ///
-/// The receiver's method runs when what is enqueued on `stream()` sees the data. Inside a process, and between processes
-/// of a machine whose GPUs reach each other, the data are read where they are; otherwise they come to memory of the
-/// runtime's, from the device's pool, or to where the receiver's post method says:
+/// The receiver's method runs when what is enqueued on `stream()` sees the data. Inside a process, and between
+/// processes of a machine whose GPUs reach each other, the data are read where they are; otherwise they come to memory
+/// of the runtime's, from the device's pool, or to where the receiver's post method says:
 ///
 ///     ix::buffer_view<double> post(ix::for_entry<&block::take>, int iteration, std::size_t size);
 ///
-/// which stands behind the method in the class and is called with its other arguments. What a view gives stays valid until the view ends, and what is
-/// enqueued on `stream()` by then has been read. GPU messages of different sizes may overtake each other; the receiver
-/// may not move to another PE while one is arriving.
+/// which stands behind the method in the class and is called with its other arguments. What a view gives stays valid
+/// until the view ends, and what is enqueued on `stream()` by then has been read. GPU messages of different sizes may
+/// overtake each other; the receiver may not move to another PE while one is arriving.
 template <class T>
 class device_view {
   static_assert(std::is_trivially_copyable_v<T>, "imbrex: a device_view carries trivially copyable elements");
@@ -45,7 +45,7 @@ class device_view {
   using element_type = T;
 
   device_view() = default;
-  device_view(buffer_view<const T> elements, stream& s) : stream_(&s), state_(lent_state::make()) {
+  device_view(buffer_view<const T> elements, imbrex::stream& s) : stream_(&s), state_(lent_state::make()) {
     if (elements.kind != s.on().allocates()) {
       throw usage_error(std::string("a device_view of ") + to_string(elements.kind) + " memory on a stream of the " +
                         to_string(s.on().kind()) + " device: give it memory of the stream's device");
@@ -83,7 +83,7 @@ class device_view {
   ///@{
   const T* data() const { return reinterpret_cast<const T*>(at_); }
   std::size_t size() const { return message_.bytes() / sizeof(T); }
-  stream& stream() const { return *stream_; }
+  imbrex::stream& stream() const { return *stream_; }
   ///@}
 
   template <class Archive>
@@ -183,8 +183,8 @@ struct release_data {
   }
 };
 
-/// Before a GPU message leaves the process: small data are copied to go along with it in the order of `s`; when that has
-/// come, they do, and others are offered.
+/// Before a GPU message leaves the process: small data are copied to go along with it in the order of `s`; when that
+/// has come, they do, and others are offered.
 void prepare_departure(channel_message& m, stream& s);
 void offer_data(channel_message& m, stream& s);
 

@@ -119,8 +119,8 @@ template <auto M, class Args>
   detail::fail<R>(pe, &e, E::name(), reply, std::move(thrown));
 }
 
-/// A GPU message whose data are arriving: the chare's post method, if it has one, says where they go; when all are there
-/// the entry method is called.
+/// A GPU message whose data are arriving: the chare's post method, if it has one, says where they go; when all are
+/// there the entry method is called.
 template <auto M, class Args>
 class device_arrival {
  public:

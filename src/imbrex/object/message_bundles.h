@@ -23,8 +23,7 @@ struct named_entry {};
 template <auto... M>
 struct entries {
   template <auto N>
-  static constexpr bool contain =
-      (false || ... || std::is_same_v<detail::named_entry<M>, detail::named_entry<N>>);
+  static constexpr bool contain = (false || ... || std::is_same_v<detail::named_entry<M>, detail::named_entry<N>>);
 };
 
 /// The small messages of one PE that wait to travel together, by the PE they are for and their priority. What is for a
@@ -36,7 +35,8 @@ class message_bundles {
   /// Larger messages travel by themselves.
   static constexpr std::uint64_t most_bytes = 1024;
 
-  message_bundles(transport* t, pe_id from, int pes_per_rank) : transport_(t), from_(from), pes_per_rank_(pes_per_rank) {}
+  message_bundles(transport* t, pe_id from, int pes_per_rank)
+      : transport_(t), from_(from), pes_per_rank_(pes_per_rank) {}
   ~message_bundles() { discard(); }
   message_bundles(const message_bundles&) = delete;
   message_bundles& operator=(const message_bundles&) = delete;

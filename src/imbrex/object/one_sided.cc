@@ -222,8 +222,11 @@ bool reads_in_place(const global_place& there, memory_kind here, const stream& s
   return scheduler::current().mover->reads_in_place(as);
 }
 
+// Not for memory of the host unless asked for: through shared memory UCX puts take ten times as long as messages.
 bool by_transport(const global_place& there, memory_kind here) {
-  return !there.key.empty() && scheduler::current().mover->network().has_one_sided(here);
+  const data_mover& mover = *scheduler::current().mover;
+  const bool wanted = (there.kind == memory_kind::device && here == memory_kind::device) || mover.is_forced_direct();
+  return wanted && !there.key.empty() && mover.network().has_one_sided(here);
 }
 
 void check_stream(memory_kind there, memory_kind here, const stream& s) {

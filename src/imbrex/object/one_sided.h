@@ -102,8 +102,7 @@ class exposed {
 /// Throws `usage_error` when they do not fit, or the memory is exposed no more.
 template <class T>
 task<> put(global_pointer<T> to, buffer_view<const std::type_identity_t<T>> from, stream& s) {
-  if (from.size > to.size())
-    throw usage_error(fmt::format("a put of {} elements to {}", from.size, to.size()));
+  if (from.size > to.size()) throw usage_error(fmt::format("a put of {} elements to {}", from.size, to.size()));
   global_place place = to.place();
   place.bytes = from.bytes();
   return detail::put_bytes(std::move(place), reinterpret_cast<const std::byte*>(from.data), from.kind, &s);

@@ -43,7 +43,10 @@ std::uint64_t handler_info::seal() {
 }
 
 scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
-    : rank_(rank), id_(id), num_pes_(rank.num_pes()), transport_(rank.transport),
+    : rank_(rank),
+      id_(id),
+      num_pes_(rank.num_pes()),
+      transport_(rank.transport),
       bundles_(rank.transport, id, rank.pes_per_rank) {
   track = t;
   on_failure = [](executor& pe, const std::string& report) {

@@ -207,13 +207,14 @@ void rank_run::open_gpus() {
   }
   context_.gpu_of_pe = std::move(map);
   if (context_.transport == nullptr) return;
-  gpus_->watch_memory([t = context_.transport](std::byte* start, std::size_t bytes, memory_kind kind, int gpu, bool comes) {
-    if (comes) {
-      t->add_memory({start, bytes, kind, gpu});
-    } else {
-      t->forget_memory(start);
-    }
-  });
+  gpus_->watch_memory(
+      [t = context_.transport](std::byte* start, std::size_t bytes, memory_kind kind, int gpu, bool comes) {
+        if (comes) {
+          t->add_memory({start, bytes, kind, gpu});
+        } else {
+          t->forget_memory(start);
+        }
+      });
 }
 #else
 void rank_run::open_gpus() {}  // settle_devices has refused

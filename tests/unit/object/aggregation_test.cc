@@ -54,7 +54,8 @@ task<int> everybody(runtime& rt, int count) {
 }
 
 TEST(aggregation, messages_arrive_in_order_and_none_is_left_behind) {
-  for (const job_shape& s : {job_shape{1, 1}, job_shape{1, 2}, job_shape{2, 2}, job_shape{1, 3}, job_shape{2, 2, 0, 150}}) {
+  for (const job_shape& s :
+       {job_shape{1, 1}, job_shape{1, 2}, job_shape{2, 2}, job_shape{1, 3}, job_shape{2, 2, 0, 150}}) {
     SCOPED_TRACE(to_text(s));
     if (s.delay_us == 0) {
       EXPECT_EQ(run_job_with(s, everybody, 4000), 0);

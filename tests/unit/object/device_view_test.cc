@@ -142,7 +142,8 @@ TEST(device_view, reach_their_entry_method_with_the_data) {
 
 TEST(device_view, go_where_the_post_method_says) {
   for (const std::string protocol : {"auto", "packed", "staged", "direct"}) {
-    for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}, job_shape{2, 2}, job_shape{1, 2, 4, 100}}) {
+    for (const job_shape& s :
+         {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}, job_shape{2, 2}, job_shape{1, 2, 4, 100}}) {
       SCOPED_TRACE(protocol + ", " + to_text(s));
       EXPECT_EQ(run_with(s, protocol, fed, true), 0);
     }
