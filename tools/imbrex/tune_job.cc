@@ -75,9 +75,9 @@ ix::remote_data::path path_of(ix::memory_kind of, way by) {
   }
 }
 
-const char* why_not(way by, const std::string& transport) {
+std::string why_not(way by, const std::string& transport) {
   if (by == way::shared) return "the GPUs cannot read each other's memory: not on one machine, or the driver refuses";
-  return transport == "mpi" ? "this MPI does not take GPU memory" : "this UCX does not take GPU memory";
+  return fmt::format("{} does not take GPU memory here", transport);
 }
 
 /// Everything that is measured, with both players.
@@ -246,7 +246,7 @@ ix::task<int> measure_protocols(ix::runtime& rt, const options* o) {
   auto looked = ix::when_all(std::move(first), std::move(second));
   const auto [a, b] = co_await std::move(looked);
   const std::string transport = rt.transport_name();
-  const effort how = o->quick ? effort{4, 5, 1} : effort{2, 11, 4};
+  const effort how = o->quick ? effort{4, 7, 0.5} : effort{2, 41, 1.5};
   fmt::print("imbrex tune: {} ({}) between {} and {}; {} repeats of about {:g} ms in turns\n", transport,
              library(transport), a.machine, b.machine, how.repeats, how.ms);
 

@@ -18,6 +18,11 @@ double quartile_distance(std::vector<double> values) {
   return values[(3 * (n - 1) + 2) / 4] - values[(n - 1) / 4];
 }
 
+/// The standard error of the median, from the quartiles (for normally distributed values).
+double error_of_median(const std::vector<double>& values) {
+  return 0.93 * quartile_distance(values) / std::sqrt(static_cast<double>(values.size()));
+}
+
 /// How much is lost at a size by going `taken`, where one could go `other`.
 double loss(const std::vector<double>& taken, const std::vector<double>& other) {
   return clearly_ahead(other, taken) ? std::log(median(taken) / median(other)) : 0;
@@ -105,7 +110,7 @@ double median(std::vector<double> values) {
 }
 
 bool clearly_ahead(const std::vector<double>& a, const std::vector<double>& b) {
-  const double noise = std::max(quartile_distance(a), quartile_distance(b)) / 2;
+  const double noise = 2 * std::hypot(error_of_median(a), error_of_median(b));
   return median(b) - median(a) > std::max(noise, least_difference * median(b));
 }
 

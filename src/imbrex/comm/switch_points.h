@@ -30,8 +30,8 @@ struct protocol_times {
 /// Precondition: at least one value.
 double median(std::vector<double> values);
 
-/// Whether the median of `a` is less than that of `b` by more than noise: half the distance of the quartiles of the
-/// noisier one, and 2 %.
+/// Whether the median of `a` is less than that of `b` by more than noise: twice the standard error of their difference,
+/// estimated from the quartiles, and 2 %.
 bool clearly_ahead(const std::vector<double>& a, const std::vector<double>& b);
 
 /// The largest size that is to go by `before`, when all larger ones go by `after`: the split that loses least against

@@ -57,13 +57,12 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
 }
 
 TEST(options, every_option_reaches_its_field) {
-  const runtime_options o =
-      options_for({"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
-                   "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
-                   "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0",
-                   "--imbrex-device=auto", "--imbrex-gpus=2", "--imbrex-gpu-map=0,1,1", "--imbrex-completion=event",
-                   "--imbrex-check-races", "--imbrex-protocol=direct", "--imbrex-protocols=p.json",
-                   "--imbrex-log=debug", "--imbrex-help"});
+  const runtime_options o = options_for(
+      {"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
+       "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
+       "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0", "--imbrex-device=auto",
+       "--imbrex-gpus=2", "--imbrex-gpu-map=0,1,1", "--imbrex-completion=event", "--imbrex-check-races",
+       "--imbrex-protocol=direct", "--imbrex-protocols=p.json", "--imbrex-log=debug", "--imbrex-help"});
   EXPECT_EQ(o.pes, 3);
   EXPECT_EQ(o.transport, "loopback");
   EXPECT_EQ(o.ranks, 4);
