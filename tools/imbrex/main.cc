@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 
@@ -22,7 +23,8 @@ int fail(const std::string& what, int exit_code) {
 // What is wrong with the command line, as imbrex words its messages.
 std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  const bool is_command = first.empty() || first == "info" || first == "trace" || first.front() == '-';
+  const bool is_command =
+      first.empty() || first == "info" || first == "trace" || first == "tune" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   if (!text.empty()) text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
@@ -30,25 +32,29 @@ std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
   const imbrex::config settings = imbrex::read_runtime_config(argc, argv);
   imbrex::set_log_level(imbrex::parse_log_level(settings.text("log")));
-  for (const std::string& warning : settings.warnings()) imbrex::log_warning(warning);
   if (settings.get<bool>("help")) {
     fmt::print("{}", imbrex::options_help());
     return 0;
   }
 
-  CLI::App app("imbrex: about this build and this machine, and what a trace says", "imbrex");
+  CLI::App app("imbrex: about this build and this machine, what a trace says, and how fast data go", "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
   app.require_subcommand(1);
   std::function<int()> command;
   add_info_command(app, settings, command);
   add_trace_command(app, command);
+  add_tune_command(app, settings, words, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return fail(fmt::format("{}; see imbrex --help", complaint(e, argc, argv)), 2);
+  }
+  if (!app.got_subcommand("tune")) {  // a job warns by itself, once for all ranks
+    for (const std::string& warning : settings.warnings()) imbrex::log_warning(warning);
   }
   return command();
 }

@@ -97,7 +97,8 @@ remote_data::path data_mover::choose(memory_kind here, std::uint64_t bytes, rank
     default: break;
   }
   if (bytes <= protocols_.packed_device_bytes) return path::none;
-  return beside ? path::shared : direct ? path::whole : path::chunks;
+  if (beside && bytes > protocols_.unshared_device_bytes) return path::shared;
+  return direct && bytes > protocols_.staged_device_bytes ? path::whole : path::chunks;
 }
 
 bool data_mover::travels_packed(memory_kind here, std::uint64_t bytes) const {
@@ -143,11 +144,13 @@ void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_da
 remote_data data_mover::offer(stream& s, lent_buffer held) {
   using way = protocol_table::way;
   const memory_kind kind = s.on().allocates();
-  const bool direct = transport_.reaches(kind) && (kind != memory_kind::device || protocols_.forced != way::staged);
+  const bool automatic = protocols_.forced == way::automatic;
+  const bool staged = protocols_.forced == way::staged || (automatic && held.bytes() <= protocols_.staged_device_bytes);
+  const bool direct = transport_.reaches(kind) && (kind != memory_kind::device || !staged);
   remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, held.bytes());
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
   d.id = take_ids(d.num_chunks());
-  const bool may_share = protocols_.forced == way::automatic || protocols_.forced == way::shared;
+  const bool may_share = automatic ? held.bytes() > protocols_.unshared_device_bytes : protocols_.forced == way::shared;
   if (may_share && kind == memory_kind::device && !s.on().share(held.data(), d.memory)) d.memory = {};
   offered_.emplace(d.id, offered{std::move(held), &s, d});
   return d;

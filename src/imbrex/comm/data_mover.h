@@ -36,6 +36,10 @@ class data_mover {
 
   rank_id rank() const { return transport_.rank(); }
   pe_id pe() const { return id_; }
+  const protocol_table& protocols() const { return protocols_; }
+  /// Sends go by this table from now on; what is on its way or offered already is not touched. The other processes need
+  /// not have the same: the receiver learns the way from the message.
+  void use(const protocol_table& protocols) { protocols_ = protocols; }
   /// How `bytes` of that kind go to `to`, whose memory is of kind `there`. `none`: inside the message.
   remote_data::path choose(memory_kind here, std::uint64_t bytes, rank_id to, memory_kind there) const;
 
@@ -107,7 +111,7 @@ class data_mover {
   const std::uint64_t first_id_;
   std::uint64_t next_id_ = 0;
   const std::vector<bool> same_host_;
-  const protocol_table protocols_;
+  protocol_table protocols_;
   struct shared {
     lent_buffer held;
     device* on;

@@ -39,6 +39,11 @@ const std::vector<setting>& runtime_settings() {
        .help =
            "how data of channels and GPU messages go to other ranks: in the message, through pinned memory in pieces, "
            "straight from where they are, or read where they are by GPUs of the same machine; auto: by size and kind"},
+      {.name = "protocols",
+       .kind = text,
+       .default_value = "auto",
+       .help = "file of sizes up to which data go which way, as imbrex tune writes it; auto: that of this user, "
+               "none: built-in sizes"},
       {.name = "heartbeat-s",
        .kind = integer,
        .default_value = "10",
@@ -116,6 +121,7 @@ runtime_options options_from(const config& settings) {
   if (settings.is_set("spin-us")) o.spin_us = settings.get<int>("spin-us");
   o.transport = settings.get<std::string>("transport");
   o.protocols.forced = protocol_table::parse(settings.text("protocol"));
+  o.protocols_file = settings.get<std::string>("protocols");
   o.heartbeat_s = settings.get<int>("heartbeat-s");
   o.ranks = settings.get<int>("ranks");
   o.loopback_seed = settings.get<std::uint64_t>("loopback-seed");
@@ -174,7 +180,7 @@ std::string options_help() {
   for (const setting& s : runtime_settings()) {
     std::string usage = "--imbrex-" + s.name;
     if (s.kind == setting_kind::integer || s.kind == setting_kind::seed) usage += " N";
-    if (s.kind == setting_kind::text) usage += s.name == "trace" ? " FILE" : " NAME";
+    if (s.kind == setting_kind::text) usage += s.name == "trace" || s.name == "protocols" ? " FILE" : " NAME";
     if (s.kind == setting_kind::flag && s.name != "help") usage += "[=on|off]";
     const bool show_default = !s.default_value.empty() && s.name != "help";
     fmt::format_to(std::back_inserter(text), "  {:<34} {}{}\n", usage, s.help,

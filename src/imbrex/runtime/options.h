@@ -26,7 +26,9 @@ struct runtime_options {
   std::string why_no_gpu;           ///< with "auto": why there is none, set by `settle_devices`
   int gpus = 0;                     ///< GPUs of each rank; 0: its share of those there are
   std::string gpu_map;              ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
-  protocol_table protocols;         ///< how data go to other ranks
+  protocol_table protocols;         ///< how data go to other ranks; in a job, what is in force
+  /// File of `imbrex tune`; "auto": the user's own, "none": built-in sizes.
+  std::string protocols_file = "auto";
   completion_mode completion = completion_mode::flag;  ///< how a PE notices that GPU work has finished
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order

@@ -16,6 +16,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/topology.h"
+#include "imbrex/comm/protocol_file.h"
 #include "imbrex/object/entry_activity.h"
 #include "imbrex/object/quiescence.h"
 #include "imbrex/runtime/readonly.h"
@@ -124,7 +125,10 @@ int rank_run::run(const main_function& main) {
     if (context_.num_ranks > 1) from_bytes(transport_->all_gather(to_bytes(start))[0], start);
     recorder_ = std::make_unique<trace_recorder>(context_.rank, start);
   }
-  if (context_.transport != nullptr) same_host_ = find_neighbours(*context_.transport);
+  if (context_.transport != nullptr) {
+    same_host_ = find_neighbours(*context_.transport);
+    settle_protocols();
+  }
   for (int i = 0; i < plan_.pes; ++i) {
     const pe_id id = context_.first_pe() + i;
     trace_track* track = recorder_ ? &recorder_->add_track(fmt::format("PE {}", id), i) : nullptr;
@@ -159,6 +163,20 @@ int rank_run::run(const main_function& main) {
 #endif
   write_trace();
   return context_.exit_code;
+}
+
+// Rank 0 reads the file; its sizes are everyone's.
+void rank_run::settle_protocols() {
+  protocol_table& mine = options_.protocols;
+  const protocol_table::way forced = mine.forced;
+  if (context_.rank == 0) {
+    const protocol_reading read = read_protocols(options_.protocols_file, transport_->name(), machine_name());
+    for (const std::string& w : read.warnings) log_warning(w);
+    mine = read.table;
+    log_debug(fmt::format("protocols: {} ({})", to_text(mine), read.source));
+  }
+  from_bytes(transport_->all_gather(to_bytes(mine))[0], mine);
+  mine.forced = forced;
 }
 
 #if IMBREX_HAVE_CUDA

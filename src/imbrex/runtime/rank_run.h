@@ -36,6 +36,7 @@ class rank_run {
   void wait_for_stop();
   void write_trace();
   void open_gpus();
+  void settle_protocols();
 
   runtime_options options_;
   transport* const transport_;

@@ -7,6 +7,7 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/topology.h"
+#include "imbrex/comm/protocol_file.h"
 #if IMBREX_HAVE_UCX
 #include "imbrex/comm/ucx_transport.h"
 #endif
@@ -71,6 +72,16 @@ std::vector<transport_facts> all_transports(const build_facts& build) {
   return list;
 }
 
+std::vector<protocol_facts> all_protocols(const build_facts& build, const config& settings) {
+  std::vector<protocol_facts> list;
+  for (const feature_facts& f : build.features) {
+    if (!f.present || (f.name != "mpi" && f.name != "ucx")) continue;
+    protocol_reading read = read_protocols(settings.text("protocols"), f.name, machine_name());
+    list.push_back({f.name, to_text(read.table), std::move(read.source), std::move(read.warnings)});
+  }
+  return list;
+}
+
 std::vector<option_facts> all_options(const config& settings) {
   std::vector<option_facts> list;
   for (const setting& s : settings.known()) {
@@ -110,6 +121,7 @@ runtime_report make_report(const config& settings) {
   r.devices.push_back(host_device());
   for (device_facts& gpu : all_gpus()) r.devices.push_back(std::move(gpu));
   r.transports = all_transports(r.build);
+  r.protocols = all_protocols(r.build, settings);
   r.options = all_options(settings);
   return r;
 }
@@ -137,6 +149,11 @@ std::string to_text(const runtime_report& r) {
   for (const transport_facts& t : r.transports) {
     fmt::format_to(out, "  {:<11} {}  {}\n", t.name, t.present ? "yes" : "no ", t.note);
   }
+  if (!r.protocols.empty()) text += "\nprotocols (sizes up to which data go which way; measured by imbrex tune)\n";
+  for (const protocol_facts& p : r.protocols) {
+    fmt::format_to(out, "  {:<11} {}\n{:14}{}\n", p.transport, p.source, "", p.sizes);
+    for (const std::string& w : p.warnings) fmt::format_to(out, "{:14}{}\n", "", w);
+  }
   text += "\noptions (or as IMBREX_... in the environment; the command line goes first)\n";
   for (const option_facts& o : r.options) {
     const std::string from =
@@ -162,6 +179,8 @@ std::string to_json(const runtime_report& r) {
                             {"cache_bytes", d.cache_bytes}});
   }
   for (const transport_facts& t : r.transports) j["transports"][t.name] = {{"present", t.present}, {"note", t.note}};
+  for (const protocol_facts& p : r.protocols)
+    j["protocols"][p.transport] = {{"sizes", p.sizes}, {"source", p.source}, {"warnings", p.warnings}};
   for (const option_facts& o : r.options) {
     j["options"][o.name] = {{"default", o.default_value}, {"value", o.value}, {"source", o.source}, {"help", o.help}};
   }

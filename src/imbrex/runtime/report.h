@@ -36,6 +36,14 @@ struct transport_facts {
   std::string note;
 };
 
+/// The sizes up to which data go which way, as jobs on this machine will have them.
+struct protocol_facts {
+  std::string transport;
+  std::string sizes;   ///< "packed_host_bytes 16384, ..."
+  std::string source;  ///< "built in", or file and date
+  std::vector<std::string> warnings;
+};
+
 struct option_facts {
   std::string name, default_value, value, source, help;
 };
@@ -44,6 +52,7 @@ struct runtime_report {
   build_facts build;
   std::vector<device_facts> devices;
   std::vector<transport_facts> transports;
+  std::vector<protocol_facts> protocols;
   std::vector<option_facts> options;
 };
 

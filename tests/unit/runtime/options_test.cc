@@ -45,6 +45,8 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.trace, fields.trace);
   EXPECT_EQ(parsed.schedule_seed, fields.schedule_seed);
   EXPECT_EQ(parsed.pin, fields.pin);
+  EXPECT_EQ(parsed.protocols, fields.protocols);
+  EXPECT_EQ(parsed.protocols_file, fields.protocols_file);
   EXPECT_EQ(parsed.spin_us, fields.spin_us);
   EXPECT_EQ(parsed.log, fields.log);
   EXPECT_EQ(parsed.device, fields.device);
@@ -55,12 +57,12 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
 }
 
 TEST(options, every_option_reaches_its_field) {
-  const runtime_options o =
-      options_for({"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
-                   "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
-                   "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0",
-                   "--imbrex-device=auto", "--imbrex-gpus=2", "--imbrex-gpu-map=0,1,1", "--imbrex-completion=event",
-                   "--imbrex-check-races", "--imbrex-log=debug", "--imbrex-help"});
+  const runtime_options o = options_for(
+      {"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
+       "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
+       "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0", "--imbrex-device=auto",
+       "--imbrex-gpus=2", "--imbrex-gpu-map=0,1,1", "--imbrex-completion=event", "--imbrex-check-races",
+       "--imbrex-protocol=direct", "--imbrex-protocols=p.json", "--imbrex-log=debug", "--imbrex-help"});
   EXPECT_EQ(o.pes, 3);
   EXPECT_EQ(o.transport, "loopback");
   EXPECT_EQ(o.ranks, 4);
@@ -76,6 +78,8 @@ TEST(options, every_option_reaches_its_field) {
   EXPECT_EQ(o.gpu_map, "0,1,1");
   EXPECT_EQ(o.completion, imbrex::completion_mode::event);
   EXPECT_TRUE(o.check_races);
+  EXPECT_EQ(o.protocols.forced, imbrex::protocol_table::way::direct);
+  EXPECT_EQ(o.protocols_file, "p.json");
   EXPECT_EQ(o.log, imbrex::log_level::debug);
   EXPECT_TRUE(o.help);
 }
@@ -187,6 +191,10 @@ TEST(report, tells_the_same_facts_as_text_and_json) {
     EXPECT_THAT(text, HasSubstr(f.note));
   }
   EXPECT_THAT(text, HasSubstr("[command line; default 0]"));
+  for (const imbrex::protocol_facts& p : r.protocols) {
+    EXPECT_EQ(j["protocols"][p.transport]["sizes"], p.sizes);
+    EXPECT_THAT(text, HasSubstr(p.sizes));
+  }
 }
 
 }  // namespace
