@@ -27,7 +27,7 @@ struct protocol_table {
 
   way forced = way::automatic;
   std::uint64_t packed_host_bytes = 16 << 10;   ///< up to so many travel inside the message
-  std::uint64_t packed_device_bytes = 8 << 10;  ///< the same of a device's memory
+  std::uint64_t packed_device_bytes = 0;        ///< the same of a device's memory: never faster on H200s
   std::uint64_t chunk_bytes = 1 << 20;          ///< pieces of staged data
   std::uint64_t staged_device_bytes = 0;        ///< up to so many are staged though the transport reaches them
   std::uint64_t unshared_device_bytes = 0;  ///< up to so many are sent though the other GPU could read them in place
