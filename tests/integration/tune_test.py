@@ -51,7 +51,7 @@ def store(path, content):
         f.write(content if isinstance(content, str) else json.dumps(content))
 
 
-BUILT_IN = "packed_host_bytes 16384 apart 1"
+BUILT_IN = "packed_host_bytes 4096 apart 2"
 
 with tempfile.TemporaryDirectory() as here:
     path = os.path.join(here, "new", "protocols.json")

@@ -26,11 +26,11 @@ struct protocol_table {
   static constexpr std::uint64_t always = std::uint64_t{1} << 40;
 
   way forced = way::automatic;
-  std::uint64_t packed_host_bytes = 16 << 10;  ///< up to so many travel inside the message
-  std::uint64_t packed_device_bytes = 0;       ///< the same of a device's memory: never faster on H200s
-  std::uint64_t chunk_bytes = 1 << 20;         ///< pieces of staged data
-  std::uint64_t staged_device_bytes = 0;       ///< up to so many are staged though the transport reaches them
-  std::uint64_t unshared_device_bytes = 0;     ///< up to so many are sent though the other GPU could read them in place
+  std::uint64_t packed_host_bytes = 4 << 10;  ///< up to so many travel inside the message
+  std::uint64_t packed_device_bytes = 0;      ///< the same of a device's memory: never faster on H200s
+  std::uint64_t chunk_bytes = 1 << 20;        ///< pieces of staged data
+  std::uint64_t staged_device_bytes = 0;      ///< up to so many are staged though the transport reaches them
+  std::uint64_t unshared_device_bytes = 0;    ///< up to so many are sent though the other GPU could read them in place
 
   bool operator==(const protocol_table&) const = default;
 
