@@ -132,7 +132,7 @@ void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_da
     buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
     s.copy(staged.data(), from + at, n);
     lent_buffer until_here;
-    if (at + n == d.bytes) until_here = std::move(held);
+    if (at + n == d.bytes) std::swap(until_here, held);
     s.then("send", [this, to, to_pe, id, n, piece = std::move(staged), over = std::move(until_here)]() mutable {
       over = lent_buffer();
       const data_view view = on_host(piece.data(), n);

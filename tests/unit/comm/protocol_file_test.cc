@@ -114,10 +114,9 @@ TEST_F(protocol_file, values_out_of_range_are_refused_one_by_one) {
             "device_memory": {"packed_device_bytes": 5, "chunk_bytes": 1, "staged_device_bytes": "many",
                               "unshared_device_bytes": 1099511627776}}}}})");
   const protocol_reading r = read();
-  EXPECT_THAT(r.warnings,
-              ElementsAre(HasSubstr("packed_host_bytes is -3, not a number of 0 to 67108864: 4096 is used"),
-                          HasSubstr("chunk_bytes is 1, not a number of 4096 to 1073741824"),
-                          HasSubstr("staged_device_bytes is \"many\"")));
+  EXPECT_THAT(r.warnings, ElementsAre(HasSubstr("packed_host_bytes is -3, not a number of 0 to 67108864: 4096 is used"),
+                                      HasSubstr("chunk_bytes is 1, not a number of 4096 to 1073741824"),
+                                      HasSubstr("staged_device_bytes is \"many\"")));
   EXPECT_EQ(r.table.packed_host_bytes, protocol_table().packed_host_bytes);
   EXPECT_EQ(r.table.chunk_bytes, protocol_table().chunk_bytes);
   EXPECT_EQ(r.table.packed_device_bytes, 5u);
