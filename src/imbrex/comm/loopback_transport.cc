@@ -129,6 +129,7 @@ void loopback_transport::stop(bool failed) {
   if (all != nullptr) {
     for (const auto& part : *all) any_failed = any_failed || part.front() != std::byte{0};
   }
+  network_->desk_->give_up(rank_);
   std::exception_ptr lost;
   for (rank_id from = 0; from < num_ranks(); ++from) {
     try {
