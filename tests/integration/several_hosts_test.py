@@ -145,9 +145,9 @@ def same_bits(starter, _):
                 expect_same(report, reference, f"{num_hosts} hosts, {way}")
                 expect(report.get("ranks") == num_hosts, f"{way}: {report.get('ranks')} ranks on {num_hosts} hosts")
                 expect(sent >= halo_bytes(iterations, num_hosts), f"{way}: only {sent} bytes by a host's device")
-            starter.run(n, [starter.program("mpi_job_test"), "work", "--imbrex-pes=2"])
+            starter.run(n, [starter.program("job_test"), "work", "--imbrex-pes=2"])
             print(f"{num_hosts} hosts: {len(ways)} ways compared with field hash {reference['field_hash']}, "
-                  f"the last with {sent} bytes from a host; mpi_job_test work")
+                  f"the last with {sent} bytes from a host; job_test work")
 
 
 def ways_to_slow(wanted):
