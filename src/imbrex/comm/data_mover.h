@@ -34,8 +34,7 @@ class data_mover {
   data_mover(const data_mover&) = delete;
   data_mover& operator=(const data_mover&) = delete;
 
-  rank_id rank() const { return transport_.rank(); }
-  pe_id pe() const { return id_; }
+  transport& network() const { return transport_; }
   const protocol_table& protocols() const { return protocols_; }
   /// Sends go by this table from now on; what is on its way or offered already is not touched. The other processes need
   /// not have the same: the receiver learns the way from the message.
@@ -75,17 +74,12 @@ class data_mover {
   static const std::byte* open(const remote_data& what, stream& s);
   /// What was shared has been read.
   void has_been_read(const remote_data& what);
-  /// Whether `--imbrex-protocol=direct` was given.
-  bool is_forced_direct() const { return protocols_.forced == protocol_table::way::direct; }
-  transport& network() const { return transport_; }
   /// Whether a device of this PE is to read offered data where they are.
   bool reads_in_place(const remote_data& what) const;
   ///@}
 
-  /// How many messages' data went each way, by `remote_data::path`; those inside messages are counted by
-  /// `count_packed`.
+  /// How many messages' data went each way, by `remote_data::path`; those inside messages (`none`) are not counted.
   const std::array<std::uint64_t, 4>& num_sent() const { return num_sent_; }
-  void count_packed() { ++num_sent_[0]; }
 
  private:
   friend class data_fetch;

@@ -179,9 +179,9 @@ class channel {
 
   /// Sends the elements of `view` as they are when stream `s` comes to this point. Returns at once. The memory is lent:
   /// do not write to it before the result has been awaited or the receiver is known to have read it. From GPU to GPU of
-  /// a process the message goes ahead of the data: it carries an event, and no host waits for it. To another process
-  /// GPU memory goes by way of pinned memory.
-  /// Throws `usage_error` for memory of another kind than the channel's.
+  /// a process the message goes ahead of the data: it carries an event, and no host waits for it; so it does to a GPU
+  /// of another process of the machine. Elsewhere the data go as `data_mover::choose` says, when they are ready. Throws
+  /// `usage_error` for memory of another kind than the channel's.
   channel_send send(buffer_view<const T> view, stream& s) {
     check(view.kind);
     lent_state* state = lent_state::make();

@@ -11,7 +11,6 @@ namespace imbrex {
 namespace {
 
 constexpr std::uint64_t bundle_bytes = 8192 - sizeof(wire_header);  // so much travels at once over every transport
-constexpr std::uint64_t most_delay_cycles = 60'000;                 // about 20 microseconds
 
 std::uint64_t record_bytes(std::uint64_t payload) { return sizeof(wire_header) + (payload + 15) / 16 * 16; }
 
@@ -49,7 +48,7 @@ message_bundles::bundle& message_bundles::open_for(const wire_header& h, std::ui
     send(i);
     break;
   }
-  return open_.emplace_back(h.to, h.level, wire_message::make(bundle_bytes), 0, cycle_count());
+  return open_.emplace_back(h.to, h.level, wire_message::make(bundle_bytes), 0, now_ns());
 }
 
 std::byte* message_bundles::add(const wire_header& h) {
@@ -72,9 +71,9 @@ void message_bundles::flush() {
 }
 
 void message_bundles::flush_old() {
-  const std::uint64_t now = cycle_count();
+  const std::int64_t now = now_ns();
   for (std::size_t i = open_.size(); i-- > 0;) {
-    if (now - open_[i].opened_at > most_delay_cycles) send(i);
+    if (now - open_[i].opened_at > most_delay_ns) send(i);
   }
 }
 

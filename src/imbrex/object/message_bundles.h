@@ -57,7 +57,7 @@ class message_bundles {
     std::int8_t level;  ///< priority of all in it
     wire_message* message;
     std::uint64_t used;
-    std::uint64_t opened_at;  ///< cycles
+    std::int64_t opened_at;  ///< now_ns()
   };
   bundle& open_for(const wire_header& h, std::uint64_t bytes);
   void send(std::size_t i);

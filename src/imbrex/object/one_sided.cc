@@ -225,7 +225,8 @@ bool reads_in_place(const global_place& there, memory_kind here, const stream& s
 // Not for memory of the host unless asked for: through shared memory UCX puts take ten times as long as messages.
 bool by_transport(const global_place& there, memory_kind here) {
   const data_mover& mover = *scheduler::current().mover;
-  const bool wanted = (there.kind == memory_kind::device && here == memory_kind::device) || mover.is_forced_direct();
+  const bool wanted = (there.kind == memory_kind::device && here == memory_kind::device) ||
+                      mover.protocols().forced == protocol_table::way::direct;
   return wanted && !there.key.empty() && mover.network().has_one_sided(here);
 }
 
