@@ -70,9 +70,14 @@ bool channel_end::accept(channel_receive& r, channel_message&& m) {
 bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
   stream& s = *r.in_order_of;
   if (m.on != nullptr) {
-    s.wait(m.ready);
-    s.copy(r.to, m.data(), m.bytes());
-    m.give_back(&s);
+    const bool pulled = s.on().reaches(*m.on) && s.on().number() != m.on->number();
+    if (pulled) {
+      s.pull(m.ready, r.to, m.data(), m.bytes());
+    } else {
+      s.wait(m.ready);
+      s.copy(r.to, m.data(), m.bytes());
+    }
+    m.give_back(&s, pulled);
   } else if (r.kind == memory_kind::device) {
     // From another rank: by way of memory that the device can read in stream order.
     buffer<std::byte> staged(s.on(), m.bytes(), memory_kind::pinned);
@@ -96,7 +101,7 @@ bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
 bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
   stream& s = *r.in_order_of;
   if (m.remote.by == remote_data::path::shared) {
-    s.copy(r.to, data_mover::open(m.remote, s), m.remote.bytes);
+    data_mover::copy_shared(m.remote, s, r.to);
     s.then("read", [by = mover_, what = m.remote] { by->has_been_read(what); });
     return true;
   }

@@ -67,14 +67,15 @@ struct channel_message {
   std::shared_ptr<race_check> checked;        ///< null unless races are looked for
 
   /// The receiver has read the lent bytes, or, of a GPU, enqueued what does on `reader`; gives them back.
-  void give_back(stream* reader) {
+  /// `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
+  void give_back(stream* reader, bool pulled = false) {
     if (std::exchange(mapped.data, nullptr) != nullptr)
       reader->then("read", [by = mover, what = remote] { by->has_been_read(what); });
     if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
     if (!lent.holds()) return;
     if (on != nullptr) {
       if (checked != nullptr) race_check::will_be_read(checked, *reader);
-      lent.give_back_after(reader->record());
+      lent.give_back_after(pulled ? reader->record_for_others() : reader->record());
     } else {
       if (checked != nullptr) checked->was_read();
       lent = lent_buffer();

@@ -46,11 +46,7 @@ struct data_mover::answer : transfer {
   data_mover* mover;
   std::uint64_t id;
   std::byte word{};
-  void over() {
-    const auto found = mover->shared_.find(id);
-    found->second.on->give_back(found->second.ready);
-    mover->shared_.erase(found);
-  }
+  void over() { mover->shared_.erase(id); }
 };
 
 struct data_mover::read_note : transfer {
@@ -176,9 +172,9 @@ bool data_mover::share(rank_id to, stream& s, lent_buffer& held, remote_data& as
   shared_point ready;
   if (!s.on().share(held.data(), memory) || !s.record_shared(ready)) return false;
   as = describe(remote_data::path::shared, take_ids(1), held.bytes());
-  as.memory = std::move(memory);
+  as.memory = memory;
   as.ready = ready;
-  shared_.emplace(as.id, shared{std::move(held), &s.on(), std::move(ready)});
+  shared_.emplace(as.id, std::move(held));
   auto* a = make_transfer<answer>(pe_, this, as.id);
   transport_.recv_data(to, as.id | answer_bit, on_host(&a->word, 1, memory_kind::host), a);
   return true;
@@ -188,8 +184,13 @@ bool data_mover::share(rank_id to, stream& s, lent_buffer& held, remote_data& as
 
 const std::byte* data_mover::open(const remote_data& what, stream& s) {
   const std::byte* const there = s.on().open(what.memory);
-  if (!what.ready.handle.empty()) s.wait_shared(what.ready);
+  s.wait(s.on().open(what.ready));
   return there;
+}
+
+void data_mover::copy_shared(const remote_data& what, stream& s, void* to) {
+  const std::byte* const there = s.on().open(what.memory);
+  s.pull(s.on().open(what.ready), to, there, what.bytes);
 }
 
 void data_mover::has_been_read(const remote_data& what) {

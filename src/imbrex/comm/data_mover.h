@@ -72,6 +72,8 @@ class data_mover {
   data_fetch* fetch(const remote_data& what, const data_view& to, stream* in_order_of, std::function<void()> done);
   /// `s` waits for what is shared; gives where it is. Tell by `has_been_read` when it has been read.
   static const std::byte* open(const remote_data& what, stream& s);
+  /// Copies what is shared in the order of `s`. Tell the same way.
+  static void copy_shared(const remote_data& what, stream& s, void* to);
   /// What was shared has been read.
   void has_been_read(const remote_data& what);
   /// Whether a device of this PE is to read offered data where they are.
@@ -106,12 +108,7 @@ class data_mover {
   std::uint64_t next_id_ = 0;
   const std::vector<bool> same_host_;
   protocol_table protocols_;
-  struct shared {
-    lent_buffer held;
-    device* on;
-    shared_point ready;
-  };
-  std::unordered_map<std::uint64_t, shared> shared_;
+  std::unordered_map<std::uint64_t, lent_buffer> shared_;
   std::unordered_map<std::uint64_t, offered> offered_;
   std::array<std::uint64_t, 4> num_sent_{};
 };

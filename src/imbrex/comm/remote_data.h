@@ -32,7 +32,7 @@ struct remote_data {
   void serialize(Archive& ar) {
     ar & by;
     if (by == path::none) return;
-    ar & rank & pe & id & bytes & chunk_bytes & memory.handle & memory.offset & ready.handle;
+    ar & rank & pe & id & bytes & chunk_bytes & memory & ready;
   }
 };
 

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t flag_page_bytes = 4096;
 constexpr std::size_t flag_bytes = 64;  // one cache line for each stream
 constexpr unsigned polls_between_looks = 1024;
+constexpr int most_waiting_streams = 8;
 constexpr std::int64_t patience_ns = 5'000'000;
 }  // namespace
 
@@ -40,8 +41,11 @@ struct cuda_completion::callback_note : work {
   }
 };
 
-cuda_completion::cuda_completion(executor& pe, completion_mode mode, slab_pool& pinned)
-    : pe_(pe), mode_(mode), pinned_(pinned) {}
+cuda_completion::cuda_completion(executor& pe, completion_mode mode, slab_pool& pinned, bool kernels_wait)
+    : pe_(pe),
+      mode_(mode),
+      kernels_wait_(kernels_wait && mode == completion_mode::flag && cuda_driver::loads_kernels_early()),
+      pinned_(pinned) {}
 
 cuda_completion::~cuda_completion() {
   for (void* page : flag_pages_) pinned_.free(page);
@@ -83,6 +87,21 @@ void cuda_completion::busy(cuda_stream& s) {
   s.is_busy = true;
   busy_.push_back(&s);
   ++pe_.operations;
+}
+
+bool cuda_completion::kernel_may_wait(const cuda_stream& s) const {
+  return kernels_wait_ && (s.progress.waiting_kernel != 0 || num_waiting_ < most_waiting_streams);
+}
+
+void cuda_completion::kernel_waits(cuda_stream& s) {
+  if (s.progress.waiting_kernel == 0) ++num_waiting_;
+  s.progress.waiting_kernel = s.progress.enqueued;
+}
+
+void cuda_completion::waits_no_more(cuda_stream& s) noexcept {
+  if (s.progress.waiting_kernel == 0 || s.progress.waiting_kernel > s.progress.completed) return;
+  s.progress.waiting_kernel = 0;
+  --num_waiting_;
 }
 
 void cuda_completion::mark(cuda_stream& s) {
@@ -141,6 +160,7 @@ void cuda_completion::poll() {
     cuda_stream& s = *busy_[i];
     const std::uint64_t before = s.progress.completed;
     refresh(s);
+    waits_no_more(s);
     progress |= s.progress.completed != before;
     s.run_reached();
     if (s.progress.completed == s.progress.enqueued && !s.has_functions()) {
@@ -189,6 +209,7 @@ void cuda_completion::wait_for(cuda_stream& s) noexcept {
   s.open_gates();
   static_cast<void>(cudaStreamSynchronize(s.native()));
   s.progress.completed = s.progress.marked = s.progress.enqueued;
+  waits_no_more(s);
 }
 
 void cuda_completion::drain() noexcept {

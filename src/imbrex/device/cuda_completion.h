@@ -29,14 +29,16 @@ struct cuda_progress {
     std::uint64_t number;
     cudaEvent_t event;
   };
-  std::deque<point> points;  ///< `event`: oldest first
+  std::deque<point> points;          ///< `event`: oldest first
+  std::uint64_t waiting_kernel = 0;  ///< the last one that waits for another stream, as far as is known; 0: none
 };
 
 /// How one PE learns what its streams have finished, in one of four ways (Choi et al. 2020, III-B). Knows all streams
 /// of the PE that have work under way and looks at each of them: a slow one never hides the others.
 class cuda_completion final : public progress_source {
  public:
-  cuda_completion(executor& pe, completion_mode mode, slab_pool& pinned);
+  /// `kernels_wait`: a kernel may wait for another GPU's stream (with mode `flag`).
+  cuda_completion(executor& pe, completion_mode mode, slab_pool& pinned, bool kernels_wait = true);
   ~cuda_completion() override;
 
   completion_mode mode() const { return mode_; }
@@ -48,6 +50,10 @@ class cuda_completion final : public progress_source {
   void busy(cuda_stream& s);
   /// Makes sure that the end of all that is enqueued will be noticed.
   void mark(cuda_stream& s);
+  /// Whether one more stream may have a kernel that waits, and that it has from now on. They are few: each holds a part
+  /// of the GPU while it waits.
+  bool kernel_may_wait(const cuda_stream& s) const;
+  void kernel_waits(cuda_stream& s);
   /// Looks how far the stream has come.
   void refresh(cuda_stream& s);
 
@@ -66,10 +72,13 @@ class cuda_completion final : public progress_source {
   void record_event(cuda_stream& s);
   void add_callback(cuda_stream& s);
   void wait_for(cuda_stream& s) noexcept;
+  void waits_no_more(cuda_stream& s) noexcept;
   void look_for_failures();
 
   executor& pe_;
   const completion_mode mode_;
+  const bool kernels_wait_;
+  int num_waiting_ = 0;  // streams with such a kernel
   slab_pool& pinned_;
   std::vector<cuda_stream*> busy_;
   std::vector<std::atomic<std::uint64_t>*> spare_flags_;

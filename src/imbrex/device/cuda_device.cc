@@ -1,5 +1,7 @@
 #include "imbrex/device/cuda_device.h"
 
+#include <thread>
+
 #include "imbrex/async/activity.h"
 #include "imbrex/device/cuda_error.h"
 #include "imbrex/device/cuda_stream.h"
@@ -29,10 +31,18 @@ memory_usage cuda_device::used(memory_kind kind) const {
 
 void cuda_device::read_now(void* to, const void* from, std::size_t bytes, const event& e) {
   gpu_.make_current();
-  if (const auto* point = dynamic_cast<const cuda_event*>(e.state().get()); point != nullptr)
-    check_cuda(cudaEventSynchronize(point->native()), "waiting for an event");
+  if (const auto* point = dynamic_cast<const cuda_event*>(e.state().get()); point != nullptr) {
+    if (point->native() != nullptr) check_cuda(cudaEventSynchronize(point->native()), "waiting for an event");
+    while (!point->complete()) std::this_thread::yield();
+  }
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cudaStreamPerThread), "copying to the host");
   check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "copying to the host");
+}
+
+event cuda_device::open(const shared_point& p) {
+  const auto* word = reinterpret_cast<const unsigned long long*>(gpu_.shared().open(p.word));
+  const cuda_word_point point{word, p.value, p.word.handle.of};
+  return event(std::make_shared<cuda_event>(gpu_, cuda_event::by_word_only{point}));
 }
 
 std::unique_ptr<stream> cuda_device::make_stream(stream_priority p, std::string label) {

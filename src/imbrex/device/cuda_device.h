@@ -31,7 +31,7 @@ class cuda_device final : public device {
   bool reaches(const device& other) const override;
   bool share(const void* memory, shared_memory& as) override { return gpu_.shared().share(memory, as); }
   const std::byte* open(const shared_memory& m) override { return gpu_.shared().open(m); }
-  void give_back(const shared_point& p) override { gpu_.shared().give_back(p); }
+  event open(const shared_point& p) override;
 
   cuda_gpu& gpu() const { return gpu_; }
   cuda_completion& completion() const { return completion_; }

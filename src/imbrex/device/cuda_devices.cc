@@ -10,6 +10,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/log.h"
+#include "imbrex/device/cuda_driver.h"
 
 namespace imbrex {
 
@@ -80,8 +81,13 @@ std::vector<int> cuda_devices::map_by_topology(const std::vector<int>& numbers, 
 }
 
 cuda_devices::cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode,
-                           trace_recorder* recorder)
-    : machine_(numbers), map_(std::move(map)), mode_(mode) {
+                           bool kernels_wait, trace_recorder* recorder)
+    : machine_(numbers), map_(std::move(map)), mode_(mode), kernels_wait_(kernels_wait) {
+  if (!cuda_driver::loads_kernels_early()) {
+    log_warning(
+        "CUDA loads kernels when they are first launched, which cannot be done while a stream waits for the host or "
+        "for another GPU: unset CUDA_MODULE_LOADING, or launch every kernel once before");
+  }
   if (recorder == nullptr) return;
   std::string why;
   activity_ = cuda_activity::start(*recorder, &why);
@@ -94,7 +100,7 @@ void cuda_devices::finish_trace() {
 
 void cuda_devices::add_pe(executor& pe) {
   of_one_pe& added = pes_.emplace_back();
-  added.completion = std::make_unique<cuda_completion>(pe, mode_, machine_.pinned());
+  added.completion = std::make_unique<cuda_completion>(pe, mode_, machine_.pinned(), kernels_wait_);
   for (int g = 0; g < machine_.num_gpus(); ++g)
     added.handles.push_back(
         std::make_unique<cuda_device>(machine_, machine_.gpu(g), pe, *added.completion, activity_.get()));

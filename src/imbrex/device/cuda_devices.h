@@ -19,7 +19,9 @@ class cuda_devices {
 
   /// `numbers` from `choose`; `map[i]` is the place, in `numbers`, of the GPU of PE i. `recorder` is null unless the
   /// job is traced.
-  cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode, trace_recorder* recorder);
+  /// `kernels_wait`: whether a kernel may wait for another GPU.
+  cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode, bool kernels_wait,
+               trace_recorder* recorder);
 
   /// Makes a PE's handles; PEs in order.
   void add_pe(executor& pe);
@@ -50,6 +52,7 @@ class cuda_devices {
   cuda_machine machine_;
   const std::vector<int> map_;
   const completion_mode mode_;
+  const bool kernels_wait_;
   std::shared_ptr<cuda_activity> activity_;
   std::vector<of_one_pe> pes_;
 };

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/hash.h"
 #include "imbrex/base/topology.h"
+#include "imbrex/device/cuda_driver.h"
 #include "imbrex/device/cuda_error.h"
 
 namespace imbrex {
@@ -51,6 +53,7 @@ cuda_gpu::cuda_gpu(int number, int place) : number_(number), place_(place) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, number), "asking a GPU for its properties");
   name_ = properties.name;
+  identity_ = hash_bytes({properties.uuid.bytes, sizeof properties.uuid.bytes});
   check_cuda(cudaSetDevice(number), fmt::format("using GPU {} ({})", number, name_).c_str());
   current_gpu = number;
   check_cuda(cudaDeviceGetStreamPriorityRange(&least_urgent_, &most_urgent_), "asking for stream priorities");
@@ -111,6 +114,35 @@ void cuda_gpu::give_back_event(cudaEvent_t e) noexcept {
   spare_events_.push_back(e);
 }
 
+cuda_word cuda_gpu::take_word() {
+  constexpr std::size_t page_bytes = 4096, word_bytes = 64;  // a cache line each
+  const std::lock_guard lock(words_mutex_);
+  if (spare_words_.empty()) {
+    make_current();
+    auto* page = static_cast<std::byte*>(pool_->allocate(page_bytes, "words of streams"));  // for as long as the GPU
+    check_cuda(cudaMemsetAsync(page, 0, page_bytes, cudaStreamPerThread), "setting the words of streams");
+    check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "setting the words of streams");
+    for (std::size_t at = 0; at < page_bytes; at += word_bytes)
+      spare_words_.push_back({reinterpret_cast<unsigned long long*>(page + at), 0});
+  }
+  const cuda_word w = spare_words_.back();
+  spare_words_.pop_back();
+  return w;
+}
+
+void cuda_gpu::give_back_word(cuda_word w) noexcept {
+  const std::lock_guard lock(words_mutex_);
+  spare_words_.push_back(w);
+}
+
+unsigned long long cuda_gpu::read_word(const unsigned long long* word) const {
+  make_current();
+  unsigned long long value = 0;
+  check_cuda(cudaMemcpyAsync(&value, word, sizeof value, cudaMemcpyDefault, cudaStreamPerThread), "reading a word");
+  check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "reading a word");
+  return value;
+}
+
 bool cuda_gpu::enable_access_to(const cuda_gpu& other) {
   if (&other == this) return true;
   int possible = 0;
@@ -127,6 +159,7 @@ bool cuda_gpu::enable_access_to(const cuda_gpu& other) {
 }
 
 int cuda_machine::count(std::string* why_none) {
+  cuda_driver::ask_to_load_kernels_early();
   int n = 0;
   const cudaError_t status = cudaGetDeviceCount(&n);
   if (status == cudaSuccess && n > 0) return n;

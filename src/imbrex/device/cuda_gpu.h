@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "imbrex/device/cuda_shared_memory.h"
+#include "imbrex/device/cuda_word.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/slab_pool.h"
 
@@ -26,6 +27,8 @@ class cuda_gpu {
   int number() const { return number_; }
   int place() const { return place_; }
   const std::string& name() const { return name_; }
+  /// Tells it from all other GPUs, in every process.
+  std::uint64_t identity() const { return identity_; }
   /// Of the processor and its memory: where a PE that drives it should run. "0000:19:00.0"
   std::string bus_id() const;
   memory_info memory() const;
@@ -46,6 +49,12 @@ class cuda_gpu {
   /// How many events were created in all: constant in steady state.
   std::uint64_t events_created() const { return events_created_; }
 
+  /// A word for a stream; it goes on from where its last owner left it, whom somebody may still wait for.
+  cuda_word take_word();
+  void give_back_word(cuda_word w) noexcept;
+  /// What a word of this or another GPU is now; blocks for some microseconds.
+  unsigned long long read_word(const unsigned long long* word) const;
+
   /// Lets kernels of this GPU, and copies, reach the memory of `other` directly. False where the machine cannot.
   bool enable_access_to(const cuda_gpu& other);
 
@@ -53,6 +62,7 @@ class cuda_gpu {
   const int number_;
   const int place_;
   std::string name_;
+  std::uint64_t identity_ = 0;
   int least_urgent_ = 0;
   int most_urgent_ = 0;
   std::unique_ptr<memory_source> source_;
@@ -61,6 +71,8 @@ class cuda_gpu {
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> spare_events_;
   std::uint64_t events_created_ = 0;
+  std::mutex words_mutex_;
+  std::vector<cuda_word> spare_words_;
 };
 
 /// The GPUs a process uses, and pinned host memory that all of them reach.

@@ -60,6 +60,7 @@ cuda_stream::~cuda_stream() {
   }
   static_cast<void>(cudaStreamDestroy(native_));
   if (num_arrived_ != nullptr) gpu_.pool().free(num_arrived_);
+  if (word_.at != nullptr) gpu_.give_back_word(word_);
 }
 
 device& cuda_stream::on() const { return device_; }
@@ -104,11 +105,15 @@ void cuda_stream::noted() {
 
 kernel_mark cuda_stream::mark() {
   if (completion_.mode() != completion_mode::flag || capturing()) return {};
+  return {reinterpret_cast<unsigned long long*>(progress.flag), progress.enqueued, counter()};
+}
+
+unsigned* cuda_stream::counter() {
   if (num_arrived_ == nullptr) {
     num_arrived_ = static_cast<unsigned*>(gpu_.pool().allocate(sizeof(unsigned), "a stream's counter"));
     check(cudaMemsetAsync(num_arrived_, 0, sizeof(unsigned), native_), "setting a counter");
   }
-  return {reinterpret_cast<unsigned long long*>(progress.flag), progress.enqueued, num_arrived_};
+  return num_arrived_;
 }
 
 void cuda_stream::marked() {
@@ -156,47 +161,115 @@ bool cuda_stream::capturing() const {
 }
 
 event cuda_stream::record() {
-  const bool in_graph = capturing();
-  if (!in_graph && last_point_ != nullptr && last_point_at_ == progress.enqueued) return event(last_point_);
+  if (knows_point() && last_point_->native() != nullptr) return event(last_point_);
+  return record(cuda_word_point());
+}
+
+event cuda_stream::record_for_others() {
+  if (capturing()) return record(cuda_word_point());
+  if (knows_point() && last_point_->word().at != nullptr) return event(last_point_);
+  if (word_at_ != progress.enqueued) return record(count());
+  // A kernel has counted: that is enough.
+  last_point_ = std::make_shared<cuda_event>(gpu_, cuda_event::by_word_only{count()});
+  last_point_at_ = progress.enqueued;
+  return event(last_point_);
+}
+
+/// Whether what is enqueued now ends at the last point that was recorded.
+bool cuda_stream::knows_point() const {
+  return last_point_ != nullptr && last_point_at_ == progress.enqueued && !capturing();
+}
+
+event cuda_stream::record(cuda_word_point word) {
   gpu_.make_current();
-  auto point = std::make_shared<cuda_event>(gpu_);
+  auto point = std::make_shared<cuda_event>(gpu_, word);
   check(cudaEventRecord(point->native(), native_), "recording an event");
-  if (!in_graph) {
+  if (!capturing()) {
     last_point_ = point;
     last_point_at_ = progress.enqueued;
   }
   return event(std::move(point));
 }
 
-void cuda_stream::wait(const event& e) {
-  if (e.state() == nullptr || (e.state() == last_point_ && !capturing())) return;
-  const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
-  if (point == nullptr) {
-    if (e.complete()) return;
-    throw usage_error(
-        fmt::format("{} of a GPU cannot wait for a stream of the host device: await `done()` of the other "
-                    "stream first",
-                    label()));
+cuda_word_point cuda_stream::count() {
+  if (word_.at == nullptr) word_ = gpu_.take_word();
+  if (word_at_ != progress.enqueued) {
+    gpu_.make_current();
+    check(cuda_driver::write_value(native_, word_.at, ++word_.last), "telling others how far a stream is");
+    word_at_ = progress.enqueued;
   }
-  gpu_.make_current();
-  note("wait");
-  check(cudaStreamWaitEvent(native_, point->native(), 0), "waiting for an event");
+  return {word_.at, word_.last, gpu_.identity()};
 }
 
 bool cuda_stream::record_shared(shared_point& p) {
   if (capturing()) return false;
-  cudaEvent_t e = nullptr;
-  if (!gpu_.shared().take_event(p, e)) return false;
-  gpu_.make_current();
-  check(cudaEventRecord(e, native_), "recording an event for another process");
-  return true;
+  const cuda_word_point point = count();
+  p.value = point.value;
+  return gpu_.shared().share(point.at, p.word);
 }
 
-void cuda_stream::wait_shared(const shared_point& p) {
-  cudaEvent_t e = gpu_.shared().open_event(p);
+const cuda_event* cuda_stream::of_cuda(const event& e) const {
+  if (e.state() == nullptr) return nullptr;
+  const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
+  if (point != nullptr || e.complete()) return point;
+  throw usage_error(fmt::format(
+      "{} of a GPU cannot wait for a stream of the host device: await `done()` of the other stream first", label()));
+}
+
+// Of another GPU only: on the same one the kernel would keep what it waits for from running, or a process from its
+// turn.
+bool cuda_stream::kernel_may_wait_for(const cuda_event& e) const {
+  return e.word().at != nullptr && e.word().of != gpu_.identity() && completion_.kernel_may_wait(*this) && !capturing();
+}
+
+void cuda_stream::wait(const event& e) {
+  if (e.state() == last_point_ && !capturing()) return;
+  const cuda_event* const point = of_cuda(e);
+  if (point == nullptr) return;
   gpu_.make_current();
   note("wait");
-  check(cudaStreamWaitEvent(native_, e, 0), "waiting for an event of another process");
+  if (point->native() != nullptr) {
+    check(cudaStreamWaitEvent(native_, point->native(), 0), "waiting for an event");
+  } else {
+    check(cuda_driver::wait_value(native_, point->word().at, point->word().value), "waiting for another GPU");
+  }
+}
+
+// What is copied engines of the GPU bring as fast, but they take several microseconds longer to begin and to end.
+void cuda_stream::pull(const event& ready, void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t worth_a_kernel = 16 << 20;
+  const cuda_event* const point = of_cuda(ready);
+  const bool of_this_gpu =
+      point != nullptr && (point->word().at != nullptr ? point->word().of == gpu_.identity() : &point->gpu() == &gpu_);
+  if (bytes == 0 || bytes > worth_a_kernel || of_this_gpu || capturing()) return stream::pull(ready, to, from, bytes);
+  const bool in_kernel = point != nullptr && kernel_may_wait_for(*point);
+  if (!in_kernel) wait(ready);
+  cuda_pull p;
+  p.to = to;
+  p.from = from;
+  p.bytes = bytes;
+  launch_pull(p, in_kernel ? point : nullptr);
+}
+
+void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {
+  gpu_.make_current();
+  note("pull", trace_category::copy);
+  p.mark = mark();
+  p.mark.num_arrived = counter();
+  if (ready != nullptr) {
+    p.ready = ready->word().at;
+    p.ready_value = ready->word().value;
+    p.give_up = reinterpret_cast<const unsigned long long*>(gate_);
+    completion_.kernel_waits(*this);
+  }
+  if (word_.at != nullptr) {
+    p.word = word_.at;
+    p.word_value = ++word_.last;
+    word_at_ = progress.enqueued;
+  }
+  check(p.launch(native_), "launching a copy from another GPU");
+  marked();
+  noted();
 }
 
 bool cuda_stream::idle() const {

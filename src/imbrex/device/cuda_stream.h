@@ -11,6 +11,7 @@
 #include "imbrex/device/cuda_device.h"
 #include "imbrex/device/cuda_event.h"
 #include "imbrex/device/cuda_mark.h"
+#include "imbrex/device/cuda_pull.h"
 #include "imbrex/device/cuda_trace.h"
 #include "imbrex/device/graph.h"
 
@@ -28,9 +29,10 @@ class cuda_stream final : public stream {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* to, unsigned char value, std::size_t bytes) override;
   event record() override;
-  void wait(const event& e) override;
+  event record_for_others() override;
   bool record_shared(shared_point& p) override;
-  void wait_shared(const shared_point& p) override;
+  void wait(const event& e) override;
+  void pull(const event& ready, void* to, const void* from, std::size_t bytes) override;
   bool idle() const override;
   std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
   bool recapture(graph& g, const std::function<void()>& enqueue) override;
@@ -70,6 +72,14 @@ class cuda_stream final : public stream {
  private:
   friend class cuda_completion;
 
+  bool knows_point() const;
+  event record(cuda_word_point word);
+  /// The word will have this value when all that is enqueued now has finished.
+  cuda_word_point count();
+  unsigned* counter();
+  const cuda_event* of_cuda(const event& e) const;
+  bool kernel_may_wait_for(const cuda_event& e) const;
+  void launch_pull(cuda_pull p, const cuda_event* ready);
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
   bool capturing() const;
 
@@ -87,6 +97,8 @@ class cuda_stream final : public stream {
   static constexpr std::size_t remembered = 64;
   std::array<const char*, remembered> names_{};
   unsigned* num_arrived_ = nullptr;         // of a marked kernel's thread blocks; from the GPU's pool
+  cuda_word word_;                          // once somebody far away has asked how far this stream is
+  std::uint64_t word_at_ = UINT64_MAX;      // the operation after which it has its last value
   std::shared_ptr<cuda_event> last_point_;  // valid while nothing was enqueued after it, outside of captures
   std::uint64_t last_point_at_ = 0;
   trace_track* track_ = nullptr;       // null unless the job is traced

@@ -75,8 +75,8 @@ class device {
   }
   /// Where this device reaches what another process shared; kept open. Throws `device_error`.
   virtual const std::byte* open(const shared_memory& m);
-  /// A point that one of its streams recorded may be used again.
-  virtual void give_back(const shared_point& p) { static_cast<void>(p); }
+  /// The point of another process's stream, for streams of this device to wait for. Throws `device_error`.
+  virtual event open(const shared_point& p);
   ///@}
 
   /// A new stream; the device outlives it. `label` is what reports call it.
@@ -90,6 +90,9 @@ class device {
 
 inline const std::byte* device::open(const shared_memory&) {
   throw device_error(name() + " cannot read the memory of other processes' devices");
+}
+inline event device::open(const shared_point&) {
+  throw device_error(name() + " cannot wait for the devices of other processes");
 }
 
 /// The streams a chare has, as in Choi et al. 2022 (III-C): computation apart from what moves halos.

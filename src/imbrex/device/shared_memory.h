@@ -1,20 +1,53 @@
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace imbrex {
 
-/// Memory of a device as another process of the machine is told of it, to read it where it is.
-struct shared_memory {
-  std::vector<std::byte> handle;  ///< of the allocation it lies in
-  std::uint64_t offset = 0;       ///< bytes from there
+/// A device's name for an allocation, which other processes of the machine open.
+struct shared_handle {
+  std::array<std::byte, 64> bytes{};
+  std::uint8_t size = 0;  ///< of what is used of it; 0: there is none
+  std::uint64_t of = 0;   ///< tells the machine's devices apart
+
+  bool empty() const { return size == 0; }
+  auto operator<=>(const shared_handle&) const = default;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & size;
+    if (size == 0) return;
+    ar & of;
+    ar.bytes(bytes.data(), size <= bytes.size() ? size : bytes.size());
+  }
 };
 
-/// A point in a device's stream that a stream of another process can wait for.
+/// Memory of a device as another process of the machine is told of it, to read it where it is.
+struct shared_memory {
+  shared_handle handle;      ///< of the allocation it lies in
+  std::uint64_t offset = 0;  ///< bytes from there
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & handle;
+    if (!handle.empty()) ar & offset;
+  }
+};
+
+/// A point in a device's stream that streams of other processes can wait for: a number of the device's memory will be
+/// `value` or more.
 struct shared_point {
-  std::vector<std::byte> handle;
+  shared_memory word;
+  std::uint64_t value = 0;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & word;
+    if (!word.handle.empty()) ar & value;
+  }
 };
 
 }  // namespace imbrex

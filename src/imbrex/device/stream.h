@@ -61,17 +61,20 @@ class stream {
   /// What is enqueued here from now on runs after what is enqueued on `other` now.
   void after(stream& other) { wait(other.record()); }
 
-  /// \name Points that other processes of the machine wait for. The point stays with whoever took it until
-  /// `device::give_back(point)`, which must not happen before the other process has enqueued its waiting.
-  ///@{
-  /// The point after all that is enqueued now; false where processes cannot share such.
+  /// As `record`, of a point that streams of other devices will wait for: they learn of it sooner.
+  virtual event record_for_others() { return record(); }
+  /// The point after all that is enqueued now, for other processes of the machine (`device::open`); false where
+  /// processes cannot share such.
   virtual bool record_shared(shared_point& p) {
     static_cast<void>(p);
     return false;
   }
-  /// What is enqueued from now on runs after the point of another process. Throws `device_error`.
-  virtual void wait_shared(const shared_point& p);
-  ///@}
+  /// Copies what another device that this one reaches has at `from` after `ready`: `wait` and `copy`, sooner where a
+  /// GPU can do both in one.
+  virtual void pull(const event& ready, void* to, const void* from, std::size_t bytes) {
+    wait(ready);
+    copy(to, from, bytes);
+  }
 
   /// Whether everything enqueued has finished.
   virtual bool idle() const = 0;
@@ -106,9 +109,6 @@ class stream {
   const std::string label_;
 };
 
-inline void stream::wait_shared(const shared_point&) {
-  throw device_error(label_ + " cannot wait for a stream of another process");
-}
 inline std::unique_ptr<graph> stream::capture(const std::function<void()>&) {
   throw usage_error(label_ + ": the host device has no graphs; enqueue the operations themselves");
 }

@@ -66,6 +66,8 @@ struct channel_link : channel_end {
   virtual void post(scheduler& pe, channel_message&& m) = 0;
   /// Whether the other end is thought to live in this process.
   virtual bool stays_in_process(scheduler& pe) const = 0;
+  /// In a process: the point after what is enqueued on `s`, for whoever is thought to read.
+  virtual event record_for_reader(scheduler& pe, stream& s) const = 0;
 
   /// Sends `m` from memory of the host, or of a device when it is ready there, to another process: with the data, or
   /// with word of where they are.
@@ -100,6 +102,13 @@ struct channel_link_to final : channel_link {
   bool stays_in_process(scheduler& pe) const override {
     array_part<Index>* part = find_part<Index>(pe, array);
     return part == nullptr ? pe.rank().num_ranks == 1 : pe.rank().is_local(part->record(index).where);
+  }
+  event record_for_reader(scheduler& pe, stream& s) const override {
+    array_part<Index>* part = find_part<Index>(pe, array);
+    if (part == nullptr || pe.gpus.empty()) return s.record();
+    const auto reader = static_cast<std::size_t>(part->record(index).where - pe.rank().first_pe());
+    const auto its_gpu = static_cast<std::size_t>(pe.rank().gpu_of_pe[reader]);
+    return pe.gpus[its_gpu]->number() == s.on().number() ? s.record() : s.record_for_others();
   }
   collection_id array;
   Index index;
@@ -196,7 +205,7 @@ class channel {
     if (kind_ == memory_kind::device) {
       if (link_->stays_in_process(pe)) {
         m.on = &s.on();
-        m.ready = s.record();
+        m.ready = link_->record_for_reader(pe, s);
         link_->post(pe, std::move(m));
       } else {
         send_from_device(std::move(m), s);

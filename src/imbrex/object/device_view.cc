@@ -40,6 +40,10 @@ std::byte* own_memory(channel_message& m, stream& s) {
 
 void settle_local(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
   if (place == nullptr && !s.on().reaches(*m.on)) place = own_memory(m, s);
+  if (place != nullptr && s.on().reaches(*m.on)) {
+    s.pull(m.ready, place, m.lent.data(), m.bytes());
+    return arrived(place);
+  }
   s.wait(m.ready);
   if (place == nullptr) return arrived(m.lent.data());
   s.copy(place, m.lent.data(), m.bytes());
@@ -59,7 +63,7 @@ void read_in_place(channel_message& m, stream& s, std::byte* place, std::functio
   const std::byte* const there = s.on().open(m.remote.memory);
   m.offered = true;  // given back when the view ends
   if (place == nullptr) return arrived(there);
-  s.copy(place, there, m.bytes());
+  s.pull(event(), place, there, m.bytes());
   arrived(place);
 }
 

@@ -53,7 +53,7 @@ class device_view {
     message_.element_bytes = sizeof(T);
     message_.lent = lent_buffer(reinterpret_cast<const std::byte*>(elements.data), elements.bytes(), state_);
     message_.on = &s.on();
-    message_.ready = s.record();
+    message_.ready = scheduler::current().gpus.size() > 1 ? s.record_for_others() : s.record();
   }
   device_view(device_view&& other) noexcept
       : message_(std::move(other.message_)),

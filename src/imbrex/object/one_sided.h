@@ -30,7 +30,7 @@ struct global_place {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & pe & exposure & offset & bytes & address & kind & key & memory.handle & memory.offset;
+    ar & pe & exposure & offset & bytes & address & kind & key & memory;
   }
 };
 

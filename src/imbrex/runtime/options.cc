@@ -85,6 +85,12 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "flag",
        .choices = {"flag", "event", "callback", "sync"},
        .help = "how a PE notices that GPU work has finished; sync blocks the PE"},
+      {.name = "gpu-waits",
+       .kind = text,
+       .default_value = "kernel",
+       .choices = {"kernel", "stream"},
+       .help = "how a stream waits for another GPU: in a small kernel, or, later, by the driver's means; stream with "
+               "kernels of your own that need a whole GPU at once (cooperative ones)"},
       {.name = "schedule-seed",
        .kind = seed,
        .default_value = "0",
@@ -132,6 +138,7 @@ runtime_options options_from(const config& settings) {
   o.gpus = settings.get<int>("gpus");
   o.gpu_map = settings.get<std::string>("gpu-map");
   o.completion = parse_completion(settings.text("completion"));
+  o.kernels_wait = settings.text("gpu-waits") == "kernel";
   o.check_races = settings.get<bool>("check-races");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));

@@ -30,6 +30,7 @@ struct runtime_options {
   /// File of `imbrex tune`; "auto": the user's own, "none": built-in sizes.
   std::string protocols_file = "auto";
   completion_mode completion = completion_mode::flag;  ///< how a PE notices that GPU work has finished
+  bool kernels_wait = true;                            ///< a GPU's kernel may wait for another GPU
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
   std::optional<bool> pin;                             ///< a PE to a core; empty: when the cores suffice

@@ -217,7 +217,7 @@ void rank_run::open_gpus() {
       processors.push_back(plan_.pin ? processor_for_pe(i, plan_.pes, local_rank, local_ranks) : -1);
     map = cuda_devices::map_by_topology(numbers, processors);
   }
-  gpus_ = std::make_unique<cuda_devices>(numbers, map, options_.completion, recorder_.get());
+  gpus_ = std::make_unique<cuda_devices>(numbers, map, options_.completion, options_.kernels_wait, recorder_.get());
   for (std::size_t i = 0; i < pes_.size(); ++i) {
     gpus_->add_pe(*pes_[i]);
     pes_[i]->default_device = &gpus_->of_pe(i);

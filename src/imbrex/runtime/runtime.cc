@@ -10,6 +10,9 @@
 #include "imbrex/object/quiescence.h"
 #include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
+#if IMBREX_HAVE_CUDA
+#include "imbrex/device/cuda_driver.h"
+#endif
 #if IMBREX_HAVE_MPI
 #include "imbrex/comm/mpi_transport.h"
 #endif
@@ -115,6 +118,9 @@ int detail::run_job(int argc, char** argv, const main_function& main) {
     }
     if (!options.trace.empty()) trace_recorder::check_writable(options.trace);
     const transport_choice choice = choose_transport(options);
+#if IMBREX_HAVE_CUDA
+    if (options.device != "host") cuda_driver::ask_to_load_kernels_early();  // before MPI or UCX uses CUDA
+#endif
     std::unique_ptr<transport> t;
 #if IMBREX_HAVE_MPI
     if (choice == transport_choice::mpi) t = std::make_unique<mpi_transport>();

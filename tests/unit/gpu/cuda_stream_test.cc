@@ -107,6 +107,21 @@ TEST_P(cuda_stream, what_follows_a_launched_function_waits_for_it) {
   EXPECT_EQ(*back.data(), 708);  // ((1*2+100)*2+100)*2+100
 }
 
+// Loading a kernel when it is first launched waits for the GPU, which waits for the PE, which loads.
+TEST_P(cuda_stream, a_kernel_may_be_launched_for_the_first_time_while_a_stream_waits_for_the_host) {
+  if (GetParam() == completion_mode::sync) GTEST_SKIP() << "sync blocks the PE: that is what it is";
+  auto s = make();
+  auto t = make();
+  buffer<int> done(on(), 2, memory_kind::pinned);
+  done.data()[0] = done.data()[1] = 0;
+  take_time(*s, 1000, done.data());
+  s->launch("step", [] {});
+  launch_for_the_first_time(*t, static_cast<int>(GetParam()), done.data() + 1);
+  gpu->run(wait_for(t.get()));
+  EXPECT_EQ(static_cast<volatile int*>(done.data())[1], 1);
+  gpu->run(wait_for(s.get()));
+}
+
 TEST_P(cuda_stream, after_orders_streams_without_the_host) {
   auto first = make(), second = make();
   buffer<int> done(on(), 1, memory_kind::pinned), copied(on(), 1, memory_kind::pinned);

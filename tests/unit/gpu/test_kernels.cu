@@ -26,6 +26,11 @@ __global__ void marked_add_kernel(imbrex::kernel_mark mark, std::int64_t* data, 
   mark.reached();
 }
 
+template <int which>
+__global__ void late_kernel(volatile int* done) {
+  *done = 1;
+}
+
 __global__ void bad_write_kernel(volatile int* where) { *where = 1; }
 
 }  // namespace
@@ -49,6 +54,11 @@ void take_time(imbrex::stream& s, std::int64_t microseconds, int* done) {
 
 void launch_with_too_many_threads(imbrex::stream& s) {
   imbrex::launch(s, "too_many_threads", nothing_kernel, dim3(1), dim3(4096), 0);
+}
+
+void launch_for_the_first_time(imbrex::stream& s, int which, int* done) {
+  void (*const kernels[])(volatile int*) = {late_kernel<0>, late_kernel<1>, late_kernel<2>, late_kernel<3>};
+  imbrex::launch(s, "late", kernels[which], dim3(1), dim3(1), 0, done);
 }
 
 void write_where_nothing_is(imbrex::stream& s) {

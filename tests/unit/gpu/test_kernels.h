@@ -17,6 +17,8 @@ void take_time(imbrex::stream& s, std::int64_t microseconds, int* done);
 /// A launch that no GPU accepts.
 void launch_with_too_many_threads(imbrex::stream& s);
 /// Writes to address 8.
+/// A kernel of its own for each `which` of 0 to 3.
+void launch_for_the_first_time(imbrex::stream& s, int which, int* done);
 void write_where_nothing_is(imbrex::stream& s);
 
 }  // namespace imbrex_test

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "imbrex/device/cuda_mark.h"
+
+namespace imbrex {
+
+/// One kernel that waits for another GPU's word, copies what lies there, and tells that it has: three operations of a
+/// stream in one, which saves what a GPU takes to go from one to the next.
+struct cuda_pull {
+  const unsigned long long* ready = nullptr;  ///< null: nothing is waited for
+  unsigned long long ready_value = 0;
+  const unsigned long long* give_up =
+      nullptr;  ///< in pinned memory: when it is the largest number, nobody waits any more
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  kernel_mark mark;                    ///< of the stream; its counter is there even if the host is told otherwise
+  unsigned long long* word = nullptr;  ///< of the stream
+  unsigned long long word_value = 0;
+
+  /// On the current GPU, of which it takes a small part while it waits. What `ready` waits for must have been enqueued
+  /// before.
+  cudaError_t launch(cudaStream_t s) const;
+};
+
+}  // namespace imbrex
