@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "imbrex/device/cuda_mark.h"
+#include "imbrex/device/launch_shape.h"
 
 /// What a `.cu` file needs to launch its kernels. Includes nothing of coroutines, which nvcc need not read.
 namespace imbrex {
@@ -32,6 +33,22 @@ class cuda_launch {
   const char* name_;
   cudaStream_t native_;
 };
+
+/// For kernels of the dialect: `function` is a __global__ function. Lets it have more than 48 KiB of dynamic shared
+/// memory.
+inline void launch_function(stream& s, const char* name, const void* function, const launch_shape& shape,
+                            void* const* arguments) {
+  cuda_launch at(s, name);
+  const dim3 grid(shape.groups[0], shape.groups[1], shape.groups[2]),
+      block(shape.group[0], shape.group[1], shape.group[2]);
+  cudaError_t status = cudaSuccess;
+  if (shape.shared_bytes > std::size_t{48} * 1024)
+    status = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shape.shared_bytes));
+  if (status == cudaSuccess)
+    status = cudaLaunchKernel(function, grid, block, const_cast<void**>(arguments), shape.shared_bytes, at.native());
+  at.done(status, grid, block, shape.shared_bytes);
+}
 
 template <class T>
 struct exactly {

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "imbrex/device/launch_shape.h"
+
+namespace imbrex {
+
+/// One work-group as a kernel of the dialect sees it on the CPU. Passed by value, so that no store of the kernel can
+/// change a loop's bounds.
+struct cpu_group {
+  int ids[3];
+  int num[3];
+  int items[3];
+  void* shared;  ///< dynamic shared memory, aligned to 64 bytes
+
+  static constexpr int max_items = launch_shape::max_items;
+  constexpr int id(int d) const { return ids[d]; }
+  constexpr int num_groups(int d) const { return num[d]; }
+  constexpr int size(int d) const { return items[d]; }
+};
+
+/// The same for a kernel that is made for one size of group: the loops over its items have constant bounds.
+template <int X, int Y, int Z>
+struct fixed_cpu_group : cpu_group {
+  static_assert(X > 0 && Y > 0 && Z > 0 && X * Y * Z <= cpu_group::max_items, "a group has 1 to 1024 items");
+  static constexpr int max_items = X * Y * Z;
+  static constexpr int size(int d) { return d == 0 ? X : d == 1 ? Y : Z; }
+};
+
+namespace detail {
+/// How many items of the group in x have a global id below `n`.
+template <class Group, class N>
+constexpr int items_below(const Group& g, N n) {
+  const auto first = static_cast<long long>(g.id(0)) * g.size(0);
+  const auto left = static_cast<long long>(n) - first;
+  return left < 0 ? 0 : left < g.size(0) ? static_cast<int>(left) : g.size(0);
+}
+}  // namespace detail
+
+}  // namespace imbrex
