@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/resize_unfilled.h"
 
 /// Serialisation with the member signature of cereal and Boost, so that users' types work unchanged:
 ///
@@ -187,7 +188,7 @@ void serialize_contiguous(Archive& ar, Container& c) {
       if (n > ar.bytes_left() / sizeof(value)) {
         throw comm_error("a message names more elements than it holds: the two sides disagree about a type");
       }
-      c.resize(n);
+      resize_unfilled(c, n);
     }
     ar.bytes(c.data(), n * sizeof(value));
   } else {
