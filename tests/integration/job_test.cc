@@ -1,5 +1,5 @@
-// Whole jobs between processes. Usage, under mpirun: job_test work|exit|fail|deadlock|readonly|vanish|freeze|busy
-// [--imbrex-...]. In vanish and freeze the last rank ends or stops in mid-job: lost_rank_test.py looks at the others.
+// Whole jobs between processes. Usage, under mpirun: job_test PROGRAM [--imbrex-...]; see `run_program`.
+// In vanish and freeze the last rank ends or stops in mid-job: lost_rank_test.py looks at the others.
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "unit/object/large_arguments.h"
 
 namespace {
 
@@ -128,6 +130,21 @@ ix::task<int> readonly(ix::runtime& rt) {
   co_return 0;
 }
 
+// Everything that large arguments take part in.
+ix::task<int> large(ix::runtime& rt) {
+  int failed = 0;
+  failed += co_await imbrex_test::keep_order(rt, true);
+  failed += co_await imbrex_test::carry_all_kinds(rt);
+  failed += co_await imbrex_test::answer_at_length(rt);
+  failed += co_await imbrex_test::speak_to_all(rt);
+  failed += co_await imbrex_test::move_about(rt);
+  co_return failed;
+}
+
+// Ends while large arguments are on their way.
+ix::task<int> exit_large(ix::runtime& rt) { return imbrex_test::end_in_the_middle(rt, false); }
+ix::task<int> fail_large(ix::runtime& rt) { return imbrex_test::end_in_the_middle(rt, true); }
+
 struct program {
   std::string name;
   ix::task<int> (*start)(ix::runtime&);
@@ -136,18 +153,23 @@ struct program {
 };
 
 int run_program(const std::string& name, int argc, char** argv) {
-  for (const program& p : {program{"work", work, 0}, program{"exit", exit_early, 5}, program{"fail", fail, 70},
-                           program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0},
-                           program{"vanish", lose_last<&worker::vanish>, 70, true},
-                           program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0}}) {
+  for (const program& p :
+       {program{"work", work, 0}, program{"exit", exit_early, 5}, program{"fail", fail, 70},
+        program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}, program{"large", large, 0},
+        program{"exit_large", exit_large, 5}, program{"fail_large", fail_large, 70},
+        program{"vanish", lose_last<&worker::vanish>, 70, true},
+        program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0}}) {
     if (p.name != name) continue;
     const int code = ix::run(argc, argv, p.start);
     if (code != p.exit_code) fmt::print(stderr, "{} ended with {} where {} was expected\n", name, code, p.exit_code);
     if (code != p.exit_code) return 1;
     return p.loses_rank ? code : 0;  // the launcher is to end what is left
   }
-  fmt::print(stderr, "{}: unknown program; there are work, exit, fail, deadlock, readonly, vanish, freeze and busy\n",
-             name);
+  fmt::print(
+      stderr,
+      "{}: unknown program; there are work, exit, fail, deadlock, readonly, large, exit_large, fail_large, vanish, "
+      "freeze and busy\n",
+      name);
   return 2;
 }
 

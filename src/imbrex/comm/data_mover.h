@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/async/executor.h"
+#include "imbrex/base/serialize.h"
 #include "imbrex/comm/lent_buffer.h"
 #include "imbrex/comm/protocol.h"
 #include "imbrex/comm/remote_data.h"
@@ -44,6 +45,13 @@ class data_mover {
 
   /// Whether data whose receiver is not known yet go inside their message.
   bool travels_packed(memory_kind here, std::uint64_t bytes) const;
+
+  /// Arrays in the arguments of a message travel inside it up to so many bytes, larger ones beside it.
+  std::uint64_t largest_inside() const {
+    return protocols_.forced == protocol_table::way::packed ? any_size : packed_array_bytes;
+  }
+  /// Ids for `transport::send_data`, `count` in a row, that no other data from this rank have.
+  std::uint64_t take_ids(std::uint64_t count);
 
   /// \name The sending side. `held` is given back when its memory has been read.
   ///@{
@@ -95,10 +103,10 @@ class data_mover {
   };
 
   static constexpr int counter_bits = 31;
+  static constexpr std::uint64_t packed_array_bytes = 16 << 10;
   static constexpr std::uint64_t answer_bit = std::uint64_t{1} << 43;
 
   void send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held);
-  std::uint64_t take_ids(std::uint64_t count);
   remote_data describe(remote_data::path by, std::uint64_t id, std::uint64_t bytes);
 
   executor& pe_;

@@ -12,9 +12,10 @@ namespace imbrex {
 
 /// What stands in front of every message between ranks, in native byte order. All sizes are 64 bits.
 struct wire_header {
-  std::uint64_t size = 0;     ///< bytes of payload that follow
-  std::uint64_t flow = 0;     ///< names this message in a trace; 0 when not traced
-  std::uint32_t handler = 0;  ///< which function of the object layer takes it
+  std::uint64_t size = 0;           ///< bytes of payload that follow
+  std::uint64_t flow = 0;           ///< names this message in a trace; 0 when not traced
+  std::uint32_t handler : 31 = 0;   ///< which function of the object layer takes it
+  std::uint32_t is_parted : 1 = 0;  ///< large arrays of it travel beside it
   pe_id to = no_pe;
   pe_id from = no_pe;
   std::int8_t level = 0;      ///< priority::value

@@ -40,8 +40,10 @@ struct mpi_transport::state {
   template <class Start>
   void move_data(const mpi_data& what, std::byte* data, Start start);
   void take_unwanted_data();
+  // The tags of a rank's PEs, whose ids differ only in the high bits, are far apart.
   int data_tag(std::uint64_t id) const {
-    return static_cast<int>(id % (static_cast<std::uint64_t>(job.largest_tag()) + 1));
+    constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
+    return static_cast<int>((id + (id >> 31) * spread) % (static_cast<std::uint64_t>(job.largest_tag()) + 1));
   }
   bool progress();
   bool drain(std::int64_t deadline);

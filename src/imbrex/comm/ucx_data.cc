@@ -51,12 +51,14 @@ ucx_data::operation* ucx_data::begin(kind k, rank_id other, std::uint64_t id, st
       new operation{.owner = this, .done = done, .what = k, .other = other, .id = id, .bytes = bytes, .next = first_};
   if (first_ != nullptr) first_->previous = o;
   first_ = o;
+  if (k != kind::receive) ++num_leaving_;
   return o;
 }
 
 void ucx_data::end(operation* o, ucs_status_t status) {
   (o->previous != nullptr ? o->previous->next : first_) = o->next;
   if (o->next != nullptr) o->next->previous = o->previous;
+  if (o->what != kind::receive) --num_leaving_;
   if (status == UCS_OK) {
     o->done->complete();
   } else {
@@ -192,6 +194,37 @@ void ucx_data::get(std::size_t place, const std::vector<std::byte>& key, std::ui
   ucp_request_param_t param = describe(to, o);
   param.cb.send = &ucx_data::moved;
   note_started(o, ucp_get_nbx(from.endpoint, to.data, to.bytes, there, handle, &param));
+}
+
+/// Data that nobody asked for, while they are received.
+struct ucx_data::unwanted {
+  ucx_data* owner;
+  std::vector<std::byte> memory;
+};
+
+void ucx_data::take_unwanted() {
+  ucp_tag_recv_info_t info{};
+  while (ucp_tag_message_h message = ucp_tag_probe_nb(worker_.get(), 0, 0, 1, &info)) {
+    auto* u = new unwanted{this, std::vector<std::byte>(info.length)};
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
+                         UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param.cb.recv = &ucx_data::is_taken;
+    param.user_data = u;
+    param.memory_type = UCS_MEMORY_TYPE_HOST;
+    ++num_taken_;
+    void* request = ucp_tag_msg_recv_nbx(worker_.get(), u->memory.data(), info.length, message, &param);
+    if (UCS_PTR_IS_PTR(request)) continue;
+    --num_taken_;
+    delete u;
+  }
+}
+
+void ucx_data::is_taken(void* request, ucs_status_t, const ucp_tag_recv_info_t*, void* of) {
+  auto* u = static_cast<unwanted*>(of);
+  --u->owner->num_taken_;
+  delete u;
+  ucp_request_free(request);
 }
 
 void ucx_data::cancel_receives() {

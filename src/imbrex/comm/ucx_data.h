@@ -34,11 +34,15 @@ class ucx_data {
   void get(std::size_t place, const std::vector<std::byte>& key, std::uint64_t there, const data_view& to,
            transfer* done);
 
-  bool idle() const { return first_ == nullptr; }
+  bool idle() const { return first_ == nullptr && num_taken_ == 0; }
+  /// Whether all has ended that is no receive.
+  bool all_left() const { return num_leaving_ == 0; }
   /// How many sends to and receives from each rank were begun.
   const std::vector<std::uint64_t>& num_sends() const { return num_sends_; }
   const std::vector<std::uint64_t>& num_receives() const { return num_receives_; }
 
+  /// When no receive is posted any more: takes what others still send, and throws it away.
+  void take_unwanted();
   /// Withdraws the receives that nothing matched.
   void cancel_receives();
   /// Once the endpoints are closed: posts every transfer that has not ended well, so that its owner can free it.
@@ -49,6 +53,7 @@ class ucx_data {
  private:
   enum class kind : std::uint8_t { send, receive, put, get };
   struct operation;
+  struct unwanted;
 
   operation* begin(kind k, rank_id other, std::uint64_t id, std::uint64_t bytes, transfer* done);
   void end(operation* o, ucs_status_t status);
@@ -59,11 +64,14 @@ class ucx_data {
   ucx_worker::peer& reach_alive(std::size_t place);
   static void moved(void* request, ucs_status_t status, void* of);
   static void received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* of);
+  static void is_taken(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* of);
   static void is_written(void* request, ucs_status_t status, void* of);
 
   ucx_worker& worker_;
   const ucx_memory& memory_;
   operation* first_ = nullptr;
+  std::uint64_t num_leaving_ = 0;
+  std::uint64_t num_taken_ = 0;  ///< unwanted data on their way
   std::vector<transfer*> failed_;
   std::vector<std::uint64_t> num_sends_;
   std::vector<std::uint64_t> num_receives_;

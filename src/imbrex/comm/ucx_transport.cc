@@ -97,7 +97,8 @@ struct ucx_transport::state {
   ucx_addresses addresses;
   std::vector<std::unique_ptr<ucx_pe>> pes;
   phase now = phase::made;
-  bool failing = false;  ///< the job ends after a failure, which is known: another is none
+  bool taking_unwanted = false;  ///< no rank's PEs run any more, but some may still send data
+  bool failing = false;          ///< the job ends after a failure, which is known: another is none
 };
 
 thread_local constinit ucx_transport::state::found_pe ucx_transport::state::last{};
@@ -260,7 +261,10 @@ void ucx_transport::get(rank_id from, const std::vector<std::byte>& key, std::ui
 
 bool ucx_transport::state::progress() {
   bool any = false;
-  for (const auto& pe : pes) any = (failing ? pe->worker.progress() : pe->worker.poll()) || any;
+  for (const auto& pe : pes) {
+    any = (failing ? pe->worker.progress() : pe->worker.poll()) || any;
+    if (taking_unwanted) pe->data.take_unwanted();
+  }
   return any;
 }
 
@@ -340,6 +344,7 @@ bool ucx_transport::state::drain() {
   };
   try {
     if (!progress_until(finished, deadline)) return give_up();
+    taking_unwanted = true;
     const auto messages_through = [&] {
       for (std::size_t r = 0; r < e->theirs.size(); ++r) {
         std::uint64_t received = 0;
@@ -357,12 +362,20 @@ bool ucx_transport::state::drain() {
       all_matched =
           all_matched && e->mine[r].sends == e->theirs[r].receives && e->mine[r].receives == e->theirs[r].sends;
     }
-    const bool moved = progress_until(data_through, all_matched ? deadline : std::min(deadline, now_ns() + second));
-    if (all_matched && !moved) return false;
+    const auto sends_through = [&] {
+      return std::all_of(pes.begin(), pes.end(), [](const auto& pe) { return pe->data.all_left(); });
+    };
+    const bool through = all_matched ? progress_until(data_through, deadline)
+                                     : progress_until(sends_through, std::min(deadline, now_ns() + second));
+    if (all_matched && !through) return false;
     for (const auto& pe : pes) pe->worker.expect_closing();
     if (heartbeat) heartbeat->expect_closing();
     mpi_check(MPI_Ibarrier(job.control(), &e->request), "MPI_Ibarrier", me);
     if (!progress_until(finished, deadline)) return give_up();
+    // What was sent has left, but may still be arriving.
+    for (const auto& pe : pes) pe->data.cancel_receives();
+    const bool moved = progress_until(data_through, now_ns() + second) && through;
+    taking_unwanted = false;
     // All are here: nobody is silent from now on because something is wrong.
     if (heartbeat) heartbeat->stop();
     if (!close(!moved, now_ns() + 2 * second)) close(true, now_ns() + second);

@@ -55,8 +55,9 @@ class ucx_transport final : public transport {
   void get(rank_id from, const std::vector<std::byte>& key, std::uint64_t there, const data_view& to,
            transfer* done) override;
 
-  /// After a failure the others have 5 s; then it gives up on them, and `all_gather` throws from then on. Data that the
-  /// other side never asked for, or never sent, is given up after a second; its transfers are posted all the same.
+  /// After a failure the others have 5 s; then it gives up on them, and `all_gather` throws from then on. Data that
+  /// nobody asked for are taken and thrown away, what was never sent is not waited for; the transfers are posted all
+  /// the same.
   void stop(bool failed) override;
   /// Up to 2 GiB in all; throws `comm_error` for more.
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;

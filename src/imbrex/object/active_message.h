@@ -19,6 +19,9 @@
 ///     template <class Archive> void serialize(Archive&);  used between ranks only
 ///     static constexpr bool counted = ...;                optional: whether quiescence waits for it (default true)
 ///     static constexpr bool aggregated = ...;             optional: whether it may wait for others (default false)
+///     static constexpr bool may_part = ...;               optional: whether its serialize leaves large arrays out, by
+///                                                         `beside` (default false); then it is performed where it was
+///                                                         read
 ///     const char* name() const;                           optional: what a trace calls it
 namespace imbrex {
 
@@ -60,6 +63,16 @@ constexpr bool is_aggregated() {
   }
 }
 
+/// Whether large arrays in it may travel beside the message (see parted_message.h).
+template <class H>
+constexpr bool is_partable() {
+  if constexpr (requires { H::may_part; }) {
+    return H::may_part;
+  } else {
+    return false;
+  }
+}
+
 template <class H>
 struct handler {
   static void receive(scheduler& pe, wire_message* m);
@@ -92,14 +105,10 @@ struct active_message : work {
   std::uint64_t flow = 0;
 };
 
-/// `body` as bytes for another rank.
+/// A message for another rank, of a body of type H that takes so many bytes; they are the caller's to write.
 template <class H>
-wire_message* to_wire(H& body, pe_id to, pe_id from, priority p) {
-  sizing_archive size;
-  body.serialize(size);
-  wire_message* m = wire_message::make(size.size());
-  output_archive out(m->payload());
-  body.serialize(out);
+wire_message* make_wire_message(std::uint64_t bytes, pe_id to, pe_id from, priority p) {
+  wire_message* m = wire_message::make(bytes);
   m->header.handler = handler<H>::info.id;
   m->header.to = to;
   m->header.from = from;

@@ -80,6 +80,7 @@ class local_broadcast : public work {
 template <auto M, class Index>
 struct broadcast_body {
   using args_tuple = typename entry<M>::args;
+  static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   pe_id root = no_pe;
   collection_id array;
@@ -96,11 +97,11 @@ struct broadcast_body {
   void serialize(Archive& ar) {
     ar & root & array & section & level;
     if constexpr (Archive::is_loading) {
-      args_tuple mine;
-      ar & mine;
-      args = std::make_shared<const args_tuple>(std::move(mine));
+      auto mine = std::make_shared<args_tuple>();
+      ar& beside(*mine);
+      args = std::move(mine);
     } else {
-      ar&* args;
+      ar& beside(*args);
     }
   }
 

@@ -278,6 +278,7 @@ struct end_body {
 template <class C>
 struct arrive_body {
   using Index = typename C::index_type;
+  static constexpr bool may_part = true;
   collection_id array;
   Index index{};
   std::uint64_t epoch = 0;
@@ -304,7 +305,7 @@ struct arrive_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & index & epoch & next_reduction & section_reductions & state;
+    ar & array & index & epoch & next_reduction & section_reductions& beside(state);
   }
 };
 

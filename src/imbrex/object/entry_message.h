@@ -235,6 +235,7 @@ struct entry_body {
       return false;
     }
   }();
+  static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   [[gnu::always_inline]] void operator()(scheduler& pe) {
     if (target != nullptr && target->object != nullptr) [[likely]] {
@@ -246,7 +247,7 @@ struct entry_body {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & index & from & level & reply & args;
+    ar & array & index & from & level & reply& beside(args);
   }
 
  private:

@@ -23,7 +23,7 @@ void take_apart(scheduler& pe, wire_message* m) {
     std::memcpy(&h, m->payload() + at, sizeof h);
     wire_message* one = wire_message::make(h.size);
     std::memcpy(one->wire_bytes(), m->payload() + at, sizeof h + h.size);
-    one->act = &scheduler::receive;
+    one->act = &scheduler::receive_in_turn;  // that of the bundle has come
     one->level = h.level;
     all.push_back(one);
     at += record_bytes(h.size);

@@ -146,6 +146,7 @@ void add_contribution(reducer& red, const reduction_id& r, T&& v, const Op& op, 
 /// A partial value on its way to the PE above.
 template <class T, class Op, class Target>
 struct partial_body {
+  static constexpr bool may_part = may_leave_out<T>;
   reduction_id which;
   std::uint64_t count = 0;
   T value{};
@@ -162,7 +163,7 @@ struct partial_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & which & count & value & op & target;
+    ar & which & count& beside(value) & op & target;
   }
 };
 
@@ -265,6 +266,7 @@ struct take_any {
 /// The result of an allreduce on its way down to all PEs.
 template <class T>
 struct all_reduced {
+  static constexpr bool may_part = may_leave_out<T>;
   pe_id root = no_pe;
   reduction_id which;
   T value{};
@@ -283,7 +285,7 @@ struct all_reduced {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root & which & value;
+    ar & root & which& beside(value);
   }
 };
 

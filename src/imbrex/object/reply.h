@@ -11,6 +11,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/ids.h"
+#include "imbrex/base/serialize.h"
 
 namespace imbrex {
 
@@ -109,13 +110,14 @@ class reply_awaiter : public waiter {
 /// The answer on its way back.
 template <class R>
 struct reply_body {
+  static constexpr bool may_part = detail::may_leave_out<value_or_unit<R>>;
   reply_to to;
   outcome<value_or_unit<R>> answer;
 
   void operator()(scheduler& pe);
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & to & answer;
+    ar & to& beside(answer);
   }
 };
 

@@ -98,11 +98,12 @@ void scheduler::poll_devices() {
   }
 }
 
-void scheduler::poll_network() {
+bool scheduler::poll_network() {
   try {
-    transport_->poll();
+    return transport_->poll();
   } catch (...) {
     fail_entry(nullptr, "the transport", std::current_exception());
+    return false;
   }
 }
 
@@ -117,7 +118,8 @@ void scheduler::idle() {
   bool settled = false;
   unsigned rounds = 0;
   while (inbox_empty() && !has_ready() && !stopping_) {
-    if (polls_network_) poll_network();
+    // More may be coming at once, such as the next piece of a large array.
+    if (polls_network_ && poll_network() && devices == nullptr) continue;
     if (devices != nullptr) {
       poll_devices();
       if (has_ready()) break;
@@ -162,6 +164,12 @@ void scheduler::idle() {
   if (track != nullptr) track->idle_end();
 }
 
+void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {
+  if (track != nullptr) [[unlikely]]
+    m->header.flow = trace_send(bytes, m->header.to);
+  transport_->send(m->header.to / rank_.pes_per_rank, m);
+}
+
 void scheduler::ended(entry_activity* a) {
   a->next_ended = ended_;
   ended_ = a;
@@ -181,22 +189,30 @@ void scheduler::reap() {
 
 void scheduler::receive(work* w, work_action action) {
   auto* m = static_cast<wire_message*>(w);
-  if (action == work_action::discard) {
-    wire_message::destroy(m);
+  if (action == work_action::discard) return wire_message::destroy(m);
+  arrival_order& arrivals = current().arrivals_;
+  // A parted message waits with what it fetches, not before.
+  if (arrivals.any() && m->header.is_parted == 0 && arrivals.hold(m, &scheduler::receive_in_turn)) [[unlikely]]
     return;
-  }
+  receive_in_turn(w, action);
+}
+
+void scheduler::receive_in_turn(work* w, work_action action) {
+  auto* m = static_cast<wire_message*>(w);
+  if (action == work_action::discard) return wire_message::destroy(m);
   scheduler& pe = current();
   const auto& handlers = handler_info::registry();
-  if (m->header.handler >= handlers.size()) {
+  const std::uint32_t number = m->header.handler;
+  if (number >= handlers.size()) {
     pe.fail_job(
         fmt::format(
             "PE {} got a message for handler {} from PE {}, but there are only {}: the ranks run different programs",
-            pe.id(), m->header.handler, m->header.from, handlers.size()),
+            pe.id(), number, m->header.from, handlers.size()),
         1);
     wire_message::destroy(m);
     return;
   }
-  const handler_info& h = *handlers[m->header.handler];
+  const handler_info& h = *handlers[number];
   try {
     h.receive(pe, m);  // frees it
   } catch (...) {
@@ -342,6 +358,7 @@ void scheduler::fail_body(const char* type, std::exception_ptr failure) noexcept
 
 void scheduler::discard_queued() {
   bundles_.discard();
+  arrivals_.discard();
   do {
     collect();
     while (work* w = next()) w->act(w, work_action::discard);

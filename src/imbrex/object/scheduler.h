@@ -16,7 +16,9 @@
 #include "imbrex/comm/exposure_table.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/object/active_message.h"
+#include "imbrex/object/arrival_order.h"
 #include "imbrex/object/message_bundles.h"
+#include "imbrex/object/parted_message.h"
 #include "imbrex/object/reducer.h"
 #include "imbrex/object/reply.h"
 #include "imbrex/object/type_name.h"
@@ -183,8 +185,11 @@ class scheduler : public executor {
     next_idle_look_ = 0;
   }
 
-  /// The function of every message that a transport delivers.
+  /// The function of every message that a transport delivers; and once its turn has come.
   static void receive(work* w, work_action action);
+  static void receive_in_turn(work* w, work_action action);
+  /// Messages whose large arguments are on their way, and what waits for them.
+  arrival_order& arrivals() { return arrivals_; }
 
   void count_created() { ++created_; }
   void count_processed() { ++processed_; }
@@ -200,12 +205,15 @@ class scheduler : public executor {
   std::vector<device*> gpus;                 ///< this PE's handles of all GPUs of the rank
 
  private:
-  void poll_network();
+  bool poll_network();
   void poll_devices();
   void idle();
   void reap();
   template <class H>
-  void send_to_rank(pe_id to, H& body, priority p);
+  void send_to_rank(pe_id to, H&& body, priority p);
+  template <class H>
+  void send_parted(pe_id to, H&& body, priority p);
+  void hand_over(wire_message* m, std::uint64_t bytes);
   template <class H>
   bool bundled(pe_id to, H& body, priority p);
 
@@ -214,6 +222,7 @@ class scheduler : public executor {
   const int num_pes_;
   class transport* const transport_;
   message_bundles bundles_;
+  arrival_order arrivals_{*this};
   bool polls_network_ = false;
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
@@ -269,22 +278,34 @@ void perform_body(scheduler& pe, H& body, std::uint64_t flow) {
   }
 }
 
+/// The same on the PE whose thread this is; an exception ends the job.
+template <class H>
+void perform_body_here(H& body, std::uint64_t flow) {
+  scheduler& pe = scheduler::current();
+  try {
+    perform_body(pe, body, flow);
+  } catch (...) {
+    pe.fail_body(detail::type_name<H>(), std::current_exception());
+  }
+}
+
 template <class H>
 void active_message<H>::perform(work* w, work_action action) {
   auto* m = static_cast<active_message*>(w);
-  if (action == work_action::run) [[likely]] {
-    scheduler& pe = scheduler::current();
-    try {
-      perform_body(pe, m->body, m->flow);
-    } catch (...) {
-      pe.fail_body(detail::type_name<H>(), std::current_exception());
-    }
-  }
+  if (action == work_action::run) [[likely]]
+    perform_body_here(m->body, m->flow);
   destroy(m);
 }
 
 template <class H>
 void handler<H>::receive(scheduler& pe, wire_message* m) {
+  if constexpr (is_partable<H>()) {
+    if (m->header.is_parted != 0) [[unlikely]] {
+      const rank_id source = m->header.from / pe.rank().pes_per_rank;
+      detail::arriving<H, &perform_body_here<H>>::start(pe, pe.arrivals(), *pe.rank().transport, source, m);
+      return;
+    }
+  }
   H body{};
   const std::uint64_t flow = m->header.flow;
   {
@@ -311,23 +332,53 @@ void scheduler::send(pe_id to, H&& body, priority p) {
       m->flow = trace_send(0, to);
     other.post(m);
   } else {
-    send_to_rank(to, body, p);
+    send_to_rank(to, std::forward<H>(body), p);
   }
 }
 
 template <class H>
-void scheduler::send_to_rank(pe_id to, H& body, priority p) {
+void scheduler::send_to_rank(pe_id to, H&& body, priority p) {
+  using B = std::remove_cvref_t<H>;
   if (stopping_) [[unlikely]]
     return;  // a destructor's message, at the end of the job
-  if constexpr (is_aggregated<std::remove_const_t<H>>()) {
-    if (bundled(to, const_cast<std::remove_const_t<H>&>(body), p)) return;
+  B& readable = const_cast<B&>(body);
+  if constexpr (is_aggregated<B>()) {
+    if (bundled(to, readable, p)) return;
   }
   if (bundles_.any()) [[unlikely]]
     bundles_.flush(to);
-  wire_message* m = to_wire(const_cast<std::remove_const_t<H>&>(body), to, id_, p);
-  if (track != nullptr) [[unlikely]]
-    m->header.flow = trace_send(m->header.size, to);
-  transport_->send(to / rank_.pes_per_rank, m);
+  sizing_archive size(is_partable<B>() ? mover->largest_inside() : any_size);
+  readable.serialize(size);
+  if constexpr (is_partable<B>()) {
+    if (size.num_left_out() > 0) [[unlikely]]
+      return send_parted(to, std::forward<H>(body), p);
+  }
+  wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
+  output_archive out(m->payload());
+  readable.serialize(out);
+  hand_over(m, m->header.size);
+}
+
+/// Sends a message whose large arrays travel beside it.
+template <class H>
+void scheduler::send_parted(pe_id to, H&& body, priority p) {
+  using B = std::remove_cvref_t<H>;
+  auto parts = std::make_unique<detail::departing<B>>(std::forward<H>(body));
+  const std::uint64_t largest_inside = mover->largest_inside();
+  sizing_archive size(largest_inside);
+  parts->body.serialize(size);
+  std::vector<large_block> blocks;
+  wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
+  m->header.is_parted = 1;
+  output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out()), blocks);
+  parts->body.serialize(out);
+  std::uint64_t bytes = m->header.size;
+  for (const large_block& b : blocks) bytes += b.bytes;
+  hand_over(m, bytes);
+  const rank_id there = to / rank_.pes_per_rank;
+  parts.release()->begin(*this, priorities::communication.value, blocks, [&](const large_block& b, transfer* done) {
+    transport_->send_data(there, to, b.id, {b.data, b.bytes, memory_kind::host, -1}, done);
+  });
 }
 
 /// Puts a small message to those that travel together; false when it is not small.

@@ -1,0 +1,337 @@
+#include "imbrex/hetero/copies.h"
+
+#include <algorithm>
+#include <new>
+
+#include "imbrex/base/error.h"
+#include "imbrex/base/slab.h"
+
+namespace imbrex {
+
+hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, std::uint64_t bytes_of_device,
+                             int compute_lanes, void (*on_progress)(void*), void* argument) {
+  // A GPU copies fastest from memory that it has pinned.
+  device* pins = &host;
+  for (device* d : devices) {
+    if (d->kind() == device_kind::cuda) pins = d;
+  }
+  places_.push_back(std::make_unique<place>(*pins));
+  int lanes = 0;
+  for (device* d : devices) {
+    const std::uint64_t capacity = bytes_of_device > 0 ? bytes_of_device : d->memory().free / 10 * 9;
+    places_.push_back(std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, compute_lanes, lanes));
+    lanes += compute_lanes + 2;
+    places_.back()->for_each_lane([&](lane& l) { l.on_progress(on_progress, argument); });
+  }
+  retiring_.resize(places_.size());
+}
+
+hetero_data* hetero_copies::make(hetero_domain& domain, std::uint64_t bytes) {
+  const std::size_t n = places_.size();
+  auto* d = new (slab::allocate(sizeof(hetero_data) + n * sizeof(hetero_copy))) hetero_data;
+  d->domain = &domain;
+  d->bytes = bytes;
+  d->num_places = static_cast<std::uint16_t>(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto* c = new (d->copies() + i) hetero_copy;
+    c->of = d;
+    c->place = static_cast<std::uint16_t>(i);
+  }
+  return d;
+}
+
+void hetero_copies::release(hetero_data* d) {
+  if (--d->references > 0) return;
+  for (int i = 0; i < d->num_places; ++i) {
+    if (d->at(i).memory != nullptr) drop(d->at(i));
+    d->at(i).~hetero_copy();
+  }
+  d->~hetero_data();
+  slab::free(d);
+}
+
+// ------------------------------------------------------------------------------------------------ moving
+
+/// Whether the lane can wait for all that a copy from one to the other has to wait for; if not, who will is noted.
+bool hetero_copies::can_follow(lane& l, const hetero_copy& from, const hetero_copy& to) {
+  bool can = true;
+  const auto look = [&](const lane_point& p) {
+    if (p.reached() || l.can_wait_for(*p.of)) return;
+    pending_.push_back(p);
+    can = false;
+  };
+  look(from.written);
+  look(to.written);
+  to.reads.for_each(look);
+  return can;
+}
+
+void hetero_copies::copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices) {
+  l.wait(from.written);
+  l.wait(to.written);
+  to.reads.for_each([&](const lane_point& p) { l.wait(p); });
+  if (between_devices) {
+    l->pull(event(), to.memory, from.memory, to.of->bytes);
+  } else {
+    l->copy(to.memory, from.memory, to.of->bytes);
+  }
+  const lane_point end = l.put();
+  from.reads.add(end);
+  from.state = coherence::shared;
+  to.reads.clear();
+  to.written = end;
+  to.state = coherence::shared;
+}
+
+/// At another device that `p` can read.
+hetero_copy* hetero_copies::newest_device_copy(hetero_data& d, const place& p) const {
+  for (std::size_t i = 1; i < places_.size(); ++i) {
+    hetero_copy& c = d.at(static_cast<int>(i));
+    place& q = *places_[i];
+    if (&q == &p || c.state == coherence::invalid || q.kind() != p.kind()) continue;
+    if (q.kind() == device_kind::host || p.on().reaches(q.on())) return &c;
+  }
+  return nullptr;
+}
+
+bool hetero_copies::bring_to_device(hetero_data& d, place& p) {
+  hetero_copy& here = d.at(p.number());
+  if (hetero_copy* peer = newest_device_copy(d, p); peer != nullptr) {
+    if (!can_follow(p.in(), *peer, here)) return false;
+    copy(p.in(), *peer, here, true);
+    counts_.bytes_between += d.bytes;
+    return true;
+  }
+  if (d.at(0).state == coherence::invalid && !bring_to_host(d)) return false;
+  if (!can_follow(p.in(), d.at(0), here)) return false;
+  copy(p.in(), d.at(0), here, false);
+  counts_.bytes_to_devices += d.bytes;
+  return true;
+}
+
+bool hetero_copies::bring_to_host(hetero_data& d) {
+  hetero_copy& here = d.at(0);
+  if (here.memory == nullptr) here.memory = host().allocate(d.bytes);
+  for (std::size_t i = 1; i < places_.size(); ++i) {
+    hetero_copy& there = d.at(static_cast<int>(i));
+    if (there.state == coherence::invalid) continue;
+    lane& out = places_[i]->out();
+    if (!can_follow(out, there, here)) return false;
+    copy(out, there, here, false);
+    counts_.bytes_to_host += d.bytes;
+    return true;
+  }
+  return true;  // nobody has ever written: whoever reads that was told so
+}
+
+hetero_copies::outcome hetero_copies::bring(task_node& t, place& p) {
+  pending_.clear();
+  for (task_access& a : t.uses()) {
+    if (!reads(a.mode) || a.data->at(p.number()).state != coherence::invalid) continue;
+    if (p.is_host()) {
+      bring_to_host(*a.data);
+    } else {
+      bring_to_device(*a.data, p);
+    }
+  }
+  return pending_.empty() ? outcome::done : outcome::later;
+}
+
+// ------------------------------------------------------------------------------------------------ using
+
+void hetero_copies::order(task_node& t, place& p, lane& l) {
+  for (task_access& a : t.uses()) {
+    hetero_copy& c = a.data->at(p.number());
+    l.wait(c.written);
+    if (writes(a.mode)) c.reads.for_each([&](const lane_point& q) { l.wait(q); });
+  }
+}
+
+void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
+  for (task_access& a : t.uses()) {
+    hetero_copy& c = a.data->at(p.number());
+    if (!writes(a.mode)) c.reads.add(end);
+    if (!p.is_host()) touch(c);
+  }
+  for (task_access& a : t.uses()) {
+    if (!writes(a.mode)) continue;
+    for (int i = 0; i < a.data->num_places; ++i) a.data->at(i).state = coherence::invalid;
+    hetero_copy& c = a.data->at(p.number());
+    c.state = coherence::exclusive;
+    c.written = end;
+    c.reads.clear();
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ room
+
+hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
+  for (task_access& a : t.uses()) ++a.data->at(p.number()).pins;
+  t.pinned = true;
+  t.at = &p;
+  std::uint64_t bytes = 0;
+  for (task_access& a : t.uses()) {
+    hetero_copy& c = a.data->at(p.number());
+    const bool counted = std::any_of(t.accesses, &a, [&](const task_access& b) { return b.data == a.data; });
+    if (c.memory == nullptr && !counted) bytes += a.data->bytes;
+  }
+  if (bytes == 0) return outcome::done;
+  bool there = p.is_host() || make_room(p, bytes);
+  for (task_access& a : t.uses()) {
+    hetero_copy& c = a.data->at(p.number());
+    if (!there || c.memory != nullptr) continue;
+    c.memory = p.allocate(a.data->bytes);
+    there = c.memory != nullptr;
+    if (there && !p.is_host()) touch(c);
+  }
+  if (there) return outcome::done;
+  unpin(t);
+  for (const hetero_copy* c = p.oldest; c != nullptr; c = c->newer) {
+    if (c->pins > 0) return outcome::no_room;
+  }
+  return p.idle() && retiring_[static_cast<std::size_t>(p.number())] == 0 ? outcome::never : outcome::no_room;
+}
+
+void hetero_copies::unpin(task_node& t) {
+  if (!t.pinned) return;
+  for (task_access& a : t.uses()) --a.data->at(t.at->number()).pins;
+  t.pinned = false;
+}
+
+bool hetero_copies::valid_elsewhere(const hetero_copy& c) const {
+  for (int i = 0; i < c.of->num_places; ++i) {
+    if (i != c.place && c.of->at(i).state != coherence::invalid) return true;
+  }
+  return false;
+}
+
+/// What is worth nothing, else what will be needed last (Belady), else what was used longest ago. Tasks that have been
+/// submitted tell what will be needed.
+hetero_copy* hetero_copies::victim(const place& p) const {
+  hetero_copy* best = nullptr;
+  std::uint64_t best_age = 0;
+  for (hetero_copy* c = p.oldest; c != nullptr; c = c->newer) {
+    if (c->pins > 0) continue;
+    if (c->state == coherence::invalid) return c;
+    const task_access* const next = c->of->first_use;
+    const std::uint64_t age = next == nullptr ? UINT64_MAX : next->by->age;
+    if (best != nullptr && age <= best_age) continue;
+    best = c;
+    best_age = age;
+    if (next == nullptr) break;
+  }
+  return best;
+}
+
+bool hetero_copies::make_room(place& p, std::uint64_t bytes) {
+  const std::uint64_t& retiring = retiring_[static_cast<std::size_t>(p.number())];
+  while (p.used() - retiring + bytes > p.capacity()) {
+    hetero_copy* const c = victim(p);
+    if (c == nullptr || !evict(p, *c)) return false;
+    ++counts_.evictions;
+  }
+  return p.used() + bytes <= p.capacity();
+}
+
+bool hetero_copies::evict(place& p, hetero_copy& c) {
+  if (c.state != coherence::invalid && !valid_elsewhere(c)) {
+    hetero_data& d = *c.of;
+    place* peer = nullptr;
+    for (std::size_t i = 1; i < places_.size(); ++i) {
+      place& q = *places_[i];
+      if (&q == &p || q.kind() != p.kind() || !q.on().reaches(p.on())) continue;
+      if (q.used() + d.bytes <= q.capacity()) peer = &q;
+    }
+    hetero_copy* to = peer != nullptr ? &d.at(peer->number()) : nullptr;
+    if (to != nullptr && to->memory == nullptr) to->memory = peer->allocate(d.bytes);
+    if (to != nullptr && to->memory != nullptr && can_follow(peer->in(), c, *to)) {
+      copy(peer->in(), c, *to, true);
+      touch(*to);
+      counts_.bytes_between += d.bytes;
+    } else if (!bring_to_host(d)) {
+      return false;
+    }
+  }
+  drop(c);
+  return true;
+}
+
+void hetero_copies::evict(hetero_data& d) {
+  for (int i = 1; i < d.num_places; ++i) {
+    hetero_copy& c = d.at(i);
+    if (c.memory == nullptr || c.pins > 0) continue;
+    if (c.state != coherence::invalid && d.at(0).state == coherence::invalid && !bring_to_host(d)) continue;
+    drop(c);
+  }
+}
+
+/// Memory whose last readers and writers are still at work.
+struct hetero_copies::retired {
+  hetero_copies* owner;
+  place* at;
+  std::byte* memory;
+  std::uint64_t bytes;
+  int num_left;
+
+  void come() {
+    if (--num_left > 0) return;
+    owner->retiring_[static_cast<std::size_t>(at->number())] -= bytes;
+    at->free(memory, bytes);
+    slab::free(this);
+  }
+};
+
+struct hetero_copies::retired_wait : lane_arrival {
+  retired* of = nullptr;
+};
+
+void hetero_copies::drop(hetero_copy& c) {
+  place& p = *places_[c.place];
+  std::byte* const memory = std::exchange(c.memory, nullptr);
+  c.state = coherence::invalid;
+  unlink(c);
+  const std::uint64_t bytes = c.of->bytes;
+  if (c.written.reached() && c.reads.reached()) {
+    p.free(memory, bytes);
+  } else {
+    auto* r = new (slab::allocate(sizeof(retired))) retired{this, &p, memory, bytes, 1};
+    retiring_[c.place] += bytes;
+    const auto wait = [&](const lane_point& q) {
+      if (q.reached()) return;
+      auto* w = new (slab::allocate(sizeof(retired_wait))) retired_wait;
+      w->of = r;
+      w->arrived = [](lane_arrival* a) {
+        auto* self = static_cast<retired_wait*>(a);
+        retired* const all = self->of;
+        slab::free(self);
+        all->come();
+      };
+      ++r->num_left;
+      q.of->when_reached(q.number, w);
+    };
+    wait(c.written);
+    c.reads.for_each(wait);
+    r->come();
+  }
+  c.written = {};
+  c.reads.clear();
+}
+
+void hetero_copies::unlink(hetero_copy& c) {
+  place& p = *places_[c.place];
+  if (p.oldest != &c && c.older == nullptr) return;  // not in the list
+  (c.older != nullptr ? c.older->newer : p.oldest) = c.newer;
+  (c.newer != nullptr ? c.newer->older : p.newest) = c.older;
+  c.older = c.newer = nullptr;
+}
+
+void hetero_copies::touch(hetero_copy& c) {
+  place& p = *places_[c.place];
+  if (p.newest == &c) return;
+  unlink(c);
+  c.older = p.newest;
+  (p.newest != nullptr ? p.newest->newer : p.oldest) = &c;
+  p.newest = &c;
+}
+
+}  // namespace imbrex

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "imbrex/hetero/hetero_data.h"
+#include "imbrex/hetero/place.h"
+#include "imbrex/hetero/task_node.h"
+
+namespace imbrex {
+
+/// What was moved, and why.
+struct hetero_counts {
+  std::uint64_t tasks = 0;             ///< that are over, failed ones too
+  std::uint64_t bytes_to_devices = 0;  ///< from the host
+  std::uint64_t bytes_to_host = 0;
+  std::uint64_t bytes_between = 0;  ///< from device to device
+  std::uint64_t evictions = 0;      ///< copies that made room for others
+
+  std::uint64_t bytes_moved() const { return bytes_to_devices + bytes_to_host + bytes_between; }
+};
+
+/// The copies of all objects of a domain, at all its places: coherent, and no more than fit (Thomadakis and
+/// Chrisochoides 2024, 3.1.1). Everything is enqueued; nothing blocks. For the domain's PE.
+class hetero_copies {
+ public:
+  /// `bytes_of_device`: the most that copies take of each device's memory; 0: most of what is free.
+  hetero_copies(device& host, const std::vector<device*>& devices, std::uint64_t bytes_of_device, int compute_lanes,
+                void (*on_progress)(void*), void* argument);
+
+  const std::vector<std::unique_ptr<place>>& places() const { return places_; }
+  place& host() const { return *places_[0]; }
+  const hetero_counts& counts() const { return counts_; }
+  hetero_counts& counts() { return counts_; }
+
+  hetero_data* make(hetero_domain& domain, std::uint64_t bytes);
+  void add_reference(hetero_data& d) { ++d.references; }
+  /// The last one frees the copies as soon as nothing reads or writes them.
+  void release(hetero_data* d);
+  /// The newest data go to the host, and the copies at devices that nobody uses are freed.
+  void evict(hetero_data& d);
+
+  enum class outcome : std::uint8_t {
+    done,
+    later,    ///< some points have to be reached first: `pending()`
+    no_room,  ///< nothing was done: memory is held by what is under way
+    never,    ///< nothing is under way, and still there is no room
+  };
+  /// Memory for all objects of a task at once; they stay until `unpin`.
+  outcome pin(task_node& t, place& p);
+  void unpin(task_node& t);
+  /// What a task reads at a place comes there: what is enqueued on a lane that waits for the copies' `written` sees it.
+  outcome bring(task_node& t, place& p);
+  /// Points that the host has to wait for, because no lane can, before `bring` can go on.
+  std::vector<lane_point>& pending() { return pending_; }
+
+  /// Waits of a lane for all that must be over before a task uses its objects there.
+  void order(task_node& t, place& p, lane& l);
+  /// The task's use of its objects ends at `end`, or has ended.
+  void used(task_node& t, place& p, const lane_point& end);
+
+ private:
+  struct retired;
+  struct retired_wait;
+
+  bool bring_to_device(hetero_data& d, place& p);
+  bool bring_to_host(hetero_data& d);
+  bool can_follow(lane& l, const hetero_copy& from, const hetero_copy& to);
+  void copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices);
+  hetero_copy* newest_device_copy(hetero_data& d, const place& p) const;
+
+  bool make_room(place& p, std::uint64_t bytes);
+  hetero_copy* victim(const place& p) const;
+  bool evict(place& p, hetero_copy& c);
+  bool valid_elsewhere(const hetero_copy& c) const;
+  void drop(hetero_copy& c);
+  void touch(hetero_copy& c);
+  void unlink(hetero_copy& c);
+
+  std::vector<std::unique_ptr<place>> places_;
+  std::vector<std::uint64_t> retiring_;  // by place: bytes that will be free without anybody doing anything
+  std::vector<lane_point> pending_;
+  hetero_counts counts_;
+};
+
+}  // namespace imbrex

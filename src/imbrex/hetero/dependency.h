@@ -1,0 +1,42 @@
+#pragma once
+
+#include "imbrex/hetero/task_node.h"
+
+/// Which tasks wait for which: found from what they do with which objects, in order of submission (Thomadakis and
+/// Chrisochoides 2024, 3.1.2). A reader waits for the last writer, a writer for the readers since, or for the last
+/// writer. Nothing is polled: whoever has let others go on counts their blockers down.
+namespace imbrex {
+
+/// Puts the task's uses behind those of tasks before it; `num_blockers` says for how many it has to wait.
+void queue_uses(task_node& t);
+
+/// `later` has to wait for `earlier` though they share no object.
+void order_after(task_node& later, task_node& earlier);
+
+/// The task, which is enqueued on a device or over, lets those behind it go on: calls `free` for each that has nothing
+/// more to wait for. What a failed task should have written is worth nothing from now on, and who reads that will fail.
+template <class F>
+void release_successors(task_node& t, F free);
+
+/// \name For `release_successors`
+///@{
+void unqueue_uses(task_node& t);
+void pass_on(task_node& from, const task_edge& edge);
+void free_edge(task_edge* e);
+///@}
+
+template <class F>
+void release_successors(task_node& t, F free) {
+  unqueue_uses(t);
+  task_edge* e = std::exchange(t.successors, nullptr);
+  while (e != nullptr) {
+    task_edge* const next = e->next;
+    task_node& to = *e->to;
+    pass_on(t, *e);
+    free_edge(e);
+    if (--to.num_blockers == 0) free(to);
+    e = next;
+  }
+}
+
+}  // namespace imbrex

@@ -1,0 +1,385 @@
+#include "imbrex/hetero/hetero_domain.h"
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/base/error.h"
+#include "imbrex/base/slab.h"
+#include "imbrex/hetero/dependency.h"
+
+namespace imbrex {
+
+namespace {
+constexpr int host_tasks_in_a_turn = 64;
+constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
+constexpr int issues_between_flushes = 16;
+
+std::string text(const task_node& t) { return fmt::format("task '{}', the {}. to be submitted", t.wishes.name, t.age); }
+
+std::uint64_t bytes_of(const task_node& t) {
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < t.num_accesses; ++i) {
+    bool counted = false;
+    for (int j = 0; j < i; ++j) counted |= t.accesses[j].data == t.accesses[i].data;
+    if (!counted) bytes += t.accesses[i].data->bytes;
+  }
+  return bytes;
+}
+
+bool wanted(const task_node& t, const place& p) {
+  const unsigned there = p.is_host() ? task_node::on_the_host : task_node::on_devices(p.kind());
+  if ((t.runs_on & there) == 0) return false;
+  if (t.wishes.any) return true;
+  return t.wishes.kind == p.kind() && (t.wishes.number < 0 || t.wishes.number == p.on().number());
+}
+}  // namespace
+
+struct hetero_domain::point_wait : lane_arrival {
+  task_node* of = nullptr;
+};
+
+hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<device*>& devices,
+                             const hetero_options& options)
+    : hetero_domain(pe, host, devices, options, make_placement_policy(options.policy)) {}
+
+hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<device*>& devices,
+                             const hetero_options& options, std::unique_ptr<placement_policy> policy)
+    : pe_(pe),
+      options_(options),
+      copies_(
+          host, devices, options.device_bytes, options.compute_lanes,
+          [](void* d) { static_cast<hetero_domain*>(d)->wake_up(); }, this),
+      policy_(std::move(policy)),
+      timed_(policy_->learns()),
+      short_of_memory_(places().size()) {
+  if (options.compute_lanes < 1 || options.tasks_under_way < 1) {
+    throw config_error(fmt::format("{} compute streams and {} tasks under way: a device needs at least one of each",
+                                   options.compute_lanes, options.tasks_under_way));
+  }
+  turn_.owner = this;
+  turn_.act = &turn::take;
+  turn_.set_priority(priorities::normal);
+}
+
+hetero_domain::~hetero_domain() {
+  if (turn_posted_) pe_.withdraw(&turn_);
+  if (num_outstanding_ > 0) --pe_.operations;
+  for (task_node* t = first_outstanding_; t != nullptr;) {
+    task_node* const next = t->younger;
+    drop(*t);
+    t = next;
+  }
+}
+
+void hetero_domain::drop(task_node& t) {
+  t.state = task_state::failed;
+  t.failure = std::make_exception_ptr(usage_error(text(t) + ": the job has ended before it could"));
+  while (task_edge* const e = t.successors) {
+    t.successors = e->next;
+    free_edge(e);
+  }
+  unqueue_uses(t);
+  for (task_access& a : t.uses()) copies_.release(a.data);
+  t.num_accesses = 0;
+  t.release();
+}
+
+void hetero_domain::turn::take(work* w, work_action action) {
+  hetero_domain& d = *static_cast<turn*>(w)->owner;
+  d.turn_posted_ = false;
+  if (action == work_action::run) d.dispatch();
+}
+
+void hetero_domain::wake_up() {
+  changed_ = true;
+  if (dispatching_ || turn_posted_) return;
+  turn_posted_ = true;
+  pe_.post(&turn_);
+}
+
+// ------------------------------------------------------------------------------------------------ submission
+
+void hetero_domain::check(task_node& t) const {
+  for (const task_access& a : t.uses()) {
+    if (a.data->domain != this) {
+      throw usage_error(fmt::format("{}: an object of another PE: send it there in a message", text(t)));
+    }
+    if (reads(a.mode) && !a.data->defined) {
+      throw usage_error(
+          fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or say "
+                      "imbrex::write",
+                      text(t), &a - t.accesses));
+    }
+  }
+  if (places().size() == 1 && wanted(t, *places()[0])) return;
+  std::uint64_t most = 0;
+  bool anywhere = false;
+  for (const auto& p : places()) {
+    if (eligible(t, *p)) return;
+    if (!wanted(t, *p)) continue;
+    anywhere = true;
+    most = std::max(most, p->capacity());
+  }
+  if (anywhere) {
+    throw out_of_memory(
+        fmt::format("{}: its objects take {} bytes at once, but no device it may run on has more than {} "
+                    "for them: use smaller objects",
+                    text(t), bytes_of(t), most));
+  }
+  throw device_error(fmt::format("{}: there is no {} that it could run on", text(t),
+                                 t.wishes.any ? "device" : to_string(t.wishes.kind)));
+}
+
+void hetero_domain::submit(task_node* t) {
+  t->domain = this;
+  t->age = ++num_submitted_;
+  ++t->references;
+  try {
+    if (executor::current() != &pe_) throw usage_error(text(*t) + " comes from another PE than its objects' own");
+    check(*t);
+  } catch (...) {
+    t->release();
+    throw;
+  }
+  for (const task_access& a : t->uses()) ++a.data->references;
+  if (num_outstanding_++ == 0) ++pe_.operations;
+  t->older = last_outstanding_;
+  (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
+  last_outstanding_ = t;
+  queue_uses(*t);
+  if (t->num_blockers == 0) make_ready(*t);
+}
+
+void hetero_domain::add_dependency(task_node& t, task_node& earlier) { order_after(t, earlier); }
+
+void hetero_domain::make_ready(task_node& t) {
+  t.state = task_state::ready;
+  if (t.poisoned) {
+    doomed_.push(t);
+  } else {
+    policy_->push(t);
+  }
+  wake_up();
+}
+
+void hetero_domain::release(task_node& t) {
+  release_successors(t, [this](task_node& free) { make_ready(free); });
+}
+
+bool hetero_domain::eligible(const task_node& t, const place& p) const {
+  return wanted(t, p) && (p.is_host() || bytes_of(t) <= p.capacity());
+}
+
+std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) const {
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < t.num_accesses; ++i) {
+    const task_access& a = t.accesses[i];
+    if (reads(a.mode) && a.data->at(p.number()).state == coherence::invalid) bytes += a.data->bytes;
+  }
+  return bytes;
+}
+
+bool hetero_domain::has_room(const place& p) const {
+  return p.num_tasks_under_way < static_cast<std::uint64_t>(options_.tasks_under_way) &&
+         short_of_memory_[static_cast<std::size_t>(p.number())] == nullptr;
+}
+
+// ------------------------------------------------------------------------------------------------ starting
+
+void hetero_domain::dispatch() {
+  if (dispatching_) return;
+  dispatching_ = true;
+  const std::uint64_t began = cycle_count();
+  int started = 0;
+  bool more = false;
+  do {
+    changed_ = false;
+    start_waiting_ones();
+    for (auto next = policy_->pop(*this); next.task != nullptr; next = policy_->pop(*this)) {
+      next.task->at = next.at;
+      start(*next.task);
+      if (++started % issues_between_flushes == 0) {
+        for (const auto& p : places()) p->flush();
+      }
+      more = started % host_tasks_in_a_turn == 0 && cycle_count() - began > cycles_in_a_turn;
+      if (more) break;
+    }
+    for (const auto& p : places()) p->flush();
+  } while (changed_ && !more);
+  dispatching_ = false;
+  if (more) wake_up();
+}
+
+void hetero_domain::start_waiting_ones() {
+  while (!doomed_.empty()) {
+    task_node& t = *doomed_.take_after(nullptr);
+    t.state = task_state::failed;
+    complete(t);
+  }
+  while (!gathered_.empty()) start(*gathered_.take_after(nullptr));
+  for (task_node*& waiting : short_of_memory_) {
+    if (waiting != nullptr) start(*std::exchange(waiting, nullptr));
+  }
+}
+
+void hetero_domain::start(task_node& t) {
+  try {
+    if (!gather(t)) return;
+  } catch (...) {
+    t.failure = std::current_exception();
+    t.state = task_state::failed;
+    complete(t);
+    return;
+  }
+  if (t.at->is_host()) {
+    run_on_host(t);
+  } else {
+    run_on_device(t);
+  }
+}
+
+/// True when the task can run, or be enqueued; else it will be started again.
+bool hetero_domain::gather(task_node& t) {
+  using outcome = hetero_copies::outcome;
+  t.state = task_state::fetching;
+  if (!t.pinned) {
+    const outcome o = copies_.pin(t, *t.at);
+    if (o == outcome::never) {
+      throw out_of_memory(fmt::format("{}: {} has no room for its objects of {} bytes, though nothing else is there",
+                                      text(t), t.at->name(), bytes_of(t)));
+    }
+    if (o == outcome::no_room) {
+      short_of_memory_[static_cast<std::size_t>(t.at->number())] = &t;
+      return false;
+    }
+  }
+  if (copies_.bring(t, *t.at) == outcome::later) {
+    for (const lane_point& p : copies_.pending()) await(t, p);
+  } else if (t.at->is_host()) {
+    await_host_data(t);
+  } else {
+    for (const lane_point& p : t.after) {
+      if (!p.reached() && !t.at->in().can_wait_for(*p.of)) await(t, p);
+    }
+  }
+  return t.num_blockers == 0;
+}
+
+void hetero_domain::await_host_data(task_node& t) {
+  for (task_access& a : t.uses()) {
+    hetero_copy& c = a.data->at(0);
+    await(t, c.written);
+    if (writes(a.mode)) c.reads.for_each([&](const lane_point& p) { await(t, p); });
+  }
+  for (const lane_point& p : t.after) await(t, p);
+}
+
+void hetero_domain::await(task_node& t, const lane_point& p) {
+  if (p.reached()) return;
+  auto* w = new (slab::allocate(sizeof(point_wait))) point_wait;
+  w->of = &t;
+  w->arrived = [](lane_arrival* a) {
+    auto* self = static_cast<point_wait*>(a);
+    task_node& waiting = *self->of;
+    slab::free(self);
+    if (--waiting.num_blockers == 0) waiting.domain->gathered_.push(waiting);
+  };
+  ++t.num_blockers;
+  p.of->when_reached(p.number, w);
+}
+
+void hetero_domain::call(task_node& t, stream* order) {
+  constexpr std::size_t few = 16;
+  std::byte* places_of_few[few];
+  std::vector<std::byte*> places_of_many;
+  std::byte** memory = places_of_few;
+  if (t.num_accesses > few) {
+    places_of_many.resize(t.num_accesses);
+    memory = places_of_many.data();
+  }
+  for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(t.at->number()).memory;
+  try {
+    t.run(&t, task_call{t.at, order, {memory, t.num_accesses}});
+  } catch (const error& e) {
+    t.state = task_state::failed;
+    try {
+      throw_error(e.kind(), fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what()));
+    } catch (...) {
+      t.failure = std::current_exception();
+    }
+  } catch (const std::exception& e) {
+    t.state = task_state::failed;
+    t.failure =
+        std::make_exception_ptr(remote_error(fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what())));
+  }
+}
+
+void hetero_domain::run_on_host(task_node& t) {
+  t.state = task_state::issued;
+  if (timed_) t.started_ns = now_ns();
+  call(t, nullptr);
+  if (t.state == task_state::failed || !t.stays_open) close(t);
+}
+
+void hetero_domain::close(task_node& t) {
+  copies_.used(t, *t.at, {});
+  if (t.state != task_state::failed) t.state = task_state::done;
+  complete(t);
+}
+
+/// Behind what it has to wait for, if that is in a lane of its own device, so that no event is needed.
+lane& hetero_domain::choose_lane(task_node& t) const {
+  place& p = *t.at;
+  for (const task_access& a : t.uses()) {
+    const lane_point& w = a.data->at(p.number()).written;
+    if (w.reached() || w.of == &p.in() || w.of == &p.out() || w.number != w.of->num_issued()) continue;
+    for (const auto& l : p.compute()) {
+      if (l.get() == w.of) return *l;
+    }
+  }
+  return p.next_compute();
+}
+
+void hetero_domain::run_on_device(task_node& t) {
+  place& p = *t.at;
+  lane& l = choose_lane(t);
+  copies_.order(t, p, l);
+  for (const lane_point& q : t.after) l.wait(q);
+  if (timed_) t.started_ns = now_ns();
+  call(t, &*l);
+  t.end = l.put();
+  copies_.used(t, p, t.end);
+  if (t.state == task_state::failed) {
+    complete(t);
+    return;
+  }
+  t.state = task_state::issued;
+  ++p.num_tasks_under_way;
+  t.arrival.arrived = [](lane_arrival* a) {
+    task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, arrival));
+    --ended.at->num_tasks_under_way;
+    ended.state = task_state::done;
+    ended.domain->complete(ended);
+  };
+  l.when_reached(t.end.number, &t.arrival);
+  release(t);
+}
+
+void hetero_domain::complete(task_node& t) {
+  copies_.unpin(t);
+  release(t);
+  if (timed_ && t.started_ns != 0) policy_->finished(t, now_ns() - t.started_ns);
+  for (task_access& a : t.uses()) copies_.release(a.data);
+  t.num_accesses = 0;
+  ++copies_.counts().tasks;
+  wake_waiting(t);
+  (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
+  (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
+  if (--num_outstanding_ == 0) --pe_.operations;
+  changed_ = true;
+  t.release();
+}
+
+}  // namespace imbrex

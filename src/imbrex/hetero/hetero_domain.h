@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "imbrex/async/executor.h"
+#include "imbrex/hetero/copies.h"
+#include "imbrex/hetero/placement.h"
+#include "imbrex/hetero/ready_list.h"
+#include "imbrex/hetero/task_node.h"
+
+namespace imbrex {
+
+struct hetero_options {
+  std::uint64_t device_bytes = 0;   ///< of each device, for copies; 0: most of what is free
+  int compute_lanes = 5;            ///< streams for kernels, of each device
+  int tasks_under_way = 64;         ///< that a device is given before some have finished
+  std::string policy = "locality";  ///< of `make_placement_policy`
+};
+
+/// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
+/// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
+/// the host run on the PE, from its loop. For the PE's thread.
+class hetero_domain final : placement_view {
+ public:
+  /// The devices outlive the domain; `host` is the PE's host device. Throws `config_error`.
+  hetero_domain(executor& pe, device& host, const std::vector<device*>& devices, const hetero_options& options = {});
+  /// With a policy of the user's own.
+  hetero_domain(executor& pe, device& host, const std::vector<device*>& devices, const hetero_options& options,
+                std::unique_ptr<placement_policy> policy);
+  /// Objects that are left are gone, and tasks that have not ended are dropped. No device may be at work for it.
+  ~hetero_domain() override;
+  hetero_domain(const hetero_domain&) = delete;
+  hetero_domain& operator=(const hetero_domain&) = delete;
+
+  executor& pe() const { return pe_; }
+  const hetero_counts& counts() const { return copies_.counts(); }
+  placement_policy& policy() const { return *policy_; }
+  const std::vector<std::unique_ptr<place>>& places() const override { return copies_.places(); }
+  /// Tasks submitted and not over.
+  std::uint64_t num_outstanding() const { return num_outstanding_; }
+  hetero_copies& copies() { return copies_; }
+
+  /// Takes over a node with its accesses and wishes; each handle counts as a reference. Throws `usage_error` or
+  /// `out_of_memory` when it could never run, and destroys the node if there is no handle.
+  void submit(task_node* t);
+  /// `t`, not yet submitted, has to wait for `earlier`, which has been.
+  static void add_dependency(task_node& t, task_node& earlier);
+  /// The newest data go to the host, and the copies at devices that nobody uses are freed.
+  void evict(hetero_data& d) {
+    copies_.evict(d);
+    wake_up();
+  }
+  /// A task that stayed open is over.
+  void close(task_node& t);
+  /// Starts what can be started, now instead of when the PE's loop comes to it.
+  void dispatch();
+
+ private:
+  struct turn : work {
+    hetero_domain* owner = nullptr;
+    static void take(work* w, work_action action);
+  };
+  struct point_wait;
+
+  void check(task_node& t) const;
+  void make_ready(task_node& t);
+  void release(task_node& t);
+  void start(task_node& t);
+  void start_waiting_ones();
+  bool gather(task_node& t);
+  void await(task_node& t, const lane_point& p);
+  void await_host_data(task_node& t);
+  void run_on_host(task_node& t);
+  void run_on_device(task_node& t);
+  lane& choose_lane(task_node& t) const;
+  void call(task_node& t, stream* order);
+  void complete(task_node& t);
+  void drop(task_node& t);
+  void wake_up();
+
+  bool eligible(const task_node& t, const place& p) const override;
+  std::uint64_t missing_bytes(const task_node& t, const place& p) const override;
+  bool has_room(const place& p) const override;
+
+  executor& pe_;
+  const hetero_options options_;
+  hetero_copies copies_;
+  std::unique_ptr<placement_policy> policy_;
+  const bool timed_;
+  std::uint64_t num_submitted_ = 0;
+  std::uint64_t num_outstanding_ = 0;
+  task_node* first_outstanding_ = nullptr;
+  task_node* last_outstanding_ = nullptr;
+  ready_list doomed_;                        // they will fail
+  ready_list gathered_;                      // what they waited for has come
+  std::vector<task_node*> short_of_memory_;  // by place: waits for room, before all that come later
+  turn turn_;
+  bool turn_posted_ = false;
+  bool dispatching_ = false;
+  bool changed_ = false;  // while dispatching
+};
+
+}  // namespace imbrex

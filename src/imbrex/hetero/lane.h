@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "imbrex/device/device.h"
+
+namespace imbrex {
+
+class lane;
+
+/// A point in a lane: after what it was given as `number`-th. One without a lane is long past.
+struct lane_point {
+  lane* of = nullptr;
+  std::uint64_t number = 0;
+
+  bool reached() const;
+};
+
+/// Something to be told when a lane has come to a point. Lives until then.
+struct lane_arrival {
+  std::uint64_t number = 0;
+  lane_arrival* next = nullptr;
+  void (*arrived)(lane_arrival*) = nullptr;
+};
+
+/// A stream whose operations are counted, so that a point in it costs nothing unless somebody asks for it: an event is
+/// recorded when a stream of another lane has to wait, and the host is told of many operations at once (`flush`). For
+/// the stream's PE.
+class lane {
+ public:
+  /// `index` tells the lanes of a domain apart.
+  lane(std::unique_ptr<stream> s, int index) : stream_(std::move(s)), index_(index) {}
+  ~lane() {
+    if (alive_ != nullptr) *alive_ = false;
+  }
+  lane(const lane&) = delete;
+  lane& operator=(const lane&) = delete;
+
+  stream& operator*() const { return *stream_; }
+  stream* operator->() const { return stream_.get(); }
+  int index() const { return index_; }
+
+  /// Something has been enqueued; gives the point after it.
+  lane_point put() { return {this, ++issued_}; }
+  /// The point after all that was enqueued.
+  lane_point end() { return {this, issued_}; }
+  bool reached(std::uint64_t number) const { return completed_ >= number; }
+  bool idle() const { return completed_ == issued_; }
+  std::uint64_t num_issued() const { return issued_; }
+  std::uint64_t num_under_way() const { return issued_ - completed_; }
+
+  /// Whether `wait` works, which is not so between devices of different kinds: then the host has to.
+  bool can_wait_for(const lane& other) const { return stream_->on().kind() == other.stream_->on().kind(); }
+  /// What is enqueued from now on runs after `p`. No host waits.
+  void wait(const lane_point& p);
+
+  /// Calls `a->arrived` when the point has been reached, from `flush` or from the PE's loop.
+  void when_reached(std::uint64_t number, lane_arrival* a);
+  /// Makes sure that the PE learns of all that has been enqueued.
+  void flush();
+  /// What to call after arrivals: there may be more to do.
+  void on_progress(void (*f)(void*), void* argument) {
+    progress_ = f;
+    progress_argument_ = argument;
+  }
+
+ private:
+  void reach(std::uint64_t number);
+
+  const std::unique_ptr<stream> stream_;
+  const int index_;
+  std::uint64_t issued_ = 0, flushed_ = 0, completed_ = 0;
+  std::vector<std::uint64_t> waited_;  // by the other lane's index: up to where this one waits for it anyway
+  lane_arrival* first_ = nullptr;      // by number
+  lane_arrival* last_ = nullptr;
+  void (*progress_)(void*) = nullptr;
+  void* progress_argument_ = nullptr;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+inline bool lane_point::reached() const { return of == nullptr || of->reached(number); }
+
+}  // namespace imbrex

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "imbrex/device/device.h"
+#include "imbrex/hetero/lane.h"
+
+namespace imbrex {
+
+struct hetero_copy;
+
+/// Where copies of objects live and tasks run: the host (always number 0), or a device.
+class place {
+ public:
+  /// Of the host: tasks run on the PE, and copies lie in memory of `d` of kind `pinned`, if it is a GPU, which copies
+  /// them fastest.
+  explicit place(device& memory_of);
+  /// Of a device: copies take up to `capacity` bytes of its memory. Lanes are numbered from `first_lane`.
+  place(int number, device& d, std::uint64_t capacity, int num_compute_lanes, int first_lane);
+
+  int number() const { return number_; }
+  bool is_host() const { return number_ == 0; }
+  device& on() const { return *device_; }
+  device_kind kind() const { return is_host() ? device_kind::host : device_->kind(); }
+  std::string name() const;
+
+  /// \name Of a device: its lanes. What comes, what leaves, what computes.
+  ///@{
+  lane& in() { return *in_; }
+  lane& out() { return *out_; }
+  std::vector<std::unique_ptr<lane>>& compute() { return compute_; }
+  /// The compute lane with least under way, the next one in turn among equals.
+  lane& next_compute();
+  void flush();
+  bool idle() const;
+  template <class F>
+  void for_each_lane(F f) {
+    if (is_host()) return;
+    f(*in_), f(*out_);
+    for (auto& l : compute_) f(*l);
+  }
+  ///@}
+
+  std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t used() const { return used_; }
+  /// Memory for a copy; null when it would not fit, or the device has none.
+  std::byte* allocate(std::uint64_t bytes);
+  void free(std::byte* memory, std::uint64_t bytes);
+
+  /// Copies here that have memory, least recently used first.
+  hetero_copy* oldest = nullptr;
+  hetero_copy* newest = nullptr;
+  /// Tasks issued here that have not finished.
+  std::uint64_t num_tasks_under_way = 0;
+
+ private:
+  const int number_;
+  device* const device_;
+  const std::uint64_t capacity_;
+  std::uint64_t used_ = 0;
+  std::unique_ptr<lane> in_, out_;
+  std::vector<std::unique_ptr<lane>> compute_;
+  std::size_t turn_ = 0;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "imbrex/async/activity.h"
+#include "imbrex/device/device.h"
+#include "imbrex/hetero/hetero_data.h"
+
+namespace imbrex {
+
+class place;
+struct task_node;
+
+/// Somebody has to wait for a task.
+struct task_edge {
+  task_node* to = nullptr;
+  task_edge* next = nullptr;
+  bool from_slab = false;
+  bool poisons = false;  ///< if the earlier one fails, so does `to`
+  bool linked = false;   ///< no object orders the two: `to` needs the earlier one's end itself
+};
+
+/// One argument of a task that is an object: its place in the order of the object's uses.
+struct task_access {
+  task_node* by = nullptr;
+  hetero_data* data = nullptr;
+  access_mode mode = access_mode::read;
+  bool queued = false;
+  task_access* before = nullptr;  ///< in the list of the object's uses
+  task_access* after = nullptr;
+  task_edge edge;  ///< for the first that has to wait, most often the only one
+};
+
+enum class task_state : std::uint8_t {
+  waiting,   ///< for other tasks
+  ready,     ///< could be placed
+  fetching,  ///< placed; its data are coming, or its memory is being made free
+  issued,    ///< enqueued on a device, or running
+  done,
+  failed,  ///< by itself or because a task before it failed
+};
+
+constexpr const char* to_string(task_state s) {
+  constexpr const char* names[] = {"waiting", "ready", "fetching", "issued", "done", "failed"};
+  return names[static_cast<int>(s)];
+}
+
+/// Where and how a task runs.
+struct task_call {
+  place* at;
+  stream* order;                          ///< of a device: enqueue here; null on the host
+  std::span<std::byte* const> arguments;  ///< each object's copy there
+};
+
+/// What tasks may ask for besides their arguments.
+struct task_wishes {
+  const char* name = "task";  ///< static lifetime; for reports
+  int priority = 0;           ///< the higher, the sooner, among those that could run
+  bool any = true;            ///< on whatever there is
+  device_kind kind = device_kind::host;
+  int number = -1;  ///< of the devices of that kind; -1: any
+};
+
+/// A task between its submission and its end. From the slab, counted references; for the domain's PE.
+struct task_node {
+  hetero_domain* domain = nullptr;
+  task_wishes wishes;
+  std::uint64_t age = 0;  ///< the number of its submission
+  std::uint32_t references = 0;
+  std::uint32_t num_blockers = 0;
+  task_state state = task_state::waiting;
+  bool poisoned = false;    ///< `failure` is that of a task before it
+  bool pinned = false;      ///< its copies have memory and stay
+  bool stays_open = false;  ///< it is over when somebody says so, not when `run` returns
+  std::uint8_t num_accesses = 0;
+  task_access* accesses = nullptr;
+  std::uint8_t runs_on = 0;  ///< where it can: bits of these
+  static constexpr std::uint8_t on_the_host = 0x80;
+  static constexpr std::uint8_t on_devices(device_kind k) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(k));
+  }
+
+  place* at = nullptr;  ///< once placed
+  lane_point end;       ///< of a device's task that was issued
+  task_edge* successors = nullptr;
+  std::exception_ptr failure;
+  waiter* awaiting = nullptr;  ///< the first; see `add_waiting`
+  task_node* older = nullptr;  ///< of all that are not over
+  task_node* younger = nullptr;
+  task_node* next = nullptr;      ///< in whatever queue it stands
+  lane_arrival arrival;           ///< of its end, on a device
+  std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
+  std::int64_t started_ns = 0;    ///< for policies that learn
+
+  /// Runs on the host, or enqueues on a device. May throw.
+  void (*run)(task_node*, const task_call&) = nullptr;
+  /// Destroys and frees it.
+  void (*destroy)(task_node*) = nullptr;
+
+  std::span<task_access> uses() { return {accesses, num_accesses}; }
+  bool over() const { return state == task_state::done || state == task_state::failed; }
+  void release() {
+    if (--references == 0) destroy(this);
+  }
+};
+
+/// \name Coroutines that wait for a task, by their `next`
+///@{
+void add_waiting(task_node& t, waiter& w);
+void stop_waiting(task_node& t, waiter& w);
+void wake_waiting(task_node& t);
+///@}
+
+}  // namespace imbrex
