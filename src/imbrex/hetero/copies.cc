@@ -184,6 +184,7 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
     there = c.memory != nullptr;
     if (there && !p.is_host()) touch(c);
   }
+  p.pressed = !there;
   if (there) return outcome::done;
   unpin(t);
   for (const hetero_copy* c = p.oldest; c != nullptr; c = c->newer) {
@@ -239,7 +240,7 @@ bool hetero_copies::evict(place& p, hetero_copy& c) {
     place* peer = nullptr;
     for (std::size_t i = 1; i < places_.size(); ++i) {
       place& q = *places_[i];
-      if (&q == &p || q.kind() != p.kind() || !q.on().reaches(p.on())) continue;
+      if (&q == &p || q.pressed || q.kind() != p.kind() || !q.on().reaches(p.on())) continue;
       if (q.used() + d.bytes <= q.capacity()) peer = &q;
     }
     hetero_copy* to = peer != nullptr ? &d.at(peer->number()) : nullptr;

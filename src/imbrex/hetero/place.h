@@ -55,6 +55,8 @@ class place {
   /// Copies here that have memory, least recently used first.
   hetero_copy* oldest = nullptr;
   hetero_copy* newest = nullptr;
+  /// A task waits for room here: what becomes free is for it.
+  bool pressed = false;
   /// Tasks issued here that have not finished.
   std::uint64_t num_tasks_under_way = 0;
 

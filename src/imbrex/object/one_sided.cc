@@ -311,18 +311,30 @@ task<> put_bytes(global_place to, const std::byte* from, memory_kind kind, strea
   co_await answered;
 }
 
+namespace {
+/// From where a stream's device reaches it.
+void copy_here(const global_place& from, std::byte* to, stream& s) {
+  const scheduler& pe = scheduler::current();
+  if (!pe.rank().is_local(from.pe)) {
+    s.pull(event(), to, s.on().open(from.memory) + from.offset, from.bytes);
+    return;
+  }
+  const exposure_table::entry e = pe.rank().exposures.find(from.exposure, from.offset, from.bytes);
+  const device& owner = e.in_order_of->on();
+  if (e.kind == memory_kind::device && owner.number() != s.on().number() && s.on().reaches(owner)) {
+    s.pull(event(), to, e.data + from.offset, from.bytes);
+  } else {
+    s.copy(to, e.data + from.offset, from.bytes);
+  }
+}
+}  // namespace
+
 task<> get_bytes(global_place from, std::byte* to, memory_kind kind, stream* s) {
   scheduler& pe = scheduler::current();
   if (from.bytes == 0) co_return;
   check_stream(from.kind, kind, *s);
   if (pe.rank().is_local(from.pe) || reads_in_place(from, kind, *s)) {
-    const std::byte* there = nullptr;
-    if (pe.rank().is_local(from.pe)) {
-      there = local_address(from);
-    } else {
-      there = s->on().open(from.memory) + from.offset;
-    }
-    s->copy(to, there, from.bytes);
+    copy_here(from, to, *s);
     co_await s->done();
     co_return;
   }

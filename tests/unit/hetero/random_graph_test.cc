@@ -46,7 +46,8 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
   for (int i = 0; i < num_objects; ++i) {
     objects.push_back(on.object<std::uint64_t>(elements));
     expected.emplace_back(elements, i);
-    submit(*on.domain, {}, [i](std::span<std::uint64_t> v) { std::fill(v.begin(), v.end(), i); }, write(objects.back()));
+    submit(
+        *on.domain, {}, [i](std::span<std::uint64_t> v) { std::fill(v.begin(), v.end(), i); }, write(objects.back()));
   }
   std::vector<hetero_task> tasks;
   for (std::uint64_t id = 0; id < static_cast<std::uint64_t>(num_tasks); ++id) {
@@ -66,23 +67,26 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
     auto there = [id, overwrites](stream& s, in x, in y, out z) {
       s.launch("mix", [=] { mix(id, x, y, z, overwrites); });
     };
-    auto& [x, y, z] = std::tie(objects[a], objects[b], objects[c]);
+    const auto &x = objects[a], &y = objects[b], &z = objects[c];
     if (on_host) {
       tasks.push_back(overwrites ? submit(*on.domain, o, here, x, y, write(z)) : submit(*on.domain, o, here, x, y, z));
     } else {
-      tasks.push_back(overwrites ? submit(*on.domain, o, there, x, y, write(z)) : submit(*on.domain, o, there, x, y, z));
+      tasks.push_back(overwrites ? submit(*on.domain, o, there, x, y, write(z))
+                                 : submit(*on.domain, o, there, x, y, z));
     }
     if (pick(64) == 0) on.pe.run();
     if (pick(200) == 0) objects[pick(num_objects)].evict();
   }
   std::vector<std::vector<std::uint64_t>> found(objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    submit(*on.domain, {}, [&found, i](std::span<const std::uint64_t> v) { found[i].assign(v.begin(), v.end()); },
-           objects[i]);
+    submit(
+        *on.domain, {}, [&found, i](std::span<const std::uint64_t> v) { found[i].assign(v.begin(), v.end()); },
+        objects[i]);
   }
   on.pe.run();
   ASSERT_EQ(on.domain->num_outstanding(), 0);
-  for (std::size_t i = 0; i < objects.size(); ++i) ASSERT_EQ(found[i], expected[i]) << "object " << i << ", seed " << seed;
+  for (std::size_t i = 0; i < objects.size(); ++i)
+    ASSERT_EQ(found[i], expected[i]) << "object " << i << ", seed " << seed;
   for (const auto& p : on.domain->places()) {
     if (!p->is_host()) ASSERT_LE(p->used(), p->capacity());
   }
@@ -98,13 +102,14 @@ TEST_P(random_graph, of_few_objects_equals_sequential_execution) {
   for (unsigned seed = 1; seed <= 200; ++seed) run_graph(GetParam(), seed, 40, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    machines, random_graph,
-    testing::Values(machine{"host", 0, 0, "locality", 64}, machine{"one_device", 1, 1000, "locality", 64},
-                    machine{"one_small_device", 1, 4, "locality", 64}, machine{"two_devices", 2, 1000, "locality", 4},
-                    machine{"two_small_devices", 2, 3, "locality", 64},
-                    machine{"three_devices_in_turn", 3, 5, "round_robin", 2},
-                    machine{"two_devices_learning", 2, 6, "shortest_finish", 64}),
-    [](const auto& i) { return std::string(i.param.name); });
+INSTANTIATE_TEST_SUITE_P(machines, random_graph,
+                         testing::Values(machine{"host", 0, 0, "locality", 64},
+                                         machine{"one_device", 1, 1000, "locality", 64},
+                                         machine{"one_small_device", 1, 4, "locality", 64},
+                                         machine{"two_devices", 2, 1000, "locality", 4},
+                                         machine{"two_small_devices", 2, 3, "locality", 64},
+                                         machine{"three_devices_in_turn", 3, 5, "round_robin", 2},
+                                         machine{"two_devices_learning", 2, 6, "shortest_finish", 64}),
+                         [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace
