@@ -17,3 +17,48 @@ function(imbrex_add_kernels name)
     -Xcompiler=-Wall,-Wextra,-Wshadow)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)
 endfunction()
+
+set(IMBREX_EMBED_KERNEL "${CMAKE_CURRENT_LIST_DIR}/imbrexEmbedKernel.cmake")
+
+# imbrex_add_kernel_files(target file.hk ...): adds to the target the kernels of files in the dialect of
+# <imbrex/device/kernel_dialect.h>: for the CPU, as text for OpenCL, and for CUDA where this imbrex has CUDA and the
+# project has enabled the language. Without contraction to FMA, so that all give the same bits. Links imbrex::imbrex.
+function(imbrex_add_kernel_files target)
+  set(on_cuda 0)
+  if(CMAKE_CUDA_COMPILER_LOADED AND TARGET imbrex::cuda)
+    set(on_cuda 1)
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}_kernels")
+  set(cuda_files "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "imbrex_add_kernel_files(${target} ...): there is no ${file}")
+    endif()
+    cmake_path(GET file FILENAME name)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE shown)
+    set(generated "${folder}/${name}.cc")
+    add_custom_command(OUTPUT "${generated}"
+      COMMAND "${CMAKE_COMMAND}" "-DFILE=${file}" "-DSHOWN=${shown}" "-DOUTPUT=${generated}" -DON_CUDA=${on_cuda}
+        -P "${IMBREX_EMBED_KERNEL}"
+      DEPENDS "${file}" "${IMBREX_EMBED_KERNEL}" COMMENT "Kernels of ${shown}" VERBATIM)
+    # Loops over the items of a group want the vectoriser, which -O2 of g++ keeps short.
+    set_source_files_properties("${generated}" PROPERTIES
+      COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
+    target_sources(${target} PRIVATE "${generated}")
+    if(on_cuda)
+      file(CONFIGURE OUTPUT "${folder}/${name}.cu"
+        CONTENT "#include <imbrex/device/kernel_dialect.h>\n#include \"${file}\"\n" @ONLY)
+      list(APPEND cuda_files "${folder}/${name}.cu")
+    endif()
+  endforeach()
+  target_link_libraries(${target} PRIVATE imbrex::imbrex)
+  if(cuda_files)
+    add_library(${target}_kernels_on_cuda OBJECT ${cuda_files})
+    target_link_libraries(${target}_kernels_on_cuda PRIVATE imbrex::cuda)
+    target_compile_options(${target}_kernels_on_cuda PRIVATE -fmad=false --expt-relaxed-constexpr -lineinfo
+      -Xcompiler=-Wall,-Wextra,-Wshadow)
+    set_target_properties(${target}_kernels_on_cuda PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_kernels_on_cuda>)
+  endif()
+endfunction()
