@@ -16,8 +16,8 @@ struct extent3 {
 /// How a kernel is spread: so many work-groups of so many work-items each, in x, y, z. Items of a group share memory
 /// and wait for each other; groups run in any order. Includes nothing of coroutines: nvcc reads it.
 struct launch_shape {
-  extent3 groups;
-  extent3 group;
+  extent3 groups{};
+  extent3 group{};
   std::size_t shared_bytes = 0;  ///< of dynamic shared memory, for each group
 
   /// The most items that a group may have, on every device.
