@@ -5,6 +5,8 @@
 
 #include "imbrex/device/kernel_dialect.h"
 #include "unit/kernel/kernel_cases.h"
+// After the dialect.
+#include "unit/kernel/cases.hk"
 
 #if defined(IMBREX_TEST_OPENCL)
 #define CL_TARGET_OPENCL_VERSION 120
@@ -97,6 +99,13 @@ TEST_F(opencl, build_errors_name_the_line_of_an_inline_kernel) {
   text.replace(text.rfind("x[i]"), 4, "z[i]");
   clReleaseProgram(build(text.c_str(), &log));
   EXPECT_THAT(log, testing::HasSubstr("opencl_text_test.cc:" + std::to_string(line_of_faulty) + ":"));
+}
+
+TEST_F(opencl, build_errors_name_the_lines_of_a_file) {
+  std::string text = saxpy.opencl_text, log;
+  text.replace(text.find("a * x[i]"), 8, "a * q[i]");
+  clReleaseProgram(build(text.c_str(), &log));
+  EXPECT_THAT(log, testing::HasSubstr("tests/unit/kernel/cases.hk:37:"));
 }
 
 }  // namespace
