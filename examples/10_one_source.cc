@@ -5,7 +5,7 @@
 // their text for OpenCL. In a program of your own:
 //
 //   add_executable(mine mine.cc)
-//   imbrex_add_kernel_files(mine kernels.hk)
+//   imbrex_add_kernel_files(mine kernels.hk mine.cc)
 //
 //   build/default/bin/10_one_source                         on the host
 //   build/default/bin/10_one_source --imbrex-device=auto    on a GPU where there is one
@@ -21,7 +21,7 @@
 
 namespace ix = imbrex;
 
-// A kernel of one statement needs no file: for each item, `i` is its number. Not on CUDA.
+// A kernel of one statement needs no file: for each item, `i` is its number.
 IX_INLINE_KERNEL(fill_with, (int n, IX_GLOBAL double* x, double value), if (i < n) x[i] = value);
 
 // Each of these has a part of the vectors: x = 0, 1, 2, ... and y = 1, 1, 1, ...
@@ -34,16 +34,13 @@ class vector_part : public ix::chare<vector_part, ix::index1d> {
     const auto size = static_cast<std::size_t>(n);
     const auto over_all = ix::launch_shape::over(size, GROUP);  // so many groups of GROUP items
     ix::buffer<double> x(d, size), y(d, size), sums(d, over_all.num_groups());
-    ix::buffer<double> x_on_host(d, size, ix::memory_kind::pinned), y_on_host(d, size, ix::memory_kind::pinned);
+    ix::buffer<double> x_on_host(d, size, ix::memory_kind::pinned);
     ix::buffer<double> sums_on_host(d, sums.size(), ix::memory_kind::pinned);
     std::iota(x_on_host.data(), x_on_host.data() + n, static_cast<double>(n) * index().x);
-    ix::stream& on_the_host = on_host_stream();
-    ix::launch(on_the_host, fill_with, over_all, n, y_on_host.data(), 1.0);
-    co_await on_the_host.done();
 
     ix::stream& s = streams().compute;
     ix::copy<double>(x, x_on_host, s);
-    ix::copy<double>(y, y_on_host, s);
+    ix::launch(s, fill_with, over_all, n, y.data(), 1.0);
     ix::launch(s, axpy, over_all, n, 2.0, x.data(), y.data());
     ix::launch(s, sum_groups, over_all, n, y.data(), sums.data());
     ix::copy<double>(sums_on_host, sums, s);
@@ -51,13 +48,6 @@ class vector_part : public ix::chare<vector_part, ix::index1d> {
 
     contribute(std::accumulate(sums_on_host.data(), sums_on_host.data() + sums.size(), 0.0), ix::sum);
   }
-
- private:
-  ix::stream& on_host_stream() {
-    if (!host_) host_ = on_host().make_stream(ix::stream_priority::low, "the host stream of a part");
-    return *host_;
-  }
-  std::unique_ptr<ix::stream> host_;
 };
 
 ix::task<int> start(ix::runtime& rt, std::vector<std::string> arguments) {

@@ -25,6 +25,14 @@
 #define IX_KERNEL(name, parameters) IX_CUDA_KERNEL(name, , parameters)
 #define IX_KERNEL_OF_GROUP(name, group, parameters) \
   IX_CUDA_KERNEL(name, __launch_bounds__(IX_PRODUCT group), parameters)
+#define IX_INLINE_KERNEL(name, parameters, ...) \
+  IX_KERNEL(name, parameters) {                 \
+    IX_ITEMS {                                  \
+      const int i = IX_GLOBAL_ID(0);            \
+      __VA_ARGS__;                              \
+    }                                           \
+  }                                             \
+  static_assert(true)
 #define IX_FUNCTION [[maybe_unused]] static __device__
 #define IX_GLOBAL
 #define IX_LOCAL
@@ -87,8 +95,7 @@
   [[maybe_unused]] static void ix_body_##name([[maybe_unused]] ix_group_##name ix_group, IX_UNPACK parameters)
 #define IX_CPU_FUNCTION(name) (&::imbrex::detail::group_runner<&ix_body_##name>::run)
 
-#if defined(IX_KERNEL_TEXT)  // the generated file that defines the kernels
-#if defined(IX_KERNELS_ON_CUDA)
+#if defined(IX_KERNELS_ON_CUDA) || defined(IX_INLINE_KERNELS_ON_CUDA)
 #define IX_CUDA_DECLARED(name) \
   void ix_cuda_##name(::imbrex::stream& s, const ::imbrex::launch_shape& shape, void* const* arguments);
 #define IX_CUDA_FUNCTION(name) (&ix_cuda_##name)
@@ -96,6 +103,8 @@
 #define IX_CUDA_DECLARED(name)
 #define IX_CUDA_FUNCTION(name) nullptr
 #endif
+
+#if defined(IX_KERNEL_TEXT)  // the generated file that defines the kernels
 #define IX_CPU_KERNEL(name, group, parameters)                                                                    \
   IX_CPU_TYPES(name, group, parameters);                                                                          \
   IX_CPU_BODY(name, parameters);                                                                                  \
@@ -135,12 +144,14 @@
 
 #define IX_STRING(text) #text
 #define IX_LINE(line) IX_STRING(line)
-/// For a `.cc`: a kernel of one statement, run for each item, `i` being IX_GLOBAL_ID(0). On the CPU and by OpenCL only.
+/// For a `.cc`: a kernel of one statement, run for each item, `i` being IX_GLOBAL_ID(0). For CUDA too where the `.cc`
+/// is named in imbrex_add_kernel_files.
 #define IX_INLINE_KERNEL(name, parameters, ...)                                                                  \
   IX_CPU_TYPES(name, (), parameters);                                                                            \
   IX_CPU_BODY(name, parameters);                                                                                 \
+  IX_CUDA_DECLARED(name)                                                                                         \
   [[maybe_unused]] static constexpr ::imbrex::kernel<ix_signature_##name> name(                                  \
-      #name, IX_CPU_FUNCTION(name), nullptr,                                                                     \
+      #name, IX_CPU_FUNCTION(name), IX_CUDA_FUNCTION(name),                                                      \
       IX_OPENCL_DIALECT "#line " IX_LINE(__LINE__) " \"" __FILE__ "\"\nIX_KERNEL(" #name ", " #parameters        \
                                                    ") { IX_ITEMS { const int i = IX_GLOBAL_ID(0); " #__VA_ARGS__ \
                                                    "; } }\n");                                                   \

@@ -1,6 +1,8 @@
 // Kernels in one source on a GPU: the bits of the CPU.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "gpu_fixture.h"
 #include "imbrex/base/error.h"
 #include "imbrex/device/kernel_dialect.h"
@@ -69,13 +71,23 @@ TEST_F(kernel_files, may_use_much_dynamic_shared_memory) {
   }
 }
 
-TEST_F(kernel_files, an_inline_kernel_is_not_for_cuda_and_says_so) {
-  double* none = nullptr;
+TEST_F(kernel_files, an_inline_kernel) {
+  constexpr std::size_t n = 1000;
+  auto* x = static_cast<double*>(on().allocate(n * sizeof(double), memory_kind::pinned));
+  std::fill_n(x, n, 1.5);
+  launch(*s, add_one, launch_shape::over(n), static_cast<int>(n), x);
+  finish();
+  EXPECT_EQ(std::count(x, x + n, 2.5), static_cast<long>(n));
+  on().free(x, n * sizeof(double), memory_kind::pinned);
+}
+
+TEST_F(kernel_files, a_kernel_that_was_not_built_for_cuda_says_so) {
+  const kernel_case c = case_without_cuda();
   try {
-    launch(*s, add_one, launch_shape::over(100), 100, none);
+    run(c);
     ADD_FAILURE() << "launched";
   } catch (const usage_error& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("kernel 'add_one' was not built for CUDA"),
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("kernel 'only_on_cpu' was not built for CUDA"),
                                          testing::HasSubstr("imbrex_add_kernel_files")));
   }
 }

@@ -5,6 +5,8 @@
 #include "unit/kernel/cases.hk"
 #include "unit/kernel/matrix.hk"
 
+IX_INLINE_KERNEL(only_on_cpu, (int n, IX_GLOBAL int* x), if (i < n) x[i] = i);
+
 namespace imbrex_test {
 
 namespace {
@@ -49,6 +51,10 @@ std::vector<kernel_case> all_cases() {
        {given::value(extents{20, 14, 10, 0.3}), given::memory(numbers<double>(2800, 0.01)),
         given::memory(numbers<double>(2800, 1.0))}},
   };
+}
+
+kernel_case case_without_cuda() {
+  return {&only_on_cpu, imbrex::launch_shape::over(10), {given::value(10), given::memory(std::vector<int>(10))}};
 }
 
 std::vector<given> run_case_on_cpu(const kernel_case& c) {

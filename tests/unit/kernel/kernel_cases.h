@@ -46,6 +46,8 @@ struct kernel_case {
 
 /// Of the kernels of cases.hk and matrix.hk.
 std::vector<kernel_case> all_cases();
+/// Of an inline kernel in a file that CMake was not told of.
+kernel_case case_without_cuda();
 /// The arguments after the launch, run group by group on this thread.
 std::vector<given> run_case_on_cpu(const kernel_case& c);
 
