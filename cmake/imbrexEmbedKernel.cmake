@@ -2,6 +2,7 @@
 # Writes the C++ file that defines the kernels of a .hk file: their CPU versions and their text for OpenCL, whose build
 # errors name SHOWN and its lines. Compilers take string literals of any length in pieces.
 file(READ "${FILE}" text)
+string(REGEX REPLACE "(^|\n)#pragma once *\n" "\\1\n" text "${text}")  # OpenCL's compiler would warn
 string(FIND "${text}" ")imbrex\"" found)
 if(NOT found EQUAL -1)
   message(FATAL_ERROR "${FILE}: the characters )imbrex\" cannot be embedded")

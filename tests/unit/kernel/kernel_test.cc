@@ -202,6 +202,7 @@ TEST(kernel, threads_share_the_groups_of_one_launch) {
   double* to = out.data();
   void* arguments[] = {&from, &to};
   std::vector<std::thread> threads;
+  threads.reserve(c.shape.num_groups());
   for (std::size_t i = 0; i < c.shape.num_groups(); ++i)
     threads.emplace_back([&, i] { run_on_cpu(*c.kernel, c.shape, arguments, i, i + 1); });
   for (std::thread& t : threads) t.join();
