@@ -17,3 +17,76 @@ function(imbrex_add_kernels name)
     -Xcompiler=-Wall,-Wextra,-Wshadow)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)
 endfunction()
+
+set(IMBREX_EMBED_KERNEL "${CMAKE_CURRENT_LIST_DIR}/imbrexEmbedKernel.cmake")
+set(IMBREX_INLINE_KERNELS "${CMAKE_CURRENT_LIST_DIR}/imbrexInlineKernels.cmake")
+
+# Of a .hk file: the C++ file that defines its kernels, for the CPU and as text for OpenCL, and the CUDA file that
+# includes it. Sets cuda_file.
+function(imbrex_generate_kernel_file target folder file on_cuda)
+  cmake_path(GET file FILENAME name)
+  cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE shown)
+  set(generated "${folder}/${name}.cc")
+  add_custom_command(OUTPUT "${generated}"
+    COMMAND "${CMAKE_COMMAND}" "-DFILE=${file}" "-DSHOWN=${shown}" "-DOUTPUT=${generated}" -DON_CUDA=${on_cuda}
+      -P "${IMBREX_EMBED_KERNEL}"
+    DEPENDS "${file}" "${IMBREX_EMBED_KERNEL}" COMMENT "Kernels of ${shown}" VERBATIM)
+  # Loops over the items of a group want the vectoriser, which -O2 of g++ keeps short.
+  set_source_files_properties("${generated}" PROPERTIES
+    COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
+  target_sources(${target} PRIVATE "${generated}")
+  file(CONFIGURE OUTPUT "${folder}/${name}.cu"
+    CONTENT "#include <imbrex/device/kernel_dialect.h>\n#include \"${file}\"\n" @ONLY)
+  set(cuda_file "${folder}/${name}.cu" PARENT_SCOPE)
+endfunction()
+
+# Of a C++ file: the CUDA file of its inline kernels. Sets cuda_file.
+function(imbrex_generate_inline_kernels folder file)
+  cmake_path(GET file FILENAME name)
+  set(cuda_file "${folder}/${name}.cu")
+  add_custom_command(OUTPUT "${cuda_file}"
+    COMMAND "${CMAKE_COMMAND}" "-DFILE=${file}" "-DOUTPUT=${cuda_file}" -P "${IMBREX_INLINE_KERNELS}"
+    DEPENDS "${file}" "${IMBREX_INLINE_KERNELS}" COMMENT "Inline kernels of ${name}" VERBATIM)
+  set_property(SOURCE "${file}" APPEND PROPERTY COMPILE_DEFINITIONS IX_INLINE_KERNELS_ON_CUDA)
+  set(cuda_file "${cuda_file}" PARENT_SCOPE)
+endfunction()
+
+# imbrex_add_kernel_files(target file.hk ... file.cc ...): adds to the target the kernels of files in the dialect of
+# <imbrex/device/kernel_dialect.h>: for the CPU, as text for OpenCL, and for CUDA where this imbrex has CUDA and the
+# project has enabled the language. A C++ file of the target is named here for its inline kernels to run on CUDA.
+# Without contraction to FMA, so that all give the same bits. Links imbrex::imbrex. Call it where the target was added.
+function(imbrex_add_kernel_files target)
+  set(on_cuda 0)
+  if(CMAKE_CUDA_COMPILER_LOADED AND TARGET imbrex::cuda)
+    set(on_cuda 1)
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}_kernels")
+  set(cuda_files "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "imbrex_add_kernel_files(${target} ...): there is no ${file}")
+    endif()
+    set(cuda_file "")
+    if(file MATCHES "\\.hk$")
+      imbrex_generate_kernel_file(${target} "${folder}" "${file}" ${on_cuda})
+    elseif(on_cuda)
+      imbrex_generate_inline_kernels("${folder}" "${file}")
+    endif()
+    list(APPEND cuda_files ${cuda_file})
+  endforeach()
+  target_link_libraries(${target} PRIVATE imbrex::imbrex)
+  if(on_cuda)
+    set(on_cuda_target ${target}_kernels_on_cuda)
+    if(TARGET ${on_cuda_target})
+      target_sources(${on_cuda_target} PRIVATE ${cuda_files})
+      return()
+    endif()
+    add_library(${on_cuda_target} OBJECT ${cuda_files})
+    target_link_libraries(${on_cuda_target} PRIVATE imbrex::cuda)
+    target_compile_options(${on_cuda_target} PRIVATE -fmad=false --expt-relaxed-constexpr -lineinfo
+      -Xcompiler=-Wall,-Wextra,-Wshadow)
+    set_target_properties(${on_cuda_target} PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${on_cuda_target}>)
+  endif()
+endfunction()

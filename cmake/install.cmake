@@ -13,6 +13,7 @@ install(EXPORT imbrexTargets NAMESPACE imbrex:: DESTINATION "${imbrex_package_fo
 configure_package_config_file(cmake/imbrexConfig.cmake.in "${PROJECT_BINARY_DIR}/imbrexConfig.cmake"
   INSTALL_DESTINATION "${imbrex_package_folder}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES cmake/imbrexKernels.cmake "${PROJECT_BINARY_DIR}/imbrexConfig.cmake" "${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake"
+install(FILES cmake/imbrexKernels.cmake cmake/imbrexEmbedKernel.cmake cmake/imbrexInlineKernels.cmake
+  "${PROJECT_BINARY_DIR}/imbrexConfig.cmake" "${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake"
   DESTINATION "${imbrex_package_folder}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -7,6 +7,7 @@
 #include "imbrex/async/when_any.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/serialize.h"
+#include "imbrex/device/kernel_dialect.h"
 #include "imbrex/device/run_ahead.h"
 #include "imbrex/memory/copy.h"
 #include "imbrex/object/channel.h"

@@ -1,6 +1,9 @@
 #include <imbrex/imbrex.h>
 
 #include <cstdio>
+#include <vector>
+
+#include "scale.hk"
 
 class adder : public imbrex::chare<adder, imbrex::index1d> {
  public:
@@ -11,8 +14,17 @@ imbrex::task<int> start(imbrex::runtime& rt) {
   const auto adders = rt.create_array<adder>(10);
   adders.broadcast<&adder::add>();
   const int sum = co_await adders.reduction<int>();
-  if (sum == 45) std::puts("consumer ok");
-  co_return sum == 45 ? 0 : 1;
+
+  std::vector<int> numbers(100, 3);
+  const int n = 100, factor = 5;
+  int* data = numbers.data();
+  const void* const arguments[] = {&n, &data, &factor};
+  const auto shape = imbrex::launch_shape::over(numbers.size(), 32);
+  imbrex::run_on_cpu(scale, shape, const_cast<void* const*>(arguments), 0, shape.num_groups());
+
+  const bool ok = sum == 45 && numbers == std::vector<int>(100, 15);
+  if (ok) std::puts("consumer ok");
+  co_return ok ? 0 : 1;
 }
 
 int main(int argc, char** argv) { return imbrex::run(argc, argv, &start); }

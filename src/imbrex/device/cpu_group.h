@@ -27,6 +27,19 @@ struct fixed_cpu_group : cpu_group {
 };
 
 namespace detail {
+template <int...>
+struct select_group {
+  using type = cpu_group;
+  static constexpr extent3 size{0, 0, 0};
+};
+template <int X, int Y, int Z>
+struct select_group<X, Y, Z> {
+  using type = fixed_cpu_group<X, Y, Z>;
+  static constexpr extent3 size{X, Y, Z};
+};
+template <int... N>
+inline constexpr extent3 fixed = select_group<N...>::size;
+
 /// How many items of the group in x have a global id below `n`.
 template <class Group, class N>
 constexpr int items_below(const Group& g, N n) {
@@ -35,5 +48,9 @@ constexpr int items_below(const Group& g, N n) {
   return left < 0 ? 0 : left < g.size(0) ? static_cast<int>(left) : g.size(0);
 }
 }  // namespace detail
+
+/// Of three numbers the group of that size, of none the group of any size.
+template <int... N>
+using cpu_group_of = typename detail::select_group<N...>::type;
 
 }  // namespace imbrex

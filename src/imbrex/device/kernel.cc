@@ -54,7 +54,7 @@ struct host_launch {
   }
 };
 
-std::string text_of(const std::array<unsigned, 3>& n) { return fmt::format("{{{}, {}, {}}}", n[0], n[1], n[2]); }
+std::string text_of(const extent3& n) { return fmt::format("{{{}, {}, {}}}", n[0], n[1], n[2]); }
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void check_launch(const kernel_source& k, const launch_shape& shape) {
         fmt::format("kernel '{}' cannot be launched in groups of {} items, which are {}: a group has 1 to "
                     "{}; use more groups of fewer items",
                     k.name, text_of(shape.group), shape.items_of_group(), launch_shape::max_items));
-  if (k.fixed_group[0] != 0 && k.fixed_group != shape.group)
+  if (k.fixed_group.x != 0 && k.fixed_group != shape.group)
     throw usage_error(
         fmt::format("kernel '{}' cannot be launched in groups of {} items: it is written for {}; pass that", k.name,
                     text_of(shape.group), text_of(k.fixed_group)));
@@ -116,7 +116,7 @@ void launch(stream& s, const kernel_source& k, const launch_shape& shape, void* 
     case device_kind::host: s.launch(k.name, host_launch{&k, shape, copy_of(k, arguments)}); return;
     case device_kind::cuda:
       if (k.on_cuda == nullptr)
-        throw not_built("CUDA", "put it into a .hk file, name that in imbrex_add_kernel_files, and enable CUDA there");
+        throw not_built("CUDA", "name its file in imbrex_add_kernel_files, of a project that has enabled CUDA");
       k.on_cuda(s, shape, arguments);
       return;
     case device_kind::opencl:

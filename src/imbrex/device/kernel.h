@@ -47,7 +47,7 @@ struct kernel_source {
   /// one parameter more, the first: local memory of `opencl_local_bytes(shape)` bytes.
   const char* opencl_text = nullptr;
   /// The only size of group it may be launched with; zeros: any.
-  std::array<unsigned, 3> fixed_group{};
+  extent3 fixed_group{0, 0, 0};
 
   static constexpr const char* opencl_options = "-cl-std=CL1.2";
   static constexpr std::size_t opencl_local_bytes(const launch_shape& s) {
@@ -102,7 +102,7 @@ class kernel<void(P...)> : public kernel_source {
   static constexpr std::array<kernel_argument, sizeof...(P)> parameters{detail::argument_of<P>()...};
 
   constexpr kernel(const char* its_name, cpu_function cpu, cuda_function cuda, const char* text,
-                   std::array<unsigned, 3> group = {})
+                   extent3 group = {0, 0, 0})
       : kernel_source{its_name, parameters, cpu, cuda, text, group} {}
 };
 

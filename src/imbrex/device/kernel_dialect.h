@@ -25,6 +25,14 @@
 #define IX_KERNEL(name, parameters) IX_CUDA_KERNEL(name, , parameters)
 #define IX_KERNEL_OF_GROUP(name, group, parameters) \
   IX_CUDA_KERNEL(name, __launch_bounds__(IX_PRODUCT group), parameters)
+#define IX_INLINE_KERNEL(name, parameters, ...) \
+  IX_KERNEL(name, parameters) {                 \
+    IX_ITEMS {                                  \
+      const int i = IX_GLOBAL_ID(0);            \
+      __VA_ARGS__;                              \
+    }                                           \
+  }                                             \
+  static_assert(true)
 #define IX_FUNCTION [[maybe_unused]] static __device__
 #define IX_GLOBAL
 #define IX_LOCAL
@@ -79,15 +87,15 @@
   "#define IX_PRIVATE(type, name) type name\n"                                                          \
   "#define IX_MY(name) name\n"
 
-#define IX_CPU_TYPES(name, group, parameters)  \
-  using ix_signature_##name = void parameters; \
-  [[maybe_unused]] static void ix_body_##name(group ix_group, IX_UNPACK parameters)
-#define IX_CPU_BODY(name, group, parameters) \
-  [[maybe_unused]] static void ix_body_##name([[maybe_unused]] group ix_group, IX_UNPACK parameters)
+// `group` is (x, y, z), or () where any size will do.
+#define IX_CPU_TYPES(name, group, parameters)                      \
+  using ix_group_##name = ::imbrex::cpu_group_of<IX_UNPACK group>; \
+  using ix_signature_##name = void parameters
+#define IX_CPU_BODY(name, parameters) \
+  [[maybe_unused]] static void ix_body_##name([[maybe_unused]] ix_group_##name ix_group, IX_UNPACK parameters)
 #define IX_CPU_FUNCTION(name) (&::imbrex::detail::group_runner<&ix_body_##name>::run)
 
-#if defined(IX_KERNEL_TEXT)  // the generated file that defines the kernels
-#if defined(IX_KERNELS_ON_CUDA)
+#if defined(IX_KERNELS_ON_CUDA) || defined(IX_INLINE_KERNELS_ON_CUDA)
 #define IX_CUDA_DECLARED(name) \
   void ix_cuda_##name(::imbrex::stream& s, const ::imbrex::launch_shape& shape, void* const* arguments);
 #define IX_CUDA_FUNCTION(name) (&ix_cuda_##name)
@@ -95,24 +103,25 @@
 #define IX_CUDA_DECLARED(name)
 #define IX_CUDA_FUNCTION(name) nullptr
 #endif
-#define IX_CPU_KERNEL(name, group, fixed, parameters)                                                        \
-  IX_CPU_TYPES(name, group, parameters);                                                                     \
-  IX_CUDA_DECLARED(name)                                                                                     \
-  extern const ::imbrex::kernel<ix_signature_##name> name;                                                   \
-  constexpr ::imbrex::kernel<ix_signature_##name> name(#name, IX_CPU_FUNCTION(name), IX_CUDA_FUNCTION(name), \
-                                                       IX_KERNEL_TEXT, {fixed});                             \
-  IX_CPU_BODY(name, group, parameters)
-#else
-#define IX_CPU_KERNEL(name, group, fixed, parameters)      \
-  using ix_signature_##name = void parameters;             \
+
+#if defined(IX_KERNEL_TEXT)  // the generated file that defines the kernels
+#define IX_CPU_KERNEL(name, group, parameters)                                                                    \
+  IX_CPU_TYPES(name, group, parameters);                                                                          \
+  IX_CPU_BODY(name, parameters);                                                                                  \
+  IX_CUDA_DECLARED(name)                                                                                          \
+  extern const ::imbrex::kernel<ix_signature_##name> name;                                                        \
+  constexpr ::imbrex::kernel<ix_signature_##name> name(#name, IX_CPU_FUNCTION(name), IX_CUDA_FUNCTION(name),      \
+                                                       IX_KERNEL_TEXT, ::imbrex::detail::fixed<IX_UNPACK group>); \
+  IX_CPU_BODY(name, parameters)
+#else  // a file that launches them
+#define IX_CPU_KERNEL(name, group, parameters)             \
+  IX_CPU_TYPES(name, group, parameters);                   \
   extern const ::imbrex::kernel<ix_signature_##name> name; \
-  IX_CPU_BODY(name, group, parameters)
+  IX_CPU_BODY(name, parameters)
 #endif
 
-#define IX_FIXED_GROUP(x, y, z) ::imbrex::fixed_cpu_group<x, y, z>
-#define IX_KERNEL(name, parameters) IX_CPU_KERNEL(name, ::imbrex::cpu_group, , parameters)
-#define IX_KERNEL_OF_GROUP(name, group, parameters) \
-  IX_CPU_KERNEL(name, IX_FIXED_GROUP group, IX_UNPACK group, parameters)
+#define IX_KERNEL(name, parameters) IX_CPU_KERNEL(name, (), parameters)
+#define IX_KERNEL_OF_GROUP(name, group, parameters) IX_CPU_KERNEL(name, group, parameters)
 #define IX_FUNCTION [[maybe_unused]] static inline
 #define IX_GLOBAL
 #define IX_LOCAL
@@ -135,15 +144,18 @@
 
 #define IX_STRING(text) #text
 #define IX_LINE(line) IX_STRING(line)
-/// For a `.cc`: a kernel of one statement, run for each item, `i` being IX_GLOBAL_ID(0). On the CPU and by OpenCL only.
+/// For a `.cc`: a kernel of one statement, run for each item, `i` being IX_GLOBAL_ID(0). For CUDA too where the `.cc`
+/// is named in imbrex_add_kernel_files.
 #define IX_INLINE_KERNEL(name, parameters, ...)                                                                  \
-  IX_CPU_TYPES(name, ::imbrex::cpu_group, parameters);                                                           \
+  IX_CPU_TYPES(name, (), parameters);                                                                            \
+  IX_CPU_BODY(name, parameters);                                                                                 \
+  IX_CUDA_DECLARED(name)                                                                                         \
   [[maybe_unused]] static constexpr ::imbrex::kernel<ix_signature_##name> name(                                  \
-      #name, IX_CPU_FUNCTION(name), nullptr,                                                                     \
+      #name, IX_CPU_FUNCTION(name), IX_CUDA_FUNCTION(name),                                                      \
       IX_OPENCL_DIALECT "#line " IX_LINE(__LINE__) " \"" __FILE__ "\"\nIX_KERNEL(" #name ", " #parameters        \
                                                    ") { IX_ITEMS { const int i = IX_GLOBAL_ID(0); " #__VA_ARGS__ \
                                                    "; } }\n");                                                   \
-  IX_CPU_BODY(name, ::imbrex::cpu_group, parameters) {                                                           \
+  IX_CPU_BODY(name, parameters) {                                                                                \
     IX_ITEMS {                                                                                                   \
       const int i = IX_GLOBAL_ID(0);                                                                             \
       __VA_ARGS__;                                                                                               \

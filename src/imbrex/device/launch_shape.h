@@ -5,11 +5,19 @@
 
 namespace imbrex {
 
+/// A number for each of x, y and z; what is left out is 1: `{16, 16}`.
+struct extent3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr unsigned operator[](std::size_t d) const { return d == 0 ? x : d == 1 ? y : z; }
+  constexpr operator std::array<unsigned, 3>() const { return {x, y, z}; }
+  friend constexpr bool operator==(const extent3&, const extent3&) = default;
+};
+
 /// How a kernel is spread: so many work-groups of so many work-items each, in x, y, z. Items of a group share memory
 /// and wait for each other; groups run in any order. Includes nothing of coroutines: nvcc reads it.
 struct launch_shape {
-  std::array<unsigned, 3> groups{1, 1, 1};
-  std::array<unsigned, 3> group{1, 1, 1};
+  extent3 groups{};
+  extent3 group{};
   std::size_t shared_bytes = 0;  ///< of dynamic shared memory, for each group
 
   /// The most items that a group may have, on every device.
@@ -20,7 +28,7 @@ struct launch_shape {
 
   /// Groups enough for `n` items in x; the last one may reach beyond `n`.
   static constexpr launch_shape over(std::size_t n, unsigned items = 256) {
-    return {.groups = {static_cast<unsigned>((n + items - 1) / items), 1, 1}, .group = {items, 1, 1}};
+    return {.groups = {static_cast<unsigned>((n + items - 1) / items)}, .group = {items}};
   }
 };
 

@@ -1,0 +1,71 @@
+#include "unit/kernel/kernel_cases.h"
+
+#include "imbrex/device/kernel_dialect.h"
+// After the dialect.
+#include "unit/kernel/cases.hk"
+#include "unit/kernel/matrix.hk"
+
+IX_INLINE_KERNEL(only_on_cpu, (int n, IX_GLOBAL int* x), if (i < n) x[i] = i);
+
+namespace imbrex_test {
+
+namespace {
+template <class T>
+std::vector<T> numbers(std::size_t n, T step) {
+  std::vector<T> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<T>(i * 37 % 101) * step;
+  return v;
+}
+}  // namespace
+
+std::vector<kernel_case> all_cases() {
+  const std::size_t n = 1000;
+  const int count = static_cast<int>(n);
+  const auto over_n = imbrex::launch_shape::over(n, 128);
+  const auto doubles = numbers<double>(512, 0.1);
+  return {
+      {&write_ids, {.groups = {3}, .group = {5}}, {given::memory(std::vector<int>(12UL * 15))}},
+      {&write_ids, {.groups = {3, 2}, .group = {5, 4}}, {given::memory(std::vector<int>(12UL * 15 * 8))}},
+      {&write_ids, {.groups = {3, 2, 4}, .group = {5, 4, 2}}, {given::memory(std::vector<int>(12UL * 15 * 8 * 8))}},
+      {&saxpy,
+       over_n,
+       {given::value(count), given::value(0.3F), given::memory(numbers<float>(n, 0.7F)),
+        given::memory(numbers<float>(n, 0.01F))}},
+      {&scale_below, over_n, {given::value(count), given::value(1.1), given::memory(numbers<double>(1024, 0.3))}},
+      {&reverse_groups, {.groups = {7}, .group = {50}}, {given::memory(numbers<int>(350, 1))}},
+      {&prefix_sum,
+       {.groups = {4}, .group = {128}, .shared_bytes = 2 * 128 * sizeof(double)},
+       {given::memory(doubles), given::memory(std::vector<double>(512))}},
+      {&private_values,
+       {.groups = {8}, .group = {64, 4}},
+       {given::memory(doubles), given::memory(std::vector<double>(512UL * 4))}},
+      {&items_of_their_own,
+       imbrex::launch_shape::over(n, 64),
+       {given::value(count), given::memory(numbers<int>(n, 1)), given::memory(std::vector<int>(n))}},
+      {&tiled_dgemm,
+       {.groups = {4, 4}, .group = {16, 16}},
+       {given::value(64), given::memory(numbers<double>(4096, 0.01)), given::memory(numbers<double>(4096, 0.3)),
+        given::memory(std::vector<double>(4096))}},
+      {&seven_points,
+       {.groups = {2, 3, 4}, .group = {16, 4, 2}},
+       {given::value(extents{20, 14, 10, 0.3}), given::memory(numbers<double>(2800, 0.01)),
+        given::memory(numbers<double>(2800, 1.0))}},
+  };
+}
+
+kernel_case case_without_cuda() {
+  return {&only_on_cpu, imbrex::launch_shape::over(10), {given::value(10), given::memory(std::vector<int>(10))}};
+}
+
+std::vector<given> run_case_on_cpu(const kernel_case& c) {
+  std::vector<given> results = c.arguments;
+  std::vector<void*> pointers(results.size()), places(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    pointers[i] = results[i].bytes.data();
+    places[i] = results[i].is_memory ? &pointers[i] : pointers[i];
+  }
+  imbrex::run_on_cpu(*c.kernel, c.shape, places.data(), 0, c.shape.num_groups());
+  return results;
+}
+
+}  // namespace imbrex_test
