@@ -35,8 +35,8 @@ class data_mover {
   data_mover& operator=(const data_mover&) = delete;
 
   transport& network() const { return transport_; }
-  /// The devices of this process are of a kind that no transport knows (OpenCL): their memory goes through pinned memory
-  /// even where a transport moves that of GPUs. Before anything is sent.
+  /// The devices of this process are of a kind that no transport knows (OpenCL): their memory goes through pinned
+  /// memory even where a transport moves that of GPUs. Before anything is sent.
   void stage_device_memory() { network_reaches_devices_ = false; }
   /// Whether the transport moves data of this kind without help.
   bool network_reaches(memory_kind kind) const {

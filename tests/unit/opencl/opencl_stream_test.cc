@@ -132,7 +132,7 @@ TEST_F(opencl_stream_test, streams_of_other_kinds_of_devices_are_awaited_not_wai
   of_host->launch("later", [] {});
   const event e = of_host->record();
   EXPECT_THAT(message_of<usage_error>([&] { s->wait(e); }), HasSubstr("done()"));
-  buffer<std::byte> data(on(), 1 << 20);
+  buffer<std::byte> data(on(), 64 << 20);
   s->fill(data.data(), 0, data.size());
   s->launch("hold", [] {});
   s->fill(data.data(), 0, data.size());
@@ -151,7 +151,7 @@ TEST_F(opencl_stream_test, streams_of_another_platform_are_awaited_too) {
   }
   if (other == 0) GTEST_SKIP() << "all devices of OpenCL are of one platform";
   auto s = pe->make(), t = pe->make(other);
-  buffer<std::byte> here(on(), 1 << 20), there(pe->on(other), 1 << 20);
+  buffer<std::byte> here(on(), 64 << 20), there(pe->on(other), 64 << 20);
   s->fill(here.data(), 3, here.size());
   s->launch("hold", [] {});
   EXPECT_THROW(t->after(*s), usage_error);
@@ -203,7 +203,7 @@ TEST_F(opencl_stream_test, a_pe_may_look_after_other_devices_as_well) {
   device& d = devices.of_pe(0);
   EXPECT_EQ(devices.all_of_pe(0), std::vector<device*>{&d});
   auto s = d.make_stream(stream_priority::low, "a stream");
-  buffer<std::byte> data(d, 1 << 20);
+  buffer<std::byte> data(d, 64 << 20);
   bool ran = false;
   s->fill(data.data(), 0, data.size());
   s->launch("look", [&] { ran = true; });
