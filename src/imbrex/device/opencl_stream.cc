@@ -99,6 +99,10 @@ void opencl_stream::wait(const event& e) {
   add(status, "waiting for an event", end);
 }
 
+std::unique_ptr<graph> opencl_stream::capture(const std::function<void()>&) {
+  throw usage_error(label() + ": OpenCL has no graphs; enqueue the operations themselves");
+}
+
 // ------------------------------------------------------------------------------------------------ kernels
 
 void opencl_stream::set_arguments(const opencl_kernel& k, std::size_t local_bytes,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,8 @@ class opencl_stream final : public stream {
   /// OpenCL.
   void wait(const event& e) override;
   bool idle() const override;
+  /// Throws `usage_error`: OpenCL has no graphs.
+  std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
 
   /// Runs `kernel_name` of the program with the text `source`, built with `options` (null: none), in the order of this
   /// stream, and returns at once: `groups` work groups of `group` work items each. The first launch of a program's
