@@ -106,8 +106,22 @@ if(NOT IMBREX_WITH_UCX STREQUAL "OFF")
   endif()
 endif()
 
-# Not in this version; their places in build_config.h stay the same when they come.
-foreach(feature OPENCL HDF5)
+# Devices of OpenCL: version 2.0 or newer at run time; the loader library finds them then.
+imbrex_feature(OPENCL "Devices by OpenCL")
+if(NOT IMBREX_WITH_OPENCL STREQUAL "OFF")
+  find_package(OpenCL QUIET)
+  if(NOT OpenCL_FOUND)
+    imbrex_feature_missing(OPENCL "ocl-icd-opencl-dev and opencl-headers (and pocl-opencl-icd for the CPU)")
+  elseif(OpenCL_VERSION_STRING VERSION_LESS 2.1)
+    set(IMBREX_NOTE_OPENCL "found headers of OpenCL ${OpenCL_VERSION_STRING}, which are older than 2.1")
+  else()
+    set(IMBREX_HAVE_OPENCL 1)
+    set(IMBREX_NOTE_OPENCL "OpenCL ${OpenCL_VERSION_STRING}")
+  endif()
+endif()
+
+# Not in this version; its place in build_config.h stays the same when it comes.
+foreach(feature HDF5)
   set(IMBREX_HAVE_${feature} 0)
   set(IMBREX_NOTE_${feature} "not part of imbrex ${PROJECT_VERSION}")
 endforeach()

@@ -23,6 +23,7 @@ USERS = {"apps", "tools", "examples", "python"}
 PRIVATE_LIBRARIES = ("spdlog/", "CLI/", "nlohmann/")
 _CUDA = re.compile(r"^(cuda|cublas|cusparse|cufft|nvtx|nvToolsExt|cooperative_groups|cub/|thrust/)")
 _CUDA_FILE = re.compile(r"(^|/)cuda(_[^/]*)?\.(h|cc)$")
+_OPENCL_FILE = re.compile(r"(^|/)opencl(_[^/]*)?\.(h|cc)$")
 
 
 def layer_complaint(path, included):
@@ -58,6 +59,8 @@ def complaints_of(name, text):
             reason = "a public header does not show a private library"
         elif _CUDA.match(included) and path.suffix != ".cu" and not _CUDA_FILE.search(name):
             reason = "CUDA headers belong in .cu files and cuda_* files"
+        elif included.startswith("CL/") and not _OPENCL_FILE.search(name):
+            reason = "headers of OpenCL belong in opencl_* files"
         if reason:
             found.append(f"{name}:{line}: includes {included}: {reason}")
     return found

@@ -85,7 +85,7 @@ remote_data::path data_mover::choose(memory_kind here, std::uint64_t bytes, rank
     return apart ? path::whole : path::none;
   }
   const bool beside = same_host_[static_cast<std::size_t>(to)] && there == memory_kind::device;
-  const bool direct = transport_.reaches(memory_kind::device);
+  const bool direct = network_reaches(memory_kind::device);
   switch (protocols_.forced) {
     case way::staged: return path::chunks;
     case way::direct: return direct ? path::whole : path::chunks;
@@ -142,7 +142,7 @@ remote_data data_mover::offer(stream& s, lent_buffer held) {
   const memory_kind kind = s.on().allocates();
   const bool automatic = protocols_.forced == way::automatic;
   const bool staged = protocols_.forced == way::staged || (automatic && held.bytes() <= protocols_.staged_device_bytes);
-  const bool direct = transport_.reaches(kind) && (kind != memory_kind::device || !staged);
+  const bool direct = network_reaches(kind) && (kind != memory_kind::device || !staged);
   remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, held.bytes());
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
   d.id = take_ids(d.num_chunks());
@@ -208,7 +208,7 @@ data_fetch* data_mover::fetch(const remote_data& what, const data_view& to, stre
                               std::function<void()> done) {
   auto* f = new data_fetch(*this, what, to, in_order_of, std::move(done));
   ++pe_.operations;
-  const bool staged = to.kind == memory_kind::device && !transport_.reaches(memory_kind::device);
+  const bool staged = to.kind == memory_kind::device && !network_reaches(memory_kind::device);
   if (in_order_of == nullptr || staged) {
     f->start(staged);
   } else {

@@ -36,6 +36,17 @@ class data_mover {
   data_mover& operator=(const data_mover&) = delete;
 
   transport& network() const { return transport_; }
+  /// The devices of this process are of a kind that no transport knows (OpenCL): their memory goes through pinned
+  /// memory even where a transport moves that of GPUs. Before anything is sent.
+  void stage_device_memory() { network_reaches_devices_ = false; }
+  /// Whether the transport moves data of this kind without help.
+  bool network_reaches(memory_kind kind) const {
+    return (kind != memory_kind::device || network_reaches_devices_) && transport_.reaches(kind);
+  }
+  /// Whether the transport has one-sided movement of data of this kind.
+  bool has_one_sided(memory_kind kind) const {
+    return (kind != memory_kind::device || network_reaches_devices_) && transport_.has_one_sided(kind);
+  }
   const protocol_table& protocols() const { return protocols_; }
   /// Sends go by this table from now on; what is on its way or offered already is not touched. The other processes need
   /// not have the same: the receiver learns the way from the message.
@@ -116,6 +127,7 @@ class data_mover {
   std::uint64_t next_id_ = 0;
   const std::vector<bool> same_host_;
   protocol_table protocols_;
+  bool network_reaches_devices_ = true;
   std::unordered_map<std::uint64_t, lent_buffer> shared_;
   std::unordered_map<std::uint64_t, offered> offered_;
   std::array<std::uint64_t, 4> num_sent_{};

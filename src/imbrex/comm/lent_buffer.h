@@ -22,7 +22,9 @@ struct lent_state : work {
     return s;
   }
   void release() {
-    if (--references == 0) slab::free(this);
+    if (--references > 0) return;
+    this->~lent_state();  // its event is one of the driver's
+    slab::free(this);
   }
 
   executor* home = nullptr;

@@ -213,7 +213,8 @@ const cuda_event* cuda_stream::of_cuda(const event& e) const {
   const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
   if (point != nullptr || e.complete()) return point;
   throw usage_error(fmt::format(
-      "{} of a GPU cannot wait for a stream of the host device: await `done()` of the other stream first", label()));
+      "{} of a GPU cannot wait for a stream of the host or of OpenCL: await `done()` of the other stream first",
+      label()));
 }
 
 // Of another GPU only: on the same one the kernel would keep what it waits for from running, or a process from its

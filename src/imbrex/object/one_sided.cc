@@ -227,7 +227,7 @@ bool by_transport(const global_place& there, memory_kind here) {
   const data_mover& mover = *scheduler::current().mover;
   const bool wanted = (there.kind == memory_kind::device && here == memory_kind::device) ||
                       mover.protocols().forced == protocol_table::way::direct;
-  return wanted && !there.key.empty() && mover.network().has_one_sided(here);
+  return wanted && !there.key.empty() && mover.has_one_sided(here);
 }
 
 void check_stream(memory_kind there, memory_kind here, const stream& s) {
@@ -258,7 +258,7 @@ global_place expose(std::byte* data, std::uint64_t bytes, memory_kind kind, devi
   p.exposure = pe.rank().exposures.add(std::move(e));
   if (pe.mover == nullptr || bytes == 0) return p;
   transport& t = pe.mover->network();
-  if (t.has_one_sided(kind)) p.key = t.share_memory({data, bytes, kind, on.number()});
+  if (pe.mover->has_one_sided(kind)) p.key = t.share_memory({data, bytes, kind, on.number()});
   if (kind == memory_kind::device && !on.share(data, p.memory)) p.memory = {};
   return p;
 }

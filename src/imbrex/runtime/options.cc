@@ -11,6 +11,9 @@
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda_devices.h"
 #endif
+#if IMBREX_HAVE_OPENCL
+#include "imbrex/device/opencl_devices.h"
+#endif
 
 namespace imbrex {
 
@@ -72,19 +75,19 @@ const std::vector<setting>& runtime_settings() {
       {.name = "device",
        .kind = text,
        .default_value = "host",
-       .choices = {"host", "cuda", "auto"},
-       .help = "where chares keep their data and run their kernels; auto: cuda where there is a GPU"},
+       .choices = {"host", "cuda", "opencl", "auto"},
+       .help = "where chares keep their data and run their kernels; auto: cuda where there is a GPU, else host"},
       {.name = "gpus",
        .kind = integer,
        .default_value = "0",
        .max = 1024,
-       .help = "GPUs of each rank; 0: its share of those there are"},
+       .help = "GPUs (with opencl: devices) of each rank; 0: its share of those there are"},
       {.name = "gpu-map", .kind = text, .help = "the GPU of each PE of a rank, such as 0,0,1,1; default: by topology"},
       {.name = "completion",
        .kind = text,
        .default_value = "flag",
        .choices = {"flag", "event", "callback", "sync"},
-       .help = "how a PE notices that GPU work has finished; sync blocks the PE"},
+       .help = "cuda only: how a PE notices that GPU work has finished; sync blocks the PE"},
       {.name = "gpu-waits",
        .kind = text,
        .default_value = "kernel",
@@ -153,31 +156,52 @@ runtime_options parse_runtime_options(int& argc, char** argv) {
   return o;
 }
 
-void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
-#if IMBREX_HAVE_CUDA
-  if (o.device == "auto") {
-    o.device = cuda_machine::count(&o.why_no_gpu) > 0 ? "cuda" : "host";
-    if (o.device == "host" && may_speak) log_info("kernels run on the host: " + o.why_no_gpu);
+namespace {
+
+/// How many GPUs the first rank of a host drives with the settled kind of device. Throws `not_built`, `config_error`.
+std::size_t count_devices(const runtime_options& o, int num_local_ranks) {
+  static_cast<void>(num_local_ranks);
+  if (o.device == "opencl") {
+#if IMBREX_HAVE_OPENCL
+    return opencl_devices::choose(o.gpus, 0, num_local_ranks).size();
+#else
+    throw not_built(
+        "this build has no OpenCL: install ocl-icd-opencl-dev and opencl-headers (and pocl-opencl-icd, or the driver "
+        "of the GPU's maker), then build again; or use --imbrex-device=host");
+#endif
   }
-  if (o.device != "cuda") return;
-  const std::size_t gpus = cuda_devices::choose(o.gpus, 0, num_local_ranks).size();
+#if IMBREX_HAVE_CUDA
+  return cuda_devices::choose(o.gpus, 0, num_local_ranks).size();
+#else
+  throw not_built(
+      "this build has no CUDA: install the CUDA toolkit (nvcc 12.4 or newer), then build again; or use "
+      "--imbrex-device=host");
+#endif
+}
+
+void choose_device(runtime_options& o, bool may_speak) {
+#if IMBREX_HAVE_CUDA
+  o.device = cuda_machine::count(&o.why_no_gpu) > 0 ? "cuda" : "host";
+  if (o.device == "host" && may_speak) log_info("kernels run on the host: " + o.why_no_gpu);
+#else
+  o.why_no_gpu = "this build has no CUDA";
+  o.device = "host";
+  static_cast<void>(may_speak);
+#endif
+}
+
+}  // namespace
+
+void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
+  if (o.device == "auto") choose_device(o, may_speak);
+  if (o.device == "host") return;
+  const std::size_t gpus = count_devices(o, num_local_ranks);
   if (o.pes == 0) o.pes = static_cast<int>(gpus);
   if (o.pes < static_cast<int>(gpus) && o.gpus == 0) o.gpus = o.pes;
   if (o.pes < o.gpus) {
     throw config_error(fmt::format("{} GPUs need at least as many PEs, but there {} {}: use --imbrex-pes={}", o.gpus,
                                    o.pes == 1 ? "is" : "are", o.pes, o.gpus));
   }
-#else
-  if (o.device == "cuda") {
-    throw not_built(
-        "this build has no CUDA: install the CUDA toolkit (nvcc 12.4 or newer), then build again; or use "
-        "--imbrex-device=host");
-  }
-  if (o.device == "auto") o.why_no_gpu = "this build has no CUDA";
-  o.device = "host";
-  static_cast<void>(num_local_ranks);
-  static_cast<void>(may_speak);
-#endif
 }
 
 std::string options_help() {

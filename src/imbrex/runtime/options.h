@@ -22,14 +22,14 @@ struct runtime_options {
   int loopback_delay_us = 0;        ///< loopback: a message takes up to this long
   bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
   std::string trace;                ///< file for the trace; empty: none
-  std::string device = "host";      ///< "host", "cuda", or "auto": cuda where there is a GPU
+  std::string device = "host";      ///< "host", "cuda", "opencl", or "auto": cuda where there is a GPU, else host
   std::string why_no_gpu;           ///< with "auto": why there is none, set by `settle_devices`
-  int gpus = 0;                     ///< GPUs of each rank; 0: its share of those there are
+  int gpus = 0;                     ///< GPUs (devices of OpenCL) of each rank; 0: its share of those there are
   std::string gpu_map;              ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
   protocol_table protocols;         ///< how data go to other ranks; in a job, what is in force
   /// File of `imbrex tune`; "auto": the user's own, "none": built-in sizes.
   std::string protocols_file = "auto";
-  completion_mode completion = completion_mode::flag;  ///< how a PE notices that GPU work has finished
+  completion_mode completion = completion_mode::flag;  ///< cuda: how a PE notices that GPU work has finished
   bool kernels_wait = true;                            ///< a GPU's kernel may wait for another GPU
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order

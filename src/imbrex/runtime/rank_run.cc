@@ -145,7 +145,8 @@ int rank_run::run(const main_function& main) {
     }
     context_.pes.push_back(pes_.back().get());
   }
-  if (options_.device == "cuda") open_gpus();
+  if (options_.device == "cuda") open_cuda();
+  if (options_.device == "opencl") open_opencl();
   if (context_.transport != nullptr) {
     delivery to;
     to.first_pe = context_.first_pe();
@@ -160,6 +161,9 @@ int rank_run::run(const main_function& main) {
   unpin_this_thread();
 #if IMBREX_HAVE_CUDA
   if (gpus_) gpus_->log_memory();
+#endif
+#if IMBREX_HAVE_OPENCL
+  if (opencl_) opencl_->log_memory();
 #endif
   write_trace();
   return context_.exit_code;
@@ -179,11 +183,10 @@ void rank_run::settle_protocols() {
   mine.forced = forced;
 }
 
-#if IMBREX_HAVE_CUDA
-namespace {
-std::vector<int> parse_gpu_map(const std::string& text, int pes, int gpus) {
+std::vector<int> rank_run::parse_gpu_map(std::size_t num_gpus) const {
   std::vector<int> map;
-  std::istringstream in(text);
+  std::istringstream in(options_.gpu_map);
+  const auto gpus = static_cast<int>(num_gpus);
   for (std::string item; std::getline(in, item, ',');) {
     int gpu = -1;
     const auto [at, error] = std::from_chars(item.data(), item.data() + item.size(), gpu);
@@ -191,25 +194,25 @@ std::vector<int> parse_gpu_map(const std::string& text, int pes, int gpus) {
       throw config_error(
           fmt::format("--imbrex-gpu-map {}: '{}' is none of the {} GPUs of a rank, which are counted "
                       "from 0",
-                      text, item, gpus));
+                      options_.gpu_map, item, gpus));
     }
     map.push_back(gpu);
   }
-  if (static_cast<int>(map.size()) != pes) {
-    throw config_error(fmt::format("--imbrex-gpu-map {} names {} GPUs: name one for each of the {} PEs of a rank", text,
-                                   map.size(), pes));
+  if (static_cast<int>(map.size()) != plan_.pes) {
+    throw config_error(fmt::format("--imbrex-gpu-map {} names {} GPUs: name one for each of the {} PEs of a rank",
+                                   options_.gpu_map, map.size(), plan_.pes));
   }
   return map;
 }
-}  // namespace
 
-void rank_run::open_gpus() {
+#if IMBREX_HAVE_CUDA
+void rank_run::open_cuda() {
   const int local_ranks = transport_ != nullptr ? transport_->num_local_ranks() : 1;
   const int local_rank = transport_ != nullptr ? transport_->local_rank() : 0;
   const std::vector<int> numbers = cuda_devices::choose(options_.gpus, local_rank, local_ranks);
   std::vector<int> map;
   if (!options_.gpu_map.empty()) {
-    map = parse_gpu_map(options_.gpu_map, plan_.pes, static_cast<int>(numbers.size()));
+    map = parse_gpu_map(numbers.size());
   } else {
     std::vector<int> processors;
     processors.reserve(pes_.size());
@@ -235,7 +238,28 @@ void rank_run::open_gpus() {
       });
 }
 #else
-void rank_run::open_gpus() {}  // settle_devices has refused
+void rank_run::open_cuda() {}  // settle_devices has refused
+#endif
+
+#if IMBREX_HAVE_OPENCL
+void rank_run::open_opencl() {
+  const int local_ranks = transport_ != nullptr ? transport_->num_local_ranks() : 1;
+  const int local_rank = transport_ != nullptr ? transport_->local_rank() : 0;
+  const std::vector<int> numbers = opencl_devices::choose(options_.gpus, local_rank, local_ranks);
+  std::vector<int> map = options_.gpu_map.empty()
+                             ? opencl_devices::map_in_blocks(static_cast<int>(numbers.size()), plan_.pes)
+                             : parse_gpu_map(numbers.size());
+  opencl_ = std::make_unique<opencl_devices>(numbers, map);
+  for (std::size_t i = 0; i < pes_.size(); ++i) {
+    opencl_->add_pe(*pes_[i]);
+    pes_[i]->default_device = &opencl_->of_pe(i);
+    pes_[i]->gpus = opencl_->all_of_pe(i);
+    if (pes_[i]->mover != nullptr) pes_[i]->mover->stage_device_memory();
+  }
+  context_.gpu_of_pe = std::move(map);
+}
+#else
+void rank_run::open_opencl() {}  // settle_devices has refused
 #endif
 
 void rank_run::pe_thread(std::size_t i, const main_function& main) {

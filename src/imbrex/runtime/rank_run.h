@@ -13,6 +13,9 @@
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda_devices.h"
 #endif
+#if IMBREX_HAVE_OPENCL
+#include "imbrex/device/opencl_devices.h"
+#endif
 
 namespace imbrex::detail {
 
@@ -35,7 +38,9 @@ class rank_run {
   void meet();
   void wait_for_stop();
   void write_trace();
-  void open_gpus();
+  std::vector<int> parse_gpu_map(std::size_t num_gpus) const;
+  void open_cuda();
+  void open_opencl();
   void settle_protocols();
 
   runtime_options options_;
@@ -50,6 +55,9 @@ class rank_run {
   std::vector<std::unique_ptr<host_device>> hosts_;
 #if IMBREX_HAVE_CUDA
   std::unique_ptr<cuda_devices> gpus_;
+#endif
+#if IMBREX_HAVE_OPENCL
+  std::unique_ptr<opencl_devices> opencl_;
 #endif
   std::vector<std::unique_ptr<scheduler>> pes_;
   std::atomic<int> arrived_{0};

@@ -14,6 +14,9 @@
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda_gpu.h"
 #endif
+#if IMBREX_HAVE_OPENCL
+#include "imbrex/device/opencl_machine.h"
+#endif
 
 namespace imbrex {
 
@@ -48,6 +51,13 @@ std::vector<device_facts> all_gpus() {
   for (int i = 0; i < cuda_machine::count(); ++i) {
     const cuda_gpu gpu(i, i);
     list.push_back({.name = gpu.name(), .kind = "cuda", .memory_bytes = gpu.memory().free});
+  }
+#endif
+#if IMBREX_HAVE_OPENCL
+  for (const opencl_found& d : opencl_machine::list()) {
+    std::string name = fmt::format("{} (platform {})", d.name, d.platform_name);
+    if (!d.why_not.empty()) name += ", which cannot be used: " + d.why_not;
+    list.push_back({.name = std::move(name), .kind = "opencl", .memory_bytes = d.memory_bytes});
   }
 #endif
   return list;
@@ -139,7 +149,8 @@ std::string to_text(const runtime_report& r) {
   text += "\ndevices\n";
   for (const device_facts& d : r.devices) {
     if (d.kind != "host") {
-      fmt::format_to(out, "  {:<11} {}, free memory {}\n", d.kind, d.name, in_units(d.memory_bytes));
+      fmt::format_to(out, "  {:<11} {}, {}memory {}\n", d.kind, d.name, d.kind == "cuda" ? "free " : "",
+                     in_units(d.memory_bytes));
       continue;
     }
     fmt::format_to(out, "  {:<11} cores {} (physical {}), free memory {}, last-level cache {}\n", d.name, d.cores,

@@ -23,10 +23,10 @@ struct build_facts {
 };
 
 struct device_facts {
-  std::string name, kind;  ///< kind: "host" or "cuda"
+  std::string name, kind;  ///< kind: "host", "cuda" or "opencl"
   int cores = 0;           ///< that this process may use
   int physical_cores = 0;
-  std::uint64_t memory_bytes = 0;  ///< free now
+  std::uint64_t memory_bytes = 0;  ///< free now; of OpenCL, which does not tell that, all there is
   std::uint64_t cache_bytes = 0;   ///< last level
 };
 

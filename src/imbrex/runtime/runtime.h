@@ -26,11 +26,11 @@ class runtime {
   /// How many of the job's ranks share this host.
   int num_local_ranks() const { return rank_.transport != nullptr ? rank_.transport->num_local_ranks() : 1; }
   rank_id rank() const { return rank_.rank; }
-  /// Where chares keep their data and run their kernels: `cuda` with `--imbrex-device cuda`, else `host`.
+  /// Where chares keep their data and run their kernels: what `--imbrex-device` says.
   device_kind kind_of_device() const { return scheduler::current().default_device->kind(); }
   /// With `--imbrex-device auto` and the host device: why no GPU is used; else empty.
   const std::string& why_no_gpu() const { return options_.why_no_gpu; }
-  /// GPUs of this rank; 0 with the host device.
+  /// GPUs, or devices of OpenCL, of this rank; 0 with the host device.
   int num_gpus() const { return static_cast<int>(scheduler::current().gpus.size()); }
   /// This PE's handle of one of them, 0 <= i < num_gpus().
   device& gpu(int i) const { return *scheduler::current().gpus.at(static_cast<std::size_t>(i)); }

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "imbrex/async/progress_source.h"
+
+namespace imbrex {
+
+/// Two sources for a PE that looks at one: GPUs of CUDA and devices of OpenCL, say. Owns neither.
+class progress_pair final : public progress_source {
+ public:
+  progress_pair(progress_source& first, progress_source& second) : first_(first), second_(second) {}
+
+  void poll() override {
+    first_.poll();
+    second_.poll();
+  }
+  bool pending() const override { return first_.pending() || second_.pending(); }
+  void settle() override {
+    first_.settle();
+    second_.settle();
+  }
+  void drain() noexcept override {
+    first_.drain();
+    second_.drain();
+  }
+
+ private:
+  progress_source& first_;
+  progress_source& second_;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,45 @@
+#include "imbrex/device/opencl_completion.h"
+
+#include "imbrex/device/opencl_stream.h"
+
+namespace imbrex {
+
+void opencl_completion::busy(opencl_stream& s) {
+  if (s.is_busy) return;
+  s.is_busy = true;
+  busy_.push_back(&s);
+  ++pe_.operations;
+}
+
+void opencl_completion::detach(opencl_stream& s) noexcept {
+  if (!s.is_busy) return;
+  s.is_busy = false;
+  std::erase(busy_, &s);
+  --pe_.operations;
+}
+
+void opencl_completion::poll() {
+  for (std::size_t i = 0; i < busy_.size();) {
+    opencl_stream& s = *busy_[i];
+    if (s.advance()) {
+      s.is_busy = false;
+      busy_[i] = busy_.back();
+      busy_.pop_back();
+      --pe_.operations;
+    } else {
+      ++i;
+    }
+  }
+}
+
+void opencl_completion::settle() {
+  for (opencl_stream* s : busy_) s->flush();
+}
+
+// A stream may wait for another whose function for the host is never run now.
+void opencl_completion::drain() noexcept {
+  for (opencl_stream* s : busy_) s->open_gates();
+  for (opencl_stream* s : busy_) s->finish();
+}
+
+}  // namespace imbrex

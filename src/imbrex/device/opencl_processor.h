@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "imbrex/device/device.h"
+#include "imbrex/device/opencl_context.h"
+#include "imbrex/device/opencl_programs.h"
+#include "imbrex/device/slab_pool.h"
+
+namespace imbrex {
+
+/// One device of OpenCL (a GPU, or by PoCL the CPU), shared by all PEs: its memory and its programs. Any thread.
+///
+/// Its memory is coarse-grained shared virtual memory of its context: addresses that kernels and copies use like the
+/// host's pointers, but which the host itself never reads or writes.
+class opencl_processor {
+ public:
+  /// `number` is its number among all devices, `place` that among those of its machine. Throws `device_error`.
+  opencl_processor(opencl_context& context, cl_device_id device, int number, int place,
+                   const std::filesystem::path& cache_folder);
+  ~opencl_processor();
+  opencl_processor(const opencl_processor&) = delete;
+  opencl_processor& operator=(const opencl_processor&) = delete;
+
+  opencl_context& context() const { return context_; }
+  int number() const { return number_; }
+  int place() const { return place_; }
+  const std::string& name() const { return name_; }
+  /// "OpenCL device 0 (NVIDIA H200)"
+  std::string full_name() const;
+  /// Its memory, and of a CPU what is free of it: of others OpenCL does not tell what is taken.
+  memory_info memory() const;
+  /// Memory of the device, from large slabs that are kept.
+  slab_pool& pool() const { return *pool_; }
+  opencl_programs& programs() { return *programs_; }
+
+  /// An in-order queue; where the driver takes hints, one of that priority. Throws `device_error`.
+  cl_command_queue make_queue(stream_priority p) const;
+  /// Copies to the host and blocks; throws `device_error`.
+  void read(void* to, const void* from, std::size_t bytes) const;
+
+ private:
+  opencl_context& context_;
+  const cl_device_id device_;
+  const int number_;
+  const int place_;
+  std::string name_;
+  bool is_cpu_ = false;
+  bool takes_priorities_ = false;
+  std::uint64_t total_bytes_ = 0;
+  cl_command_queue reading_ = nullptr;
+  std::unique_ptr<memory_source> source_;
+  std::unique_ptr<slab_pool> pool_;
+  std::unique_ptr<opencl_programs> programs_;
+};
+
+}  // namespace imbrex

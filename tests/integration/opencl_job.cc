@@ -1,0 +1,27 @@
+// opencl_job [options]: chares on devices of OpenCL, in jobs of any shape and over any transport.
+#include <cstdio>
+#include <string>
+
+#include "imbrex/device/opencl_machine.h"
+#include "unit/opencl/opencl_jobs.h"
+
+namespace {
+
+imbrex::task<int> start(imbrex::runtime& rt) {
+  const int of_ring = co_await imbrex_test::opencl_jobs::ring(rt);
+  const int of_smoothing = co_await imbrex_test::opencl_jobs::smoothing(rt);
+  std::printf("ring %s, smoothing %s, over %s\n", of_ring == 0 ? "right" : "wrong",
+              of_smoothing == 0 ? "right" : "wrong", rt.transport_name().c_str());
+  co_return of_ring + of_smoothing;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string why;
+  if (imbrex::opencl_machine::count(&why) == 0) {
+    std::printf("skipped: %s\n", why.c_str());
+    return 0;
+  }
+  return imbrex::run(argc, argv, &start);
+}
