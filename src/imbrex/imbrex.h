@@ -9,6 +9,7 @@
 #include "imbrex/base/serialize.h"
 #include "imbrex/device/kernel_dialect.h"
 #include "imbrex/device/run_ahead.h"
+#include "imbrex/hetero/tasks.h"
 #include "imbrex/memory/copy.h"
 #include "imbrex/object/channel.h"
 #include "imbrex/object/chare.h"

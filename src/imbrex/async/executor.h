@@ -13,6 +13,7 @@
 namespace imbrex {
 
 struct activity;
+class hetero_domain;
 class progress_source;
 
 /// A PE's queue of work, and its sleep. Exactly one thread, its owner, runs what is posted; everybody may post.
@@ -93,6 +94,9 @@ class executor {
   std::uint64_t operations = 0;
   /// Operations on GPUs that this PE looks at from its loop; null: none.
   progress_source* devices = nullptr;
+  /// This PE's coherent objects and tasks: null before the first is made, by `open_tasks`.
+  hetero_domain* tasks = nullptr;
+  void (*open_tasks)(executor&) = nullptr;
   /// The type of the chare that is being constructed, null at other times: who memory is for.
   const char* constructing_type = nullptr;
   /// Where this PE's doings are recorded; null: nowhere.

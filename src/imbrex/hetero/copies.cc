@@ -8,8 +8,8 @@
 
 namespace imbrex {
 
-hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, std::uint64_t bytes_of_device,
-                             int compute_lanes, void (*on_progress)(void*), void* argument) {
+hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, const hetero_options& options,
+                             void (*on_progress)(void*), void* argument) {
   // A GPU copies fastest from memory that it has pinned.
   device* pins = &host;
   for (device* d : devices) {
@@ -18,9 +18,12 @@ hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, 
   places_.push_back(std::make_unique<place>(*pins));
   int lanes = 0;
   for (device* d : devices) {
-    const std::uint64_t capacity = bytes_of_device > 0 ? bytes_of_device : d->memory().free / 10 * 9;
-    places_.push_back(std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, compute_lanes, lanes));
-    lanes += compute_lanes + 2;
+    const std::uint64_t capacity = options.device_bytes > 0
+                                       ? options.device_bytes
+                                       : d->memory().free / 10 * 9 / static_cast<unsigned>(options.sharing);
+    places_.push_back(
+        std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, options.compute_lanes, lanes));
+    lanes += options.compute_lanes + 2;
     places_.back()->for_each_lane([&](lane& l) { l.on_progress(on_progress, argument); });
   }
   retiring_.resize(places_.size());

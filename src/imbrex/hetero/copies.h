@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "imbrex/hetero/hetero_data.h"
+#include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/place.h"
 #include "imbrex/hetero/task_node.h"
 
@@ -25,8 +26,7 @@ struct hetero_counts {
 /// Chrisochoides 2024, 3.1.1). Everything is enqueued; nothing blocks. For the domain's PE.
 class hetero_copies {
  public:
-  /// `bytes_of_device`: the most that copies take of each device's memory; 0: most of what is free.
-  hetero_copies(device& host, const std::vector<device*>& devices, std::uint64_t bytes_of_device, int compute_lanes,
+  hetero_copies(device& host, const std::vector<device*>& devices, const hetero_options& options,
                 void (*on_progress)(void*), void* argument);
 
   const std::vector<std::unique_ptr<place>>& places() const { return places_; }

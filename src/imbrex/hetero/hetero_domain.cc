@@ -49,8 +49,7 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
     : pe_(pe),
       options_(options),
       copies_(
-          host, devices, options.device_bytes, options.compute_lanes,
-          [](void* d) { static_cast<hetero_domain*>(d)->wake_up(); }, this),
+          host, devices, options, [](void* d) { static_cast<hetero_domain*>(d)->wake_up(); }, this),
       policy_(std::move(policy)),
       timed_(policy_->learns()),
       short_of_memory_(places().size()) {
@@ -63,7 +62,16 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
   turn_.set_priority(priorities::normal);
 }
 
+hetero_domain& hetero_domain::current() {
+  executor* const pe = executor::current();
+  if (pe != nullptr && pe->tasks == nullptr && pe->open_tasks != nullptr) pe->open_tasks(*pe);
+  if (pe == nullptr || pe->tasks == nullptr)
+    throw usage_error("objects and tasks belong to a PE: make them in a chare's method, or name a domain");
+  return *pe->tasks;
+}
+
 hetero_domain::~hetero_domain() {
+  if (pe_.tasks == this) pe_.tasks = nullptr;
   if (turn_posted_) pe_.withdraw(&turn_);
   if (num_outstanding_ > 0) --pe_.operations;
   for (task_node* t = first_outstanding_; t != nullptr;) {

@@ -7,18 +7,12 @@
 
 #include "imbrex/async/executor.h"
 #include "imbrex/hetero/copies.h"
+#include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/placement.h"
 #include "imbrex/hetero/ready_list.h"
 #include "imbrex/hetero/task_node.h"
 
 namespace imbrex {
-
-struct hetero_options {
-  std::uint64_t device_bytes = 0;   ///< of each device, for copies; 0: most of what is free
-  int compute_lanes = 5;            ///< streams for kernels, of each device
-  int tasks_under_way = 64;         ///< that a device is given before some have finished
-  std::string policy = "locality";  ///< of `make_placement_policy`
-};
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
 /// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
@@ -34,6 +28,9 @@ class hetero_domain final : placement_view {
   ~hetero_domain() override;
   hetero_domain(const hetero_domain&) = delete;
   hetero_domain& operator=(const hetero_domain&) = delete;
+
+  /// The domain of the calling PE, made now if it is the first time. Throws `usage_error` where there is no PE.
+  static hetero_domain& current();
 
   executor& pe() const { return pe_; }
   const hetero_counts& counts() const { return copies_.counts(); }

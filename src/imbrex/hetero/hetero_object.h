@@ -26,7 +26,8 @@ class hetero_object {
   using element_type = T;
 
   hetero_object() = default;
-  /// Memory comes with the first use.
+  /// Of the calling PE. Memory comes with the first use.
+  explicit hetero_object(std::size_t size) : hetero_object(hetero_domain::current(), size) {}
   hetero_object(hetero_domain& domain, std::size_t size)
       : data_(domain.copies().make(domain, size * sizeof(T))), size_(size) {
     ++data_->references;

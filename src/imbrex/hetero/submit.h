@@ -318,4 +318,18 @@ hetero_task submit(hetero_domain& domain, task_options o, const kernel<void(P...
                                                arguments...);
 }
 
+/// \name Of the calling PE
+///@{
+template <class F, class... A>
+  requires(!std::is_base_of_v<kernel_source, F>)
+hetero_task submit(const task_options& o, F f, const A&... arguments) {
+  return submit(hetero_domain::current(), o, std::move(f), arguments...);
+}
+template <class... P, class... A>
+hetero_task submit(const task_options& o, const kernel<void(P...)>& k, const launch_shape& shape,
+                   const A&... arguments) {
+  return submit(hetero_domain::current(), o, k, shape, arguments...);
+}
+///@}
+
 }  // namespace imbrex

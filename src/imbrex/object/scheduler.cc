@@ -9,6 +9,7 @@
 
 #include "imbrex/async/progress_source.h"
 #include "imbrex/base/clock.h"
+#include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/object/collection.h"
 #include "imbrex/object/entry_activity.h"
 #include "imbrex/object/quiescence.h"
@@ -51,6 +52,11 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
   track = t;
   on_failure = [](executor& pe, const std::string& report) {
     static_cast<scheduler&>(pe).fail_job(report, exit_code_failed_entry);
+  };
+  open_tasks = [](executor& e) {
+    auto& pe = static_cast<scheduler&>(e);
+    pe.hetero = std::make_unique<hetero_domain>(pe, *pe.host, pe.gpus, pe.rank().tasks);
+    pe.tasks = pe.hetero.get();
   };
   polls_network_ = transport_ != nullptr && transport_->needs_polling();
   collections_.resize(static_cast<std::size_t>(num_pes_));
@@ -383,6 +389,7 @@ void scheduler::destroy_collections() {
   discard_queued();
   last_found_id_ = {};
   collections_.clear();
+  hetero.reset();
   slab::flush_returns();
 }
 

@@ -15,6 +15,7 @@
 #include "imbrex/comm/data_mover.h"
 #include "imbrex/comm/exposure_table.h"
 #include "imbrex/comm/transport.h"
+#include "imbrex/hetero/hetero_options.h"
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/arrival_order.h"
 #include "imbrex/object/message_bundles.h"
@@ -47,6 +48,7 @@ struct rank_context {
   std::int64_t spin_ns = 20'000;         ///< how long an idle PE spins before it sleeps
   bool check_races = false;              ///< look for memory that is written while it is lent
   exposure_table exposures;              ///< memory of this rank that others put to and get from
+  hetero_options tasks;                  ///< of each PE's objects and tasks
 
   std::atomic<int> exit_code{0};
   std::atomic<bool> failed{false};
@@ -203,6 +205,7 @@ class scheduler : public executor {
   device* host = nullptr;                    ///< this PE's host device
   std::unique_ptr<data_mover> mover;         ///< null: one rank only
   std::vector<device*> gpus;                 ///< this PE's handles of all GPUs of the rank
+  std::unique_ptr<hetero_domain> hetero;     ///< once somebody has made an object or a task here
 
  private:
   bool poll_network();

@@ -94,6 +94,21 @@ const std::vector<setting>& runtime_settings() {
        .choices = {"kernel", "stream"},
        .help = "how a stream waits for another GPU: in a small kernel, or, later, by the driver's means; stream with "
                "kernels of your own that need a whole GPU at once (cooperative ones)"},
+      {.name = "task-policy",
+       .kind = text,
+       .default_value = "locality",
+       .choices = {"locality", "round_robin", "shortest_finish"},
+       .help = "which task runs next, and on which device: where its data are; in turn; where it will be over first"},
+      {.name = "task-memory-mb",
+       .kind = integer,
+       .default_value = "0",
+       .help = "MB of each device's memory for the objects of a PE's tasks; 0: the PE's share of most of what is free"},
+      {.name = "task-streams",
+       .kind = integer,
+       .default_value = "5",
+       .min = 1,
+       .max = 64,
+       .help = "streams of each device for a PE's tasks, besides one for each direction of copies"},
       {.name = "schedule-seed",
        .kind = seed,
        .default_value = "0",
@@ -142,6 +157,9 @@ runtime_options options_from(const config& settings) {
   o.gpu_map = settings.get<std::string>("gpu-map");
   o.completion = parse_completion(settings.text("completion"));
   o.kernels_wait = settings.text("gpu-waits") == "kernel";
+  o.tasks.policy = settings.text("task-policy");
+  o.tasks.device_bytes = static_cast<std::uint64_t>(settings.get<int>("task-memory-mb")) << 20;
+  o.tasks.compute_lanes = settings.get<int>("task-streams");
   o.check_races = settings.get<bool>("check-races");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));

@@ -9,6 +9,7 @@
 #include "imbrex/base/log.h"
 #include "imbrex/comm/protocol.h"
 #include "imbrex/device/completion_mode.h"
+#include "imbrex/hetero/hetero_options.h"
 
 namespace imbrex {
 
@@ -31,6 +32,7 @@ struct runtime_options {
   std::string protocols_file = "auto";
   completion_mode completion = completion_mode::flag;  ///< cuda: how a PE notices that GPU work has finished
   bool kernels_wait = true;                            ///< a GPU's kernel may wait for another GPU
+  hetero_options tasks;                                ///< objects and tasks: memory, streams, policy
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
   std::optional<bool> pin;                             ///< a PE to a core; empty: when the cores suffice

@@ -73,6 +73,8 @@ rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std
   context_.pes_per_rank = plan_.pes;
   context_.transport = context_.num_ranks > 1 ? t : nullptr;
   context_.check_races = options_.check_races;
+  context_.tasks = options_.tasks;
+  context_.tasks.sharing = plan_.pes;
   context_.spin_ns = std::int64_t{plan_.spin_us} * 1000;
 }
 

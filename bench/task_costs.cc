@@ -1,0 +1,168 @@
+// What a task costs the host: submission, dependencies, placement, end. Nanoseconds for each task.
+//
+//   build/default/bin/bench_task_costs [--imbrex-device=cuda]
+//
+// One PE. Each figure is the median of several jobs; in each, tasks are submitted from one coroutine, which then awaits
+// the last. The kernels compute nothing.
+#include <benchmark/benchmark.h>
+#include <imbrex/base/clock.h>
+#include <imbrex/imbrex.h>
+
+#include <string>
+#include <vector>
+
+#include "task_costs.hk"
+
+namespace ix = imbrex;
+
+namespace {
+
+std::vector<std::string> options_of_runtime;
+double measured_ns = 0;  // for each task of the last job; written on PE 0
+
+using object = ix::hetero_object<double>;
+using scenario = ix::task<double> (*)(int);
+
+void nothing_at_all() {}
+
+object defined(std::size_t n = 16) {
+  object x(n);
+  submit({}, [](std::span<double> v) { std::fill(v.begin(), v.end(), 0.0); }, write(x));
+  return x;
+}
+
+/// ns for each task, the last one included.
+ix::task<double> until(ix::hetero_task last, std::int64_t began, int tasks) {
+  co_await last;
+  co_return static_cast<double>(ix::now_ns() - began) / tasks;
+}
+
+ix::task<double> chain(int n) {
+  const object x = defined();
+  const std::int64_t began = ix::now_ns();
+  ix::hetero_task last;
+  for (int i = 0; i < n; ++i) last = submit({}, [](double*) {}, x);
+  return until(last, began, n);
+}
+
+ix::task<double> three_objects(int n) {
+  const object a = defined(), b = defined(), c = defined();
+  const std::int64_t began = ix::now_ns();
+  ix::hetero_task last;
+  for (int i = 0; i < n; ++i) last = submit({}, [](const double*, const double*, double*) {}, a, b, c);
+  return until(last, began, n);
+}
+
+ix::task<double> independent(int n) {
+  const std::int64_t began = ix::now_ns();
+  ix::hetero_task last;
+  for (int i = 0; i < n; ++i) last = ix::submit({}, &nothing_at_all);
+  return until(last, began, n);
+}
+
+ix::task<double> one_at_a_time(int n) {
+  const std::int64_t began = ix::now_ns();
+  for (int i = 0; i < n; ++i) {
+    const ix::hetero_task t = ix::submit({}, &nothing_at_all);
+    co_await t;
+  }
+  co_return static_cast<double>(ix::now_ns() - began) / n;
+}
+
+ix::task<double> empty_on_device(int n) {
+  const object x = defined();
+  const std::int64_t began = ix::now_ns();
+  ix::hetero_task last;
+  for (int i = 0; i < n; ++i) last = submit({}, [](ix::stream&, double*) {}, x);
+  return until(last, began, n);
+}
+
+ix::task<double> kernel_on_device(int n) {
+  const object x = defined();
+  const std::int64_t began = ix::now_ns();
+  ix::hetero_task last;
+  for (int i = 0; i < n; ++i) last = ix::submit({}, touch_nothing, ix::launch_shape(), x);
+  return until(last, began, n);
+}
+
+/// Steps of a line of objects, each of which reads its neighbours.
+ix::task<double> stencil_on_device(int n) {
+  constexpr int width = 16;
+  std::vector<object> now, next;
+  for (int i = 0; i < width; ++i) {
+    now.push_back(defined());
+    next.push_back(defined());
+  }
+  const std::int64_t began = ix::now_ns();
+  for (int i = 0; i < n; ++i) {
+    const int at = i % width;
+    ix::submit({}, touch_three, ix::launch_shape(), now[static_cast<std::size_t>((at + width - 1) % width)],
+           now[static_cast<std::size_t>(at)], now[static_cast<std::size_t>((at + 1) % width)],
+           write(next[static_cast<std::size_t>(at)]));
+    if (at == width - 1) std::swap(now, next);
+  }
+  for (const object& o : now) {
+    auto access = o.host(ix::access_mode::read);
+    auto view = co_await access;
+  }
+  co_return static_cast<double>(ix::now_ns() - began) / n;
+}
+
+ix::task<int> start(ix::runtime&, scenario what, int n) {
+  auto warm = what(n / 10 + 1);
+  co_await warm;
+  auto t = what(n);
+  measured_ns = co_await t;
+  co_return 0;
+}
+
+void job(benchmark::State& state, scenario what, int n) {
+  for (auto _ : state) {
+    std::vector<std::string> words{"bench", "--imbrex-pes=1"};
+    words.insert(words.end(), options_of_runtime.begin(), options_of_runtime.end());
+    std::vector<char*> argv;
+    for (std::string& w : words) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    if (ix::run(static_cast<int>(words.size()), argv.data(), &start, what, n) != 0) state.SkipWithError("the job failed");
+    state.SetIterationTime(measured_ns * 1e-9);
+  }
+}
+
+void add(const char* name, scenario what, int n) {
+  benchmark::RegisterBenchmark(name, [what, n](benchmark::State& s) { job(s, what, n); })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(9)
+      ->ReportAggregatesOnly()
+      ->Unit(benchmark::kNanosecond);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<char*> rest;
+  bool device = false;
+  for (int i = 0; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("--imbrex-")) {
+      options_of_runtime.push_back(word);
+      device |= word.starts_with("--imbrex-device=") && word != "--imbrex-device=host";
+    } else {
+      rest.push_back(argv[i]);
+    }
+  }
+  add("chain through one object", &chain, 100'000);
+  add("three objects", &three_objects, 100'000);
+  add("independent", &independent, 100'000);
+  add("submit one and wait", &one_at_a_time, 10'000);
+  if (device) {
+    add("device: chain of empty tasks", &empty_on_device, 20'000);
+    add("device: chain of kernels", &kernel_on_device, 20'000);
+    add("device: stencil of 16", &stencil_on_device, 20'000);
+  }
+  int left = static_cast<int>(rest.size());
+  benchmark::Initialize(&left, rest.data());
+  if (benchmark::ReportUnrecognizedArguments(left, rest.data())) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

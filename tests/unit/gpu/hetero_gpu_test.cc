@@ -1,0 +1,141 @@
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "gpu_fixture.h"
+#include "imbrex/base/error.h"
+#include "imbrex/device/host_device.h"
+#include "imbrex/hetero/tasks.h"
+#include "test_kernels.h"
+
+#include "imbrex/device/kernel_dialect.h"
+
+#include "hetero_kernels.hk"
+
+using namespace imbrex;
+using namespace imbrex_test;
+
+namespace {
+
+constexpr std::size_t n = 10'000;
+
+struct hetero_gpus : testing::TestWithParam<completion_mode> {
+  void open(const std::vector<int>& numbers, hetero_options options = {}) {
+    gpu = std::make_unique<gpu_pe>(GetParam(), numbers);
+    host = std::make_unique<host_device>(gpu->pe.queue, 0, memory);
+    std::vector<device*> devices;
+    for (const auto& d : gpu->devices) devices.push_back(d.get());
+    if (options.device_bytes == 0) options.device_bytes = 64 << 20;
+    domain = std::make_unique<hetero_domain>(gpu->pe.queue, *host, devices, options);
+  }
+  void TearDown() override {
+    if (gpu) gpu->completion->drain();
+    domain.reset();
+  }
+  hetero_object<double> object(double value) {
+    hetero_object<double> x(*domain, n);
+    submit(*domain, {}, [value](std::span<double> v) { std::fill(v.begin(), v.end(), value); }, write(x));
+    return x;
+  }
+  void expect_all(const hetero_object<double>& x, double value) {
+    double least = 0, most = 0;
+    const hetero_task t = submit(
+        *domain, {},
+        [&least, &most](std::span<const double> v) {
+          least = *std::min_element(v.begin(), v.end());
+          most = *std::max_element(v.begin(), v.end());
+        },
+        x);
+    gpu->run_until([&] { return t.done(); });
+    EXPECT_EQ(least, value);
+    EXPECT_EQ(most, value);
+  }
+
+  host_memory memory;
+  std::unique_ptr<gpu_pe> gpu;
+  std::unique_ptr<host_device> host;
+  std::unique_ptr<hetero_domain> domain;
+};
+
+TEST_P(hetero_gpus, one_source_runs_on_gpu_and_host_in_turns) {
+  SKIP_WITHOUT_GPU(1);
+  open({0});
+  auto x = object(1);
+  for (int i = 0; i < 50; ++i) {
+    const device_kind where = i % 10 == 9 ? device_kind::host : device_kind::cuda;
+    submit(*domain, {.on = where}, times_plus, launch_shape::over(n), static_cast<int>(n), 1.0, 2.0, x);
+  }
+  expect_all(x, 101);
+  EXPECT_EQ(domain->counts().bytes_to_host, 5 * n * sizeof(double));
+}
+
+TEST_P(hetero_gpus, a_dependent_kernel_does_not_wait_for_the_host) {
+  SKIP_WITHOUT_GPU(1);
+  if (GetParam() == completion_mode::sync) GTEST_SKIP() << "sync blocks the PE: that is what it is";
+  open({0});
+  auto x = object(0);
+  expect_all(x, 0);
+  buffer<int> done(*gpu->devices[0], 1, memory_kind::pinned);
+  done.data()[0] = 0;
+  auto slow = [at = done.data()](stream& s, double*) { take_time(s, 20'000, at); };
+  submit(*domain, {}, slow, x);
+  std::vector<hetero_task> behind;
+  for (int i = 0; i < 10; ++i)
+    behind.push_back(submit(*domain, {}, times_plus, launch_shape::over(n), static_cast<int>(n), 1.0, 1.0, x));
+  domain->dispatch();
+  EXPECT_EQ(*static_cast<volatile int*>(done.data()), 0);
+  for (const hetero_task& t : behind) EXPECT_EQ(t.state(), task_state::issued);
+  expect_all(x, 10);
+}
+
+TEST_P(hetero_gpus, two_gpus_pass_an_object_on) {
+  SKIP_WITHOUT_GPU(2);
+  open({0, 1});
+  auto x = object(0);
+  for (int i = 0; i < 100; ++i) {
+    submit(*domain, {.on = device_kind::cuda, .number = i % 2}, times_plus, launch_shape::over(n), static_cast<int>(n),
+           1.0, 1.0, x);
+  }
+  expect_all(x, 100);
+  EXPECT_EQ(domain->counts().bytes_between, 99 * n * sizeof(double));
+  EXPECT_EQ(domain->counts().bytes_to_devices, n * sizeof(double));
+}
+
+TEST_P(hetero_gpus, more_objects_than_fit) {
+  SKIP_WITHOUT_GPU(1);
+  hetero_options options;
+  options.device_bytes = 8 * n * sizeof(double);
+  open({0}, options);
+  std::vector<hetero_object<double>> all;
+  for (int i = 0; i < 30; ++i) all.push_back(object(i));
+  for (int round = 0; round < 5; ++round) {
+    for (auto& x : all)
+      submit(*domain, {.on = device_kind::cuda}, times_plus, launch_shape::over(n), static_cast<int>(n), 1.0, 1.0, x);
+  }
+  for (int i = 0; i < 30; ++i) expect_all(all[static_cast<std::size_t>(i)], i + 5);
+}
+
+TEST_P(hetero_gpus, a_refused_launch_is_the_tasks_error) {
+  SKIP_WITHOUT_GPU(1);
+  open({0});
+  auto x = object(0);
+  auto bad = [](stream& s, double*) { launch_with_too_many_threads(s); };
+  const hetero_task t = submit(*domain, {.name = "bad"}, bad, x);
+  const hetero_task next = submit(*domain, {}, [](std::span<const double>) {}, x);
+  gpu->run_until([&] { return next.done(); });
+  EXPECT_EQ(t.state(), task_state::failed);
+  EXPECT_EQ(next.state(), task_state::failed);
+  try {
+    std::rethrow_exception(next.node()->failure);
+  } catch (const device_error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("'bad'"), testing::HasSubstr("too_many_threads"),
+                                         testing::HasSubstr("cuda 0")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(completion, hetero_gpus,
+                         testing::Values(completion_mode::flag, completion_mode::event, completion_mode::callback,
+                                         completion_mode::sync),
+                         [](const auto& mode) { return to_string(mode.param); });
+
+}  // namespace
