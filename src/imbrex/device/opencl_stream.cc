@@ -12,7 +12,7 @@
 namespace imbrex {
 
 opencl_stream::opencl_stream(opencl_device& d, stream_priority p, std::string label)
-    : stream(std::move(label)), device_(d), priority_(p), queue_(d.processor().make_queue(p)) {}
+    : stream(std::move(label)), device_(d), priority_(p) {}
 
 opencl_stream::~opencl_stream() {
   open_gates();
@@ -24,7 +24,13 @@ opencl_stream::~opencl_stream() {
     op->act(op, work_action::discard);
   }
   for (const operation& op : under_way_) clReleaseEvent(op.end);
-  clReleaseCommandQueue(queue_);
+  if (queue_ != nullptr) clReleaseCommandQueue(queue_);
+}
+
+cl_command_queue opencl_stream::queue() {
+  if (queue_ == nullptr) [[unlikely]]
+    queue_ = device_.processor().make_queue(priority_);
+  return queue_;
 }
 
 std::string opencl_stream::place() const { return fmt::format("{}, on {}", label(), device_.processor().full_name()); }
@@ -53,7 +59,7 @@ void opencl_stream::copy(void* to, const void* from, std::size_t bytes) {
   check_reachable(to);
   check_reachable(from);
   cl_event end = nullptr;
-  const cl_int status = clEnqueueSVMMemcpy(queue_, CL_FALSE, to, from, bytes, 0, nullptr, &end);
+  const cl_int status = clEnqueueSVMMemcpy(queue(), CL_FALSE, to, from, bytes, 0, nullptr, &end);
   add(status, "copying", end);
 }
 
@@ -70,7 +76,7 @@ void opencl_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   std::size_t size = sizeof pattern;
   while ((reinterpret_cast<std::uintptr_t>(to) | bytes) % size != 0) size /= 2;
   cl_event end = nullptr;
-  const cl_int status = clEnqueueSVMMemFill(queue_, to, pattern, size, bytes, 0, nullptr, &end);
+  const cl_int status = clEnqueueSVMMemFill(queue(), to, pattern, size, bytes, 0, nullptr, &end);
   add(status, "filling memory", end);
 }
 
@@ -95,7 +101,7 @@ void opencl_stream::wait(const event& e) {
   }
   const cl_event first = point->native();
   cl_event end = nullptr;
-  const cl_int status = clEnqueueBarrierWithWaitList(queue_, 1, &first, &end);
+  const cl_int status = clEnqueueBarrierWithWaitList(queue(), 1, &first, &end);
   add(status, "waiting for an event", end);
 }
 
@@ -148,7 +154,7 @@ void opencl_stream::launch_program_kernel(const char* source, const char* option
     all[d] = std::size_t{groups[d]} * group[d];
   }
   cl_event end = nullptr;
-  const cl_int status = clEnqueueNDRangeKernel(queue_, k.native, 3, nullptr, all, each, 0, nullptr, &end);
+  const cl_int status = clEnqueueNDRangeKernel(queue(), k.native, 3, nullptr, all, each, 0, nullptr, &end);
   if (status != CL_SUCCESS) [[unlikely]] {
     throw device_error(
         fmt::format("launching kernel '{}' with {} x {} x {} groups of {} x {} x {} work items and {} bytes of local "
@@ -226,7 +232,7 @@ void opencl_stream::enqueue(stream_operation* op) {
   check_opencl(status, "making an event for a function of the host");
   gates_.push_back(gate);
   cl_event end = nullptr;
-  status = clEnqueueBarrierWithWaitList(queue_, 1, &gate, &end);
+  status = clEnqueueBarrierWithWaitList(queue(), 1, &gate, &end);
   add(status, op->name, end);
 }
 
@@ -239,7 +245,7 @@ void opencl_stream::open_gates() noexcept {
 }
 
 void opencl_stream::finish() noexcept {
-  clFinish(queue_);
+  if (queue_ != nullptr) clFinish(queue_);
   for (const operation& op : under_way_) clReleaseEvent(op.end);
   under_way_.clear();
   completed_ = enqueued_;

@@ -27,7 +27,7 @@ struct opencl_kernel;
 /// the job from the PE's loop. Both name the operation, the stream and the device.
 class opencl_stream final : public stream {
  public:
-  /// Throws `device_error`.
+  /// The driver's queue is made with the first operation: of the five streams of a chare most use few.
   opencl_stream(opencl_device& d, stream_priority p, std::string label);
   /// Waits for what is under way, and drops the functions for the host that have not run.
   ~opencl_stream() override;
@@ -58,8 +58,6 @@ class opencl_stream final : public stream {
                              const std::array<unsigned, 3>& groups, const std::array<unsigned, 3>& group,
                              std::size_t local_bytes, std::span<const opencl_argument> arguments);
 
-  cl_command_queue native() const { return queue_; }
-
   /// \name For `opencl_completion`
   ///@{
   /// Hands over what was enqueued, looks what has finished, and runs the functions that stand before the rest. True
@@ -82,6 +80,7 @@ class opencl_stream final : public stream {
     cl_event end;
   };
 
+  cl_command_queue queue();
   /// Throws `device_error` unless the driver took the operation; else it is the stream's last one.
   void add(cl_int status, const char* name, cl_event end);
   std::string place() const;
@@ -92,7 +91,7 @@ class opencl_stream final : public stream {
 
   opencl_device& device_;
   const stream_priority priority_;
-  cl_command_queue queue_ = nullptr;
+  cl_command_queue queue_ = nullptr;         // null: nothing was enqueued yet
   std::uint64_t enqueued_ = 0;               // the last operation's number; they are counted from 1
   mutable std::uint64_t completed_ = 0;      // the last one known to have finished
   mutable std::deque<operation> under_way_;  // those in between, oldest first

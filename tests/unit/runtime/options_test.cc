@@ -169,6 +169,26 @@ TEST(devices, gpus_asked_for_in_vain_are_an_error) {
   EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::error);
 }
 
+TEST(devices, of_opencl_come_with_a_pe_for_each_or_an_error_that_says_what_is_missing) {
+  runtime_options o = options_for({"--imbrex-device=opencl"});
+  bool built = false;
+  int usable = 0;
+  const imbrex::runtime_report r = imbrex::make_report(settings_for({}));
+  for (const imbrex::feature_facts& f : r.build.features) built |= f.name == "opencl" && f.present;
+  for (const imbrex::device_facts& d : r.devices)
+    usable += d.kind == "opencl" && d.name.find("cannot be used") == std::string::npos ? 1 : 0;
+  if (!built) {
+    EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::not_built);
+  } else if (usable == 0) {
+    EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::config_error);
+  } else {
+    imbrex::settle_devices(o, 1, true);
+    EXPECT_EQ(o.device, "opencl");
+    EXPECT_GE(o.pes, 1);
+    EXPECT_LE(o.pes, usable);
+  }
+}
+
 TEST(devices, the_host_needs_nothing) {
   runtime_options o = options_for({"--imbrex-pes=3"});
   imbrex::settle_devices(o, 2, true);
