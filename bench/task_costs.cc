@@ -85,6 +85,17 @@ ix::task<double> kernel_on_device(int n) {
   return until(last, began, n);
 }
 
+/// The same without tasks: the yardstick.
+ix::task<double> bare_kernels(int n) {
+  ix::device& on = *ix::scheduler::current().default_device;
+  const auto s = on.make_stream(ix::stream_priority::low, "bare kernels");
+  const ix::buffer<double> x(on, 16);
+  const std::int64_t began = ix::now_ns();
+  for (int i = 0; i < n; ++i) launch(*s, touch_nothing, ix::launch_shape(), x.data());
+  co_await s->done();
+  co_return static_cast<double>(ix::now_ns() - began) / n;
+}
+
 /// Steps of a line of objects, each of which reads its neighbours.
 ix::task<double> stencil_on_device(int n) {
   constexpr int width = 16;
@@ -97,8 +108,8 @@ ix::task<double> stencil_on_device(int n) {
   for (int i = 0; i < n; ++i) {
     const int at = i % width;
     ix::submit({}, touch_three, ix::launch_shape(), now[static_cast<std::size_t>((at + width - 1) % width)],
-           now[static_cast<std::size_t>(at)], now[static_cast<std::size_t>((at + 1) % width)],
-           write(next[static_cast<std::size_t>(at)]));
+               now[static_cast<std::size_t>(at)], now[static_cast<std::size_t>((at + 1) % width)],
+               write(next[static_cast<std::size_t>(at)]));
     if (at == width - 1) std::swap(now, next);
   }
   for (const object& o : now) {
@@ -123,7 +134,8 @@ void job(benchmark::State& state, scenario what, int n) {
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
-    if (ix::run(static_cast<int>(words.size()), argv.data(), &start, what, n) != 0) state.SkipWithError("the job failed");
+    if (ix::run(static_cast<int>(words.size()), argv.data(), &start, what, n) != 0)
+      state.SkipWithError("the job failed");
     state.SetIterationTime(measured_ns * 1e-9);
   }
 }
@@ -157,6 +169,7 @@ int main(int argc, char** argv) {
   add("submit one and wait", &one_at_a_time, 10'000);
   if (device) {
     add("device: chain of empty tasks", &empty_on_device, 20'000);
+    add("device: kernels without tasks", &bare_kernels, 20'000);
     add("device: chain of kernels", &kernel_on_device, 20'000);
     add("device: stencil of 16", &stencil_on_device, 20'000);
   }

@@ -1,7 +1,9 @@
 // No driver is asked about a pointer on the way of a message: this program defines the functions that would be asked,
 // counts calls to them, and passes them on to the driver where there is one. Usage: mpirun -n 2 pointer_query_test
 //
-// Where UCX reaches no GPU it has no reason to ask, and the count says little; the control at the end tells.
+// Where UCX reaches no GPU it has no reason to ask, and the count says little; the control at the end tells. Large data
+// of memory that nobody registered are asked about once by UCX itself, which registers them as it goes; only with its
+// cache of memory types switched off, as here.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -79,11 +81,66 @@ struct movement : transfer {
   data_view view() { return {.data = memory.data(), .bytes = memory.size()}; }
 };
 
-/// Messages and data of many sizes there and back; how many queries they cost.
-int queries_of_traffic() {
+/// Messages and data of these sizes there and back, from memory of their own, or from memory that the transport has
+/// been told of; how many queries they cost. `id` numbers the data.
+struct traffic {
+  ucx_transport& comm;
+  executor& inbox;
+  int& num_received;
+  int num_sent = 0;
+  std::uint64_t id = 0;
+
+  int queries(const std::vector<std::size_t>& sizes, bool messages, bool registered) {
+    const rank_id other = 1 - comm.rank();
+    std::vector<std::byte> known_out(4'000'000);
+    std::vector<std::byte> known_in(4'000'000);
+    for (auto* memory : {&known_out, &known_in}) {
+      if (registered) comm.add_memory({memory->data(), memory->size(), memory_kind::pinned, -1});
+    }
+    num_queries = 0;
+    for (int round = 0; round < 20; ++round) {
+      for (const std::size_t size : sizes) {
+        if (messages) {
+          wire_message* m = wire_message::make(size);
+          m->header.from = comm.rank();
+          m->header.to = other;
+          comm.send(other, m);
+          ++num_sent;
+        }
+        movement out(inbox, size);
+        movement in(inbox, size);
+        const auto view = [&](std::vector<std::byte>& known, movement& own) {
+          return registered ? data_view{known.data(), size, memory_kind::pinned, -1} : own.view();
+        };
+        comm.recv_data(other, ++id, view(known_in, in), &in);
+        comm.send_data(other, other, id, view(known_out, out), &out);
+        while (num_received < num_sent || !in.over || !out.over) run_posted();
+      }
+    }
+    const int queries = num_queries;
+    for (auto* memory : {&known_out, &known_in}) {
+      if (registered) comm.forget_memory(memory->data());
+    }
+    return queries;
+  }
+
+ private:
+  void run_posted() {
+    if (!comm.poll()) sched_yield();
+    inbox.collect();
+    while (work* w = inbox.next()) w->act(w, work_action::run);
+  }
+};
+
+struct counts {
+  int small = 0;       ///< of messages and data that are sent at once
+  int registered = 0;  ///< of large data of memory that the transport knows
+  int others = 0;      ///< of large ones of other memory, which UCX registers as it goes
+};
+
+counts queries_of_traffic() {
   ucx_transport comm;
   check(comm.num_ranks() == 2, "two ranks");
-  const rank_id other = 1 - comm.rank();
   executor inbox;
   executor::set_current(&inbox);
   int num_received = 0;
@@ -93,32 +150,14 @@ int queries_of_traffic() {
                 wire_message::destroy(static_cast<wire_message*>(w));
                 ++*counter;
               }});
-  num_queries = 0;
-  const auto run_posted = [&] {
-    if (!comm.poll()) sched_yield();
-    inbox.collect();
-    while (work* w = inbox.next()) w->act(w, work_action::run);
-  };
-  int num_sent = 0;
-  std::uint64_t id = 0;
-  for (int round = 0; round < 20; ++round) {
-    for (const std::size_t size : {8, 1000, 8192, 100'000, 3'000'000}) {
-      wire_message* m = wire_message::make(size);
-      m->header.from = comm.rank();
-      m->header.to = other;
-      comm.send(other, m);
-      ++num_sent;
-      movement out(inbox, size);
-      movement in(inbox, size);
-      comm.recv_data(other, ++id, in.view(), &in);
-      comm.send_data(other, other, id, out.view(), &out);
-      while (num_received < num_sent || !in.over || !out.over) run_posted();
-    }
-  }
-  const int queries = num_queries;
+  traffic between{comm, inbox, num_received};
+  counts found;
+  found.small = between.queries({8, 1000, 4096}, true, false);
+  found.registered = between.queries({100'000, 3'000'000}, false, true);
+  found.others = between.queries({100'000, 3'000'000}, true, false);
   comm.stop(false);
   executor::set_current(nullptr);
-  return queries;
+  return found;
 }
 
 /// UCX without a memory type, to this process itself.
@@ -128,8 +167,8 @@ int queries_of_control(bool* reaches_gpus) {
   ucx_worker worker(context);
   ucx_addresses self{.all = {worker.address()}, .per_rank = 1};
   worker.know(self, nullptr);
-  std::vector<std::byte> from(100'000);
-  std::vector<std::byte> to(100'000);
+  std::vector<std::byte> from(1000);
+  std::vector<std::byte> to(1000);
   num_queries = 0;
   ucp_request_param_t param{};
   void* requests[] = {ucp_tag_recv_nbx(worker.get(), to.data(), to.size(), 1, ~ucp_tag_t{0}, &param),
@@ -148,8 +187,8 @@ int queries_of_control(bool* reaches_gpus) {
 }  // namespace
 
 int main(int, char** argv) {
-  // UCX remembers what memory it has seen allocated, and asks only about the rest; here it shall ask about all. It reads
-  // that before main.
+  // UCX remembers what memory it has seen allocated, and asks only about the rest; here it shall ask about all. It
+  // reads that before main.
   if (std::getenv("UCX_MEMTYPE_CACHE") == nullptr) {
     setenv("UCX_MEMTYPE_CACHE", "n", 1);
     execv("/proc/self/exe", argv);
@@ -158,10 +197,15 @@ int main(int, char** argv) {
     check_that_calls_are_counted();
     bool reaches_gpus = false;
     const int control = queries_of_control(&reaches_gpus);
-    const int ours = queries_of_traffic();
-    fmt::print("pointer queries: {} on the way of 100 messages and 200 movements of data; {} without memory types{}\n",
-               ours, control, reaches_gpus ? "" : " (this UCX reaches no GPU, so none was to be expected)");
-    check(ours == 0, fmt::format("no pointer to be queried, not {}", ours));
+    const counts ours = queries_of_traffic();
+    fmt::print(
+        "pointer queries: {} by 60 small messages and 120 small data, {} by 80 large data of registered memory, {} by "
+        "40 "
+        "large messages and 80 large data of other memory; {} by one small send and receive without memory types{}\n",
+        ours.small, ours.registered, ours.others, control,
+        reaches_gpus ? "" : " (this UCX reaches no GPU, so none was to be expected)");
+    check(ours.small == 0, fmt::format("no pointer to be queried, not {}", ours.small));
+    check(ours.registered == 0, fmt::format("no pointer of registered memory to be queried, not {}", ours.registered));
     check(!reaches_gpus || control > 0, "the control to query pointers: UCX asks in another way than this test counts");
   } catch (const error& e) {
     fmt::print(stderr, "pointer_query_test: {}\n", e.what());
