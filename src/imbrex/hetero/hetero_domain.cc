@@ -8,6 +8,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/hetero/dependency.h"
+#include "imbrex/hetero/task_helpers.h"
 
 namespace imbrex {
 
@@ -72,6 +73,7 @@ hetero_domain& hetero_domain::current() {
 
 hetero_domain::~hetero_domain() {
   if (pe_.tasks == this) pe_.tasks = nullptr;
+  if (helpers_ != nullptr) helpers_->offer(place_among_helpers_, nullptr);
   if (turn_posted_) pe_.withdraw(&turn_);
   if (num_outstanding_ > 0) --pe_.operations;
   for (task_node* t = first_outstanding_; t != nullptr;) {
@@ -189,7 +191,9 @@ std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) c
   return bytes;
 }
 
+// What waits to be run cannot be overtaken any more by what is more urgent.
 bool hetero_domain::has_room(const place& p) const {
+  if (p.is_host()) return runnable_.size() < options_.host_tasks_at_hand;
   return p.num_tasks_under_way < static_cast<std::uint64_t>(options_.tasks_under_way) &&
          short_of_memory_[static_cast<std::size_t>(p.number())] == nullptr;
 }
@@ -215,6 +219,14 @@ void hetero_domain::dispatch() {
       if (more) break;
     }
     for (const auto& p : places()) p->flush();
+    if (helpers_ != nullptr) {
+      if (runnable_.size() > 1) helpers_->call(runnable_.size() - 1);
+      if (task_node* const t = runnable_.take(); t != nullptr) {
+        run_own_host_task(*t);
+        changed_ = true;
+        more = cycle_count() - began > cycles_in_a_turn;
+      }
+    }
   } while (changed_ && !more);
   dispatching_ = false;
   if (more) wake_up();
@@ -311,14 +323,14 @@ void hetero_domain::call(task_node& t, stream* order) {
   try {
     t.run(&t, task_call{t.at, order, {memory, t.num_accesses}});
   } catch (const error& e) {
-    t.state = task_state::failed;
+    t.threw = true;
     try {
       throw_error(e.kind(), fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what()));
     } catch (...) {
       t.failure = std::current_exception();
     }
   } catch (const std::exception& e) {
-    t.state = task_state::failed;
+    t.threw = true;
     t.failure =
         std::make_exception_ptr(remote_error(fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what())));
   }
@@ -326,14 +338,38 @@ void hetero_domain::call(task_node& t, stream* order) {
 
 void hetero_domain::run_on_host(task_node& t) {
   t.state = task_state::issued;
+  if (helpers_ != nullptr && !t.stays_open) {
+    runnable_.push(t);
+  } else {
+    run_own_host_task(t);
+  }
+}
+
+void hetero_domain::run_own_host_task(task_node& t) {
   if (timed_) t.started_ns = now_ns();
   call(t, nullptr);
-  if (t.state == task_state::failed || !t.stays_open) close(t);
+  if (t.threw || !t.stays_open) close(t);
+}
+
+void hetero_domain::run_anywhere(task_node& t) {
+  if (t.domain->timed_) t.started_ns = now_ns();
+  call(t, nullptr);
+}
+
+void hetero_domain::ended_elsewhere(task_node& t) {
+  close(t);
+  wake_up();
+}
+
+void hetero_domain::share_host_tasks(task_helpers& with, std::size_t place) {
+  helpers_ = &with;
+  place_among_helpers_ = place;
+  with.offer(place, &runnable_);
 }
 
 void hetero_domain::close(task_node& t) {
   copies_.used(t, *t.at, {});
-  if (t.state != task_state::failed) t.state = task_state::done;
+  t.state = t.threw ? task_state::failed : task_state::done;
   complete(t);
 }
 
@@ -359,7 +395,8 @@ void hetero_domain::run_on_device(task_node& t) {
   call(t, &*l);
   t.end = l.put();
   copies_.used(t, p, t.end);
-  if (t.state == task_state::failed) {
+  if (t.threw) {
+    t.state = task_state::failed;
     complete(t);
     return;
   }

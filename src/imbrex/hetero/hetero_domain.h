@@ -8,11 +8,14 @@
 #include "imbrex/async/executor.h"
 #include "imbrex/hetero/copies.h"
 #include "imbrex/hetero/hetero_options.h"
+#include "imbrex/hetero/host_tasks.h"
 #include "imbrex/hetero/placement.h"
 #include "imbrex/hetero/ready_list.h"
 #include "imbrex/hetero/task_node.h"
 
 namespace imbrex {
+
+class task_helpers;
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
 /// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
@@ -52,6 +55,11 @@ class hetero_domain final : placement_view {
   }
   /// A task that stayed open is over.
   void close(task_node& t);
+  /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
+  void share_host_tasks(task_helpers& with, std::size_t place);
+  /// For these: runs a task of another PE here; and at home, when it has been.
+  static void run_anywhere(task_node& t);
+  void ended_elsewhere(task_node& t);
   /// Starts what can be started, now instead of when the PE's loop comes to it.
   void dispatch();
 
@@ -73,7 +81,8 @@ class hetero_domain final : placement_view {
   void run_on_host(task_node& t);
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
-  void call(task_node& t, stream* order);
+  static void call(task_node& t, stream* order);
+  void run_own_host_task(task_node& t);
   void complete(task_node& t);
   void drop(task_node& t);
   void wake_up();
@@ -94,6 +103,9 @@ class hetero_domain final : placement_view {
   ready_list doomed_;                        // they will fail
   ready_list gathered_;                      // what they waited for has come
   std::vector<task_node*> short_of_memory_;  // by place: waits for room, before all that come later
+  host_tasks runnable_;                      // here or elsewhere
+  task_helpers* helpers_ = nullptr;
+  std::size_t place_among_helpers_ = 0;
   turn turn_;
   bool turn_posted_ = false;
   bool dispatching_ = false;

@@ -8,10 +8,11 @@ namespace imbrex {
 /// How a PE's objects and tasks are looked after.
 struct hetero_options {
   std::uint64_t device_bytes =
-      0;                     ///< of each device, for copies; 0: nine tenths of what is free, shared with other PEs
-  int sharing = 1;           ///< PEs that use the same devices
-  int compute_lanes = 5;     ///< streams for kernels, of each device
-  int tasks_under_way = 64;  ///< that a device is given before some have finished
+      0;                        ///< of each device, for copies; 0: nine tenths of what is free, shared with other PEs
+  int sharing = 1;              ///< PEs that use the same devices
+  int compute_lanes = 5;        ///< streams for kernels, of each device
+  int host_tasks_at_hand = 64;  ///< that are put where other PEs may take them
+  int tasks_under_way = 64;     ///< that a device is given before some have finished
   std::string policy = "locality";  ///< of `make_placement_policy`
 };
 

@@ -57,6 +57,8 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
     auto& pe = static_cast<scheduler&>(e);
     pe.hetero = std::make_unique<hetero_domain>(pe, *pe.host, pe.gpus, pe.rank().tasks);
     pe.tasks = pe.hetero.get();
+    if (task_helpers* const all = pe.rank().helpers.get(); all != nullptr)
+      pe.hetero->share_host_tasks(*all, static_cast<std::size_t>(pe.id() - pe.rank().first_pe()));
   };
   polls_network_ = transport_ != nullptr && transport_->needs_polling();
   collections_.resize(static_cast<std::size_t>(num_pes_));
@@ -115,15 +117,23 @@ bool scheduler::poll_network() {
 
 // Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
 // PE that must look at the network itself only naps.
+/// Runs a task of another PE; false when there is none.
+bool scheduler::help() {
+  task_helpers* const all = rank_.helpers.get();
+  const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
+  return all != nullptr && all->any(me) && all->run_one(me);
+}
+
 void scheduler::idle() {
   if (bundles_.any()) bundles_.flush();
+  if (help()) return;
   if (track != nullptr) track->idle_begin();
   const std::int64_t start = now_ns();
   std::int64_t now = start;
   bool eager = true;
   bool settled = false;
   unsigned rounds = 0;
-  while (inbox_empty() && !has_ready() && !stopping_) {
+  while (inbox_empty() && !has_ready() && !stopping_ && !help()) {
     // More may be coming at once, such as the next piece of a large array.
     if (polls_network_ && poll_network() && devices == nullptr) continue;
     if (devices != nullptr) {
@@ -163,7 +173,11 @@ void scheduler::idle() {
       slab::flush_returns();
       const std::int64_t limit =
           idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
-      sleep(limit);
+      task_helpers* const all = rank_.helpers.get();
+      const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
+      if (all != nullptr) all->ask(me);
+      if (all == nullptr || !all->any(me)) sleep(limit);
+      if (all != nullptr) all->withdraw(me);
     }
     if ((++rounds & 3) == 0 || now - start >= rank_.spin_ns) now = now_ns();
   }

@@ -99,6 +99,10 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "locality",
        .choices = {"locality", "round_robin", "shortest_finish"},
        .help = "which task runs next, and on which device: where its data are; in turn; where it will be over first"},
+      {.name = "task-stealing",
+       .kind = flag,
+       .default_value = "on",
+       .help = "PEs with nothing to do run tasks of the host that other PEs of the process have submitted"},
       {.name = "task-memory-mb",
        .kind = integer,
        .default_value = "0",
@@ -160,6 +164,7 @@ runtime_options options_from(const config& settings) {
   o.tasks.policy = settings.text("task-policy");
   o.tasks.device_bytes = static_cast<std::uint64_t>(settings.get<int>("task-memory-mb")) << 20;
   o.tasks.compute_lanes = settings.get<int>("task-streams");
+  o.task_stealing = settings.get<bool>("task-stealing");
   o.check_races = settings.get<bool>("check-races");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));

@@ -1,0 +1,81 @@
+#include "imbrex/hetero/task_helpers.h"
+
+#include <new>
+
+#include "imbrex/base/slab.h"
+#include "imbrex/hetero/hetero_domain.h"
+
+namespace imbrex {
+
+namespace {
+
+/// A task comes home.
+struct ended_note : work {
+  task_node* task = nullptr;
+};
+
+void come_home(work* w, work_action action) {
+  auto* note = static_cast<ended_note*>(w);
+  task_node& t = *note->task;
+  slab::free(note);
+  if (action == work_action::run) t.domain->ended_elsewhere(t);
+}
+
+}  // namespace
+
+task_helpers::task_helpers(const std::vector<executor*>& pes) : offered_(pes.size()), asking_(pes.size()) {
+  for (std::size_t i = 0; i < pes.size(); ++i) {
+    sleeper& s = asking_[i];
+    s.pe = pes[i];
+    s.set_priority(priorities::communication);
+    s.act = [](work* w, work_action) { static_cast<sleeper*>(w)->called.store(false, std::memory_order_release); };
+  }
+}
+
+std::size_t task_helpers::place_of(const executor& pe) const {
+  std::size_t i = 0;
+  while (asking_[i].pe != &pe) ++i;
+  return i;
+}
+
+bool task_helpers::run_one(std::size_t i) {
+  for (std::size_t n = 1; n < offered_.size(); ++n) {
+    host_tasks* const of = offered_[(i + n) % offered_.size()].load(std::memory_order_acquire);
+    task_node* const t = of != nullptr ? of->take() : nullptr;
+    if (t == nullptr) continue;
+    executor& home = t->domain->pe();
+    hetero_domain::run_anywhere(*t);
+    auto* note = new (slab::allocate(sizeof(ended_note))) ended_note;
+    note->task = t;
+    note->act = &come_home;
+    note->set_priority(priorities::communication);
+    home.post(note);
+    return true;
+  }
+  return false;
+}
+
+// Either the one that offers sees who asks, or the one that asks sees what is offered.
+void task_helpers::ask(std::size_t i) {
+  if (!asking_[i].wanted.exchange(true, std::memory_order_relaxed)) num_asking_.fetch_add(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void task_helpers::withdraw(std::size_t i) {
+  if (asking_[i].wanted.exchange(false, std::memory_order_relaxed)) num_asking_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void task_helpers::call(int num_tasks) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (num_asking_.load(std::memory_order_relaxed) == 0) return;
+  for (std::size_t i = 0; i < asking_.size() && num_tasks > 0; ++i) {
+    sleeper& s = asking_[i];
+    if (!s.wanted.exchange(false, std::memory_order_relaxed)) continue;
+    num_asking_.fetch_sub(1, std::memory_order_relaxed);
+    if (s.called.exchange(true, std::memory_order_acq_rel)) continue;  // it has been, and has not come to that yet
+    s.pe->post(&s);
+    --num_tasks;
+  }
+}
+
+}  // namespace imbrex
