@@ -67,6 +67,12 @@ class executor {
     return collect_all();
   }
 
+  /// Owner: the same, whatever there is, now.
+  void collect_everything() {
+    batch_left_ = 0;
+    if (!inbox_.empty()) collect_all();
+  }
+
   /// Owner: the next item to run, or null. `collect` first.
   work* next() { return ready_.pop(); }
 

@@ -29,7 +29,7 @@ struct delivery {
     m->level = m->header.level;
     executor* pe = pes[slot];
     // A PE posts to itself past its inbox, where an earlier message may lie that another thread delivered.
-    if (pe == executor::current()) pe->collect();
+    if (pe == executor::current()) pe->collect_everything();
     pe->post(m);
     return true;
   }

@@ -8,7 +8,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/hetero/dependency.h"
-#include "imbrex/hetero/task_helpers.h"
+#include "imbrex/hetero/task_stealing.h"
 
 namespace imbrex {
 
@@ -361,7 +361,7 @@ void hetero_domain::ended_elsewhere(task_node& t) {
   wake_up();
 }
 
-void hetero_domain::share_host_tasks(task_helpers& with, std::size_t place) {
+void hetero_domain::share_host_tasks(task_stealing& with, std::size_t place) {
   helpers_ = &with;
   place_among_helpers_ = place;
   with.offer(place, &runnable_);

@@ -15,7 +15,7 @@
 
 namespace imbrex {
 
-class task_helpers;
+class task_stealing;
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
 /// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
@@ -56,7 +56,7 @@ class hetero_domain final : placement_view {
   /// A task that stayed open is over.
   void close(task_node& t);
   /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
-  void share_host_tasks(task_helpers& with, std::size_t place);
+  void share_host_tasks(task_stealing& with, std::size_t place);
   /// For these: runs a task of another PE here; and at home, when it has been.
   static void run_anywhere(task_node& t);
   void ended_elsewhere(task_node& t);
@@ -104,7 +104,7 @@ class hetero_domain final : placement_view {
   ready_list gathered_;                      // what they waited for has come
   std::vector<task_node*> short_of_memory_;  // by place: waits for room, before all that come later
   host_tasks runnable_;                      // here or elsewhere
-  task_helpers* helpers_ = nullptr;
+  task_stealing* helpers_ = nullptr;
   std::size_t place_among_helpers_ = 0;
   turn turn_;
   bool turn_posted_ = false;

@@ -57,7 +57,7 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
     auto& pe = static_cast<scheduler&>(e);
     pe.hetero = std::make_unique<hetero_domain>(pe, *pe.host, pe.gpus, pe.rank().tasks);
     pe.tasks = pe.hetero.get();
-    if (task_helpers* const all = pe.rank().helpers.get(); all != nullptr)
+    if (task_stealing* const all = pe.rank().helpers.get(); all != nullptr)
       pe.hetero->share_host_tasks(*all, static_cast<std::size_t>(pe.id() - pe.rank().first_pe()));
   };
   polls_network_ = transport_ != nullptr && transport_->needs_polling();
@@ -119,7 +119,7 @@ bool scheduler::poll_network() {
 // PE that must look at the network itself only naps.
 /// Runs a task of another PE; false when there is none.
 bool scheduler::help() {
-  task_helpers* const all = rank_.helpers.get();
+  task_stealing* const all = rank_.helpers.get();
   const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
   return all != nullptr && all->any(me) && all->run_one(me);
 }
@@ -173,7 +173,7 @@ void scheduler::idle() {
       slab::flush_returns();
       const std::int64_t limit =
           idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
-      task_helpers* const all = rank_.helpers.get();
+      task_stealing* const all = rank_.helpers.get();
       const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
       if (all != nullptr) all->ask(me);
       if (all == nullptr || !all->any(me)) sleep(limit);

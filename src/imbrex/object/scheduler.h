@@ -16,7 +16,7 @@
 #include "imbrex/comm/exposure_table.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/hetero/hetero_options.h"
-#include "imbrex/hetero/task_helpers.h"
+#include "imbrex/hetero/task_stealing.h"
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/arrival_order.h"
 #include "imbrex/object/message_bundles.h"
@@ -50,7 +50,7 @@ struct rank_context {
   bool check_races = false;               ///< look for memory that is written while it is lent
   exposure_table exposures;               ///< memory of this rank that others put to and get from
   hetero_options tasks;                   ///< of each PE's objects and tasks
-  std::unique_ptr<task_helpers> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
+  std::unique_ptr<task_stealing> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
 
   std::atomic<int> exit_code{0};
   std::atomic<bool> failed{false};

@@ -11,10 +11,10 @@ namespace imbrex {
 
 /// PEs of a process that have nothing to do run tasks of the others: work stealing (Thomadakis and Chrisochoides 2024,
 /// 3.1.4). A task that runs elsewhere comes home to end. Any thread, unless said otherwise.
-class task_helpers {
+class task_stealing {
  public:
   /// `pes` stay where they are for as long as this lives.
-  explicit task_helpers(const std::vector<executor*>& pes);
+  explicit task_stealing(const std::vector<executor*>& pes);
 
   /// Tasks of PE `i` may be taken from now on, until null is given: before no PE runs or after all have stopped, or by
   /// PE i itself.

@@ -1,4 +1,4 @@
-#include "imbrex/hetero/task_helpers.h"
+#include "imbrex/hetero/task_stealing.h"
 
 #include <new>
 
@@ -23,7 +23,7 @@ void come_home(work* w, work_action action) {
 
 }  // namespace
 
-task_helpers::task_helpers(const std::vector<executor*>& pes) : offered_(pes.size()), asking_(pes.size()) {
+task_stealing::task_stealing(const std::vector<executor*>& pes) : offered_(pes.size()), asking_(pes.size()) {
   for (std::size_t i = 0; i < pes.size(); ++i) {
     sleeper& s = asking_[i];
     s.pe = pes[i];
@@ -32,13 +32,13 @@ task_helpers::task_helpers(const std::vector<executor*>& pes) : offered_(pes.siz
   }
 }
 
-std::size_t task_helpers::place_of(const executor& pe) const {
+std::size_t task_stealing::place_of(const executor& pe) const {
   std::size_t i = 0;
   while (asking_[i].pe != &pe) ++i;
   return i;
 }
 
-bool task_helpers::run_one(std::size_t i) {
+bool task_stealing::run_one(std::size_t i) {
   for (std::size_t n = 1; n < offered_.size(); ++n) {
     host_tasks* const of = offered_[(i + n) % offered_.size()].load(std::memory_order_acquire);
     task_node* const t = of != nullptr ? of->take() : nullptr;
@@ -56,16 +56,16 @@ bool task_helpers::run_one(std::size_t i) {
 }
 
 // Either the one that offers sees who asks, or the one that asks sees what is offered.
-void task_helpers::ask(std::size_t i) {
+void task_stealing::ask(std::size_t i) {
   if (!asking_[i].wanted.exchange(true, std::memory_order_relaxed)) num_asking_.fetch_add(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void task_helpers::withdraw(std::size_t i) {
+void task_stealing::withdraw(std::size_t i) {
   if (asking_[i].wanted.exchange(false, std::memory_order_relaxed)) num_asking_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void task_helpers::call(int num_tasks) {
+void task_stealing::call(int num_tasks) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (num_asking_.load(std::memory_order_relaxed) == 0) return;
   for (std::size_t i = 0; i < asking_.size() && num_tasks > 0; ++i) {
