@@ -6,6 +6,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/host_device.h"
 #include "opencl_fixture.h"
+#include "unit/device/held_stream.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -133,8 +134,7 @@ TEST_F(opencl_stream_test, streams_of_other_kinds_of_devices_are_awaited_not_wai
   const event e = of_host->record();
   EXPECT_THAT(message_of<usage_error>([&] { s->wait(e); }), HasSubstr("done()"));
   buffer<std::byte> data(on(), 64 << 20);
-  s->fill(data.data(), 0, data.size());
-  s->launch("hold", [] {});
+  hold(*s, [&] { s->fill(data.data(), 0, data.size()); });
   s->fill(data.data(), 0, data.size());
   const event mine = s->record();
   EXPECT_THROW(of_host->wait(mine), usage_error);
@@ -234,7 +234,7 @@ TEST_F(opencl_stream_test, a_pe_may_look_after_other_devices_as_well) {
   auto s = d.make_stream(stream_priority::low, "a stream");
   buffer<std::byte> data(d, 64 << 20);
   bool ran = false;
-  s->fill(data.data(), 0, data.size());
+  hold(*s, [&] { s->fill(data.data(), 0, data.size()); });
   s->launch("look", [&] { ran = true; });
   EXPECT_TRUE(queue.devices->pending());
   while (!ran) queue.devices->poll();
