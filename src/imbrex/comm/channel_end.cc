@@ -116,12 +116,17 @@ bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
 bool channel_end::keep(channel_receive& r, channel_message&& m) {
   stream* const s = r.in_order_of;  // null: host memory
   if (m.on != nullptr) {
-    if (!s->on().reaches(*m.on)) {
+    const bool reached = s->on().reaches(*m.on);
+    if (!reached && s->on().kind() != m.on->kind()) {
       throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
                                     to_string(s->on().kind()), s->on().number(), to_string(m.on->kind()),
                                     m.on->number()));
     }
     s->wait(m.ready);
+    if (!reached) {  // devices of OpenCL
+      m.own = buffer<std::byte>(s->on(), m.bytes());
+      s->copy(m.own.data(), m.lent.data(), m.bytes());
+    }
   } else if (m.remote.by == remote_data::path::shared) {
     m.mapped = mapped_bytes(data_mover::open(m.remote, *s));
     m.mover = mover_;

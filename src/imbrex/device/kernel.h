@@ -43,8 +43,9 @@ struct kernel_source {
   cpu_function on_cpu;
   /// Launches it into a stream of a CUDA device; null when the program was built without.
   cuda_function on_cuda = nullptr;
-  /// Source for clBuildProgram, with the dialect's definitions in front; null when there is none. Its kernel `name` has
-  /// one parameter more, the first: local memory of `opencl_local_bytes(shape)` bytes.
+  /// What `with_first_parameters` (kernel_text.h) makes the source for clBuildProgram of, with the dialect's
+  /// definitions in front; null when there is none. The kernel `name` then has one parameter more, the first: local
+  /// memory of `opencl_local_bytes(shape)` bytes.
   const char* opencl_text = nullptr;
   /// The only size of group it may be launched with; zeros: any.
   extent3 fixed_group{0, 0, 0};

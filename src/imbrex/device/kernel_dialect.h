@@ -60,16 +60,17 @@
 
 #include "imbrex/device/kernel.h"
 
-/// In front of every OpenCL program. A kernel's first parameter is its dynamic shared memory.
+/// In front of every OpenCL program. A kernel's first parameter, IX_FIRST, is its dynamic shared memory; kernel_text.h
+/// puts it there.
 #define IX_OPENCL_DIALECT                                                                               \
   "#ifdef cl_khr_fp64\n"                                                                                \
   "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"                                                     \
   "#endif\n"                                                                                            \
   "#pragma OPENCL FP_CONTRACT OFF\n"                                                                    \
-  "#define IX_PARAMETERS(...) (__local ulong2* ix_dynamic_shared, __VA_ARGS__)\n"                       \
-  "#define IX_KERNEL(name, parameters) __kernel void name IX_PARAMETERS parameters\n"                   \
+  "#define IX_FIRST __local ulong2* ix_dynamic_shared,\n"                                               \
+  "#define IX_KERNEL(name, parameters) __kernel void name parameters\n"                                 \
   "#define IX_KERNEL_OF_GROUP(name, group, parameters) \\\n"                                            \
-  "  __kernel __attribute__((reqd_work_group_size group)) void name IX_PARAMETERS parameters\n"         \
+  "  __kernel __attribute__((reqd_work_group_size group)) void name parameters\n"                       \
   "#define IX_FUNCTION static\n"                                                                        \
   "#define IX_GLOBAL __global\n"                                                                        \
   "#define IX_LOCAL __local\n"                                                                          \

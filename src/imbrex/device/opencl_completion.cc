@@ -36,9 +36,7 @@ void opencl_completion::settle() {
   for (opencl_stream* s : busy_) s->flush();
 }
 
-// A stream may wait for another whose function for the host is never run now.
 void opencl_completion::drain() noexcept {
-  for (opencl_stream* s : busy_) s->open_gates();
   for (opencl_stream* s : busy_) s->finish();
 }
 

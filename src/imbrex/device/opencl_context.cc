@@ -1,12 +1,10 @@
 #include "imbrex/device/opencl_context.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 
 #include "imbrex/base/topology.h"
 #include "imbrex/device/opencl_error.h"
-#include "imbrex/device/opencl_processor.h"
 
 namespace imbrex {
 
@@ -68,20 +66,18 @@ constexpr std::size_t pinned_alignment = 64;
 
 }  // namespace
 
-opencl_context::opencl_context(cl_platform_id platform, const std::vector<cl_device_id>& devices, std::string name)
-    : name_(std::move(name)) {
+opencl_context::opencl_context(cl_platform_id platform, cl_device_id device, const std::string& name) {
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(platform),
                                               0};
   cl_int status = CL_SUCCESS;
-  native_ =
-      clCreateContext(properties, static_cast<cl_uint>(devices.size()), devices.data(), nullptr, nullptr, &status);
-  check_opencl(status, "making a context of " + name_);
-  if (std::ranges::all_of(devices, is_cpu)) {
+  native_ = clCreateContext(properties, 1, &device, nullptr, nullptr, &status);
+  check_opencl(status, "making a context of " + name);
+  if (is_cpu(device)) {
     pinned_source_ = std::make_unique<ordinary_memory>();
   } else {
-    queue_ = clCreateCommandQueueWithProperties(native_, devices.front(), nullptr, &status);
+    queue_ = clCreateCommandQueueWithProperties(native_, device, nullptr, &status);
     if (status != CL_SUCCESS) clReleaseContext(native_);
-    check_opencl(status, "making a queue of " + name_);
+    check_opencl(status, "making a queue of " + name);
     pinned_source_ = std::make_unique<mapped_memory>(native_, queue_);
   }
   pinned_ = std::make_unique<slab_pool>(*pinned_source_, pinned_slab_bytes, pinned_alignment);
@@ -91,11 +87,6 @@ opencl_context::~opencl_context() {
   pinned_.reset();
   if (queue_ != nullptr) clReleaseCommandQueue(queue_);
   clReleaseContext(native_);
-}
-
-bool opencl_context::has(const void* memory) const {
-  return std::ranges::any_of(processors_,
-                             [memory](const opencl_processor* p) { return bool(p->pool().slab_of(memory)); });
 }
 
 }  // namespace imbrex

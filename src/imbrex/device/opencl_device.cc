@@ -38,7 +38,10 @@ memory_usage opencl_device::used(memory_kind kind) const {
 void opencl_device::read_now(void* to, const void* from, std::size_t bytes, const event& e) {
   if (const auto* point = dynamic_cast<const opencl_event*>(e.state().get()); point != nullptr) {
     const cl_event native = point->native();
-    check_opencl(clWaitForEvents(1, &native), "waiting for an event");
+    if (native == nullptr && !point->complete())
+      throw usage_error("memory of " + processor_.full_name() +
+                        " was read after a point that its stream stops in front of");
+    if (native != nullptr) check_opencl(clWaitForEvents(1, &native), "waiting for an event");
   } else if (!e.complete()) {
     throw usage_error("memory of " + processor_.full_name() + " was read after a point of another kind of device");
   }
@@ -50,8 +53,7 @@ std::unique_ptr<stream> opencl_device::make_stream(stream_priority p, std::strin
 }
 
 bool opencl_device::reaches(const device& other) const {
-  return other.kind() == device_kind::opencl &&
-         &static_cast<const opencl_device&>(other).processor_.context() == &processor_.context();
+  return other.kind() == device_kind::opencl && &static_cast<const opencl_device&>(other).processor_ == &processor_;
 }
 
 }  // namespace imbrex

@@ -32,7 +32,7 @@ class opencl_device final : public device {
   memory_usage used(memory_kind kind) const override;
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
-  /// Devices of the same platform.
+  /// Only itself: its streams copy from and to others by way of the host.
   bool reaches(const device& other) const override;
 
   opencl_machine& machine() const { return machine_; }

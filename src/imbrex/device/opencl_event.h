@@ -1,34 +1,51 @@
 #pragma once
 
+#include <atomic>
+
 #include "imbrex/device/event.h"
 #include "imbrex/device/opencl_api.h"
 #include "imbrex/device/opencl_context.h"
 
 namespace imbrex {
 
-/// A point in a stream of a device of OpenCL: the end of the last operation before it. Streams of all devices of its
-/// context wait for it on the device. Must go before its context's machine.
+/// A point in a stream of a device of OpenCL: the end of the last operation before it. While the stream stops in front
+/// of that, the driver knows nothing of it: the point is told later. Other streams of its device wait for it on the
+/// device. Must go before its context's machine.
 class opencl_event final : public event_state {
  public:
-  opencl_event(const opencl_context& context, cl_event native) : context_(context), native_(native) {
-    clRetainEvent(native_);
+  explicit opencl_event(const opencl_context& context) : context_(context) {}
+  opencl_event(const opencl_context& context, cl_event native) : context_(context) { set(native); }
+  ~opencl_event() override {
+    if (const cl_event native = native_.load(); native != nullptr) clReleaseEvent(native);
   }
-  ~opencl_event() override { clReleaseEvent(native_); }
   opencl_event(const opencl_event&) = delete;
   opencl_event& operator=(const opencl_event&) = delete;
 
+  /// Once at most, by its stream: the last operation before it has been enqueued, or there is none left, or the stream
+  /// ends without it.
+  void set(cl_event native) {
+    clRetainEvent(native);
+    native_.store(native, std::memory_order_release);
+  }
+  void pass() { passed_.store(true, std::memory_order_release); }
+
   /// Asks the driver. An operation that failed counts as complete: its own stream reports it.
   bool complete() const override {
+    if (passed_.load(std::memory_order_acquire)) return true;
+    const cl_event end = native();
     cl_int status = CL_COMPLETE;
-    return clGetEventInfo(native_, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) != CL_SUCCESS ||
-           status <= CL_COMPLETE;
+    return end != nullptr &&
+           (clGetEventInfo(end, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) != CL_SUCCESS ||
+            status <= CL_COMPLETE);
   }
-  cl_event native() const { return native_; }
+  /// Null: not enqueued yet.
+  cl_event native() const { return native_.load(std::memory_order_acquire); }
   const opencl_context& context() const { return context_; }
 
  private:
   const opencl_context& context_;
-  cl_event native_;
+  std::atomic<cl_event> native_{nullptr};
+  std::atomic<bool> passed_{false};
 };
 
 }  // namespace imbrex

@@ -99,26 +99,18 @@ opencl_machine::opencl_machine(const std::vector<int>& numbers, const std::files
       throw device_error(fmt::format("there is no usable device {} of OpenCL: imbrex info lists those there are", n));
     chosen.push_back(static_cast<std::size_t>(n));
   }
-  std::vector<cl_platform_id> platforms;  // of the contexts
   for (const std::size_t n : chosen) {
     const opencl_found& f = all[n];
-    auto at = std::ranges::find(platforms, f.platform);
-    if (at == platforms.end()) {
-      std::vector<cl_device_id> of_platform;
-      for (const std::size_t m : chosen) {
-        if (all[m].platform == f.platform) of_platform.push_back(all[m].device);
-      }
-      contexts_.push_back(std::make_unique<opencl_context>(f.platform, of_platform, f.platform_name));
-      at = platforms.insert(platforms.end(), f.platform);
-    }
-    opencl_context& context = *contexts_[static_cast<std::size_t>(at - platforms.begin())];
-    processors_.push_back(
-        std::make_unique<opencl_processor>(context, f.device, static_cast<int>(n), num_processors(), cache_folder));
+    contexts_.push_back(std::make_unique<opencl_context>(f.platform, f.device, f.name));
+    processors_.push_back(std::make_unique<opencl_processor>(*contexts_.back(), f.device, static_cast<int>(n),
+                                                             num_processors(), cache_folder));
   }
 }
 
-bool opencl_machine::owner_is_another(const void* memory, const opencl_context& of) const {
-  return std::ranges::any_of(contexts_, [&](const auto& c) { return c.get() != &of && c->has(memory); });
+const opencl_processor* opencl_machine::owner_beside(const opencl_processor& p, const void* memory) const {
+  if (processors_.size() == 1) return nullptr;
+  const auto at = std::ranges::find_if(processors_, [&](const auto& q) { return q.get() != &p && q->owns(memory); });
+  return at == processors_.end() ? nullptr : at->get();
 }
 
 opencl_machine::~opencl_machine() { processors_.clear(); }

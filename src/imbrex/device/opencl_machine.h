@@ -22,7 +22,7 @@ struct opencl_found {
   std::string why_not;             ///< imbrex cannot use it; empty: it can
 };
 
-/// The devices of OpenCL that a process uses, with one context for each platform they come from.
+/// The devices of OpenCL that a process uses, with a context for each.
 class opencl_machine {
  public:
   /// All devices of all platforms, in the order of their numbers: those that are no CPUs, then CPUs, and last, without
@@ -41,14 +41,11 @@ class opencl_machine {
 
   int num_processors() const { return static_cast<int>(processors_.size()); }
   opencl_processor& processor(int place) { return *processors_[static_cast<std::size_t>(place)]; }
-  /// Whether `memory` was allocated by a device of another context than `of`. Cheap where there is one context.
-  bool belongs_elsewhere(const void* memory, const opencl_context& of) const {
-    return contexts_.size() > 1 && owner_is_another(memory, of);
-  }
+  /// The device other than `p` that allocated `memory`; null: none, `memory` is its own or the host's. Cheap where
+  /// there is one device.
+  const opencl_processor* owner_beside(const opencl_processor& p, const void* memory) const;
 
  private:
-  bool owner_is_another(const void* memory, const opencl_context& of) const;
-
   std::vector<std::unique_ptr<opencl_context>> contexts_;
   std::vector<std::unique_ptr<opencl_processor>> processors_;
 };

@@ -54,13 +54,9 @@ opencl_processor::opencl_processor(opencl_context& context, cl_device_id device,
   source_ = std::make_unique<shared_virtual_memory>(*this, context_.native());
   pool_ = std::make_unique<slab_pool>(*source_, slab_pool::default_slab_bytes, alignment);
   programs_ = std::make_unique<opencl_programs>(context_.native(), device, full_name(), cache_folder);
-  context_.add(*this);
 }
 
-opencl_processor::~opencl_processor() {
-  context_.remove(*this);
-  clReleaseCommandQueue(reading_);
-}
+opencl_processor::~opencl_processor() { clReleaseCommandQueue(reading_); }
 
 std::string opencl_processor::full_name() const { return fmt::format("OpenCL device {} ({})", number_, name_); }
 
@@ -85,6 +81,14 @@ cl_command_queue opencl_processor::make_queue(stream_priority p) const {
 void opencl_processor::read(void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   check_opencl(clEnqueueSVMMemcpy(reading_, CL_TRUE, to, from, bytes, 0, nullptr, nullptr), "copying to the host");
+}
+
+cl_event opencl_processor::start_copy(void* to, const void* from, std::size_t bytes) const {
+  cl_event end = nullptr;
+  check_opencl(clEnqueueSVMMemcpy(reading_, CL_FALSE, to, from, bytes, 0, nullptr, &end),
+               "copying between devices by way of the host");
+  check_opencl(clFlush(reading_), "copying between devices by way of the host");
+  return end;
 }
 
 }  // namespace imbrex

@@ -39,8 +39,13 @@ class opencl_processor {
 
   /// An in-order queue; where the driver takes hints, one of that priority. Throws `device_error`.
   cl_command_queue make_queue(stream_priority p) const;
+  /// Whether `memory` lies in its pool, so that its kernels may use it.
+  bool owns(const void* memory) const { return static_cast<bool>(pool_->slab_of(memory)); }
   /// Copies to the host and blocks; throws `device_error`.
   void read(void* to, const void* from, std::size_t bytes) const;
+  /// Starts a copy between its memory and the host's, for a stream of another device, which waits for the event and
+  /// gives it back. Throws `device_error`.
+  cl_event start_copy(void* to, const void* from, std::size_t bytes) const;
 
  private:
   opencl_context& context_;

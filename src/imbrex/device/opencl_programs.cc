@@ -4,6 +4,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
+#include "imbrex/device/kernel_text.h"
 #include "imbrex/device/opencl_error.h"
 
 namespace imbrex {
@@ -73,8 +74,9 @@ cl_program opencl_programs::load(const opencl_program_cache::program& key) {
 }
 
 cl_program opencl_programs::compile(const opencl_program_cache::program& key) {
-  const char* text = key.source.c_str();
-  const std::size_t bytes = key.source.size();
+  const std::string source = with_first_parameters(key.source);
+  const char* text = source.c_str();
+  const std::size_t bytes = source.size();
   cl_int status = CL_SUCCESS;
   cl_program p = clCreateProgramWithSource(context_, 1, &text, &bytes, &status);
   check_opencl(status, "making a program for " + name_);
@@ -85,7 +87,7 @@ cl_program opencl_programs::compile(const opencl_program_cache::program& key) {
     });
     clReleaseProgram(p);
     throw device_error(fmt::format("a program for {} with options '{}' does not compile: {}\n{}", name_, key.options,
-                                   opencl_error_text(status), log));
+                                   opencl_error_text(status), with_named_lines(log, source)));
   }
   ++usage_.compiled;
   return p;

@@ -31,8 +31,8 @@ class opencl_programs {
   opencl_programs(const opencl_programs&) = delete;
   opencl_programs& operator=(const opencl_programs&) = delete;
 
-  /// Stays where it is as long as this. Throws `device_error` with the compiler's log, whose lines are those of the
-  /// source text, or what its #line directives say.
+  /// Stays where it is as long as this. The text may have kernels of the dialect (kernel_text.h). Throws `device_error`
+  /// with the compiler's log, whose lines are those of the source text, or what its #line directives say.
   const opencl_program& get(std::string_view source, std::string_view options);
 
   struct usage {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "imbrex/base/error.h"
 #include "imbrex/device/opencl_error.h"
@@ -11,19 +12,133 @@
 
 namespace imbrex {
 
+namespace {
+
+constexpr std::uint64_t for_queue = UINT64_MAX;  // the number of a kept operation that is the driver's
+
+bool stops(const stream_operation& op) { return op.is_kernel || op.ready != nullptr; }
+
+/// A point that the stream has not come to, nor will when this goes.
+struct point_ahead {
+  explicit point_ahead(std::shared_ptr<opencl_event> p) : point(std::move(p)) {}
+  point_ahead(point_ahead&&) = default;
+  ~point_ahead() {
+    if (point != nullptr && point->native() == nullptr) point->pass();
+  }
+  std::shared_ptr<opencl_event> point;
+};
+
+struct free_pinned {
+  opencl_device* of;
+  std::size_t bytes;
+  void operator()(void* memory) const { of->free(memory, bytes, memory_kind::pinned); }
+};
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------ what is kept
+
+void opencl_stream::list::push(stream_operation* op) {
+  op->next = nullptr;
+  (last != nullptr ? last->next : first) = op;
+  last = op;
+}
+
+stream_operation* opencl_stream::list::pop() {
+  stream_operation* const op = first;
+  first = op->next;
+  if (first == nullptr) last = nullptr;
+  return op;
+}
+
+void opencl_stream::list::discard() {
+  while (!empty()) {
+    stream_operation* const op = pop();
+    op->act(op, work_action::discard);
+  }
+}
+
+/// The values of its arguments are its own once it is kept.
+struct opencl_stream::kernel_launch {
+  const opencl_kernel* kernel;
+  std::array<unsigned, 3> groups, group;
+  std::size_t local_bytes;
+  std::span<const opencl_argument> arguments;
+  std::vector<opencl_argument> own_arguments;
+  std::vector<std::vector<unsigned char>> own_values;
+
+  void keep() {
+    own_arguments.assign(arguments.begin(), arguments.end());
+    arguments = own_arguments;
+    for (opencl_argument& a : own_arguments) {
+      if (a.what != opencl_argument::kind::value) continue;
+      const auto* const bytes = static_cast<const unsigned char*>(a.data);
+      a.data = own_values.emplace_back(bytes, bytes + a.size).data();
+    }
+  }
+};
+
+/// Until a point is reached that the driver cannot wait for here, or does not know yet.
+struct opencl_stream::waiting final : stream_operation {
+  waiting(opencl_stream& s, std::shared_ptr<event_state> e, const opencl_event& p)
+      : of(s), held(std::move(e)), point(p), is_own(&p.context() == &s.device_.processor().context()) {
+    name = "waiting for an event";
+    ready = [](stream_operation* o) {
+      const auto* self = static_cast<waiting*>(o);
+      return (self->is_own && self->point.native() != nullptr) || self->point.complete();
+    };
+    act = [](stream_operation* o, work_action action) {
+      auto* self = static_cast<waiting*>(o);
+      if (action == work_action::run && !self->point.complete()) self->of.add_barrier(self->point.native());
+      self->~waiting();
+      slab::free(self);
+    };
+  }
+  opencl_stream& of;
+  const std::shared_ptr<event_state> held;
+  const opencl_event& point;
+  const bool is_own;
+};
+
+/// A copy between another device's memory and the host's, in that device's queue.
+struct opencl_stream::crossing final : stream_operation {
+  crossing(opencl_stream& s, const opencl_processor& other, void* destination, const void* source, std::size_t n)
+      : of(s), by(other), to(destination), from(source), bytes(n) {
+    name = "copying between devices";
+    ready = [](stream_operation* o) { return static_cast<crossing*>(o)->has_crossed(); };
+    act = [](stream_operation* o, work_action) {
+      auto* self = static_cast<crossing*>(o);
+      self->~crossing();
+      slab::free(self);
+    };
+  }
+  bool has_crossed() const {
+    cl_event& end = of.of_other_;
+    if (end == nullptr) end = by.start_copy(to, from, bytes);
+    cl_int status = CL_COMPLETE;
+    cl_int asked = clGetEventInfo(end, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (asked == CL_SUCCESS && status > CL_COMPLETE) return false;
+    clReleaseEvent(std::exchange(end, nullptr));
+    if (asked == CL_SUCCESS) asked = status;
+    if (asked == CL_SUCCESS) return true;
+    throw device_error(fmt::format("'{}' in {} failed: {}", name, of.place(), opencl_error_text(asked)));
+  }
+  opencl_stream& of;
+  const opencl_processor& by;
+  void* const to;
+  const void* const from;
+  const std::size_t bytes;
+};
+
 opencl_stream::opencl_stream(opencl_device& d, stream_priority p, std::string label)
     : stream(std::move(label)), device_(d), priority_(p) {}
 
 opencl_stream::~opencl_stream() {
-  open_gates();
   finish();
   device_.completion().detach(*this);
-  while (first_ != nullptr) {
-    stream_operation* op = first_;
-    first_ = op->next;
-    op->act(op, work_action::discard);
-  }
-  for (const operation& op : under_way_) clReleaseEvent(op.end);
+  reachable_.discard();
+  kept_.discard();
+  if (of_other_ != nullptr) clReleaseEvent(of_other_);
   if (queue_ != nullptr) clReleaseCommandQueue(queue_);
 }
 
@@ -34,6 +149,46 @@ cl_command_queue opencl_stream::queue() {
 }
 
 std::string opencl_stream::place() const { return fmt::format("{}, on {}", label(), device_.processor().full_name()); }
+
+bool opencl_stream::owns(const void* memory) const { return device_.processor().owns(memory); }
+
+template <class F>
+void opencl_stream::submit(const char* name, F f) {
+  ++asked_;
+  if (!stopped_) return f();
+  stream_operation* const op = detail::function_operation<F>::make(name, false, std::move(f));
+  op->number = for_queue;
+  kept_.push(op);
+}
+
+void opencl_stream::append(stream_operation* op) {
+  ++asked_;
+  device_.completion().busy(*this);
+  if (stopped_) {
+    kept_.push(op);
+  } else {
+    put(op);
+  }
+}
+
+void opencl_stream::put(stream_operation* op) {
+  op->number = enqueued_;
+  reachable_.push(op);
+  stopped_ = stops(*op);
+}
+
+void opencl_stream::release() {
+  stopped_ = false;
+  while (!stopped_ && !kept_.empty()) {
+    stream_operation* const op = kept_.pop();
+    if (op->number == for_queue) {
+      op->act(op, work_action::run);
+    } else {
+      put(op);
+    }
+  }
+  flush();
+}
 
 // ------------------------------------------------------------------------------------------------ operations
 
@@ -46,30 +201,47 @@ void opencl_stream::add(cl_int status, const char* name, cl_event end) {
   device_.completion().busy(*this);
 }
 
-/// Memory of another platform looks like the host's to this one.
-void opencl_stream::check_reachable(const void* memory) const {
-  if (device_.machine().belongs_elsewhere(memory, device_.processor().context())) {
-    throw usage_error(
-        fmt::format("{} does not reach memory of another platform of OpenCL: copy by way of the host", place()));
+void opencl_stream::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  const opencl_machine& machine = device_.machine();
+  if (machine.owner_beside(device_.processor(), to) != nullptr ||
+      machine.owner_beside(device_.processor(), from) != nullptr) {
+    copy_by_host(to, from, bytes);
+  } else {
+    submit("copying", [this, to, from, bytes] { add_copy(to, from, bytes); });
   }
 }
 
-void opencl_stream::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return;
-  check_reachable(to);
-  check_reachable(from);
+void opencl_stream::add_copy(void* to, const void* from, std::size_t bytes) {
   cl_event end = nullptr;
   const cl_int status = clEnqueueSVMMemcpy(queue(), CL_FALSE, to, from, bytes, 0, nullptr, &end);
   add(status, "copying", end);
 }
 
+void opencl_stream::copy_by_host(void* to, const void* from, std::size_t bytes) {
+  std::unique_ptr<void, free_pinned> between(device_.allocate(bytes, memory_kind::pinned), {&device_, bytes});
+  const auto step = [&](const void* of_device, void* destination, const void* source) {
+    const opencl_processor* const other = device_.machine().owner_beside(device_.processor(), of_device);
+    if (other == nullptr) return copy(destination, source, bytes);
+    append(new (slab::allocate(sizeof(crossing))) crossing(*this, *other, destination, source, bytes));
+  };
+  step(from, between.get(), from);
+  step(to, to, between.get());
+  then("copied", [memory = std::move(between)] {});
+}
+
 void opencl_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
-  check_reachable(to);
-  if (!device_.processor().context().has(to)) {
+  if (owns(to)) {
+    submit("filling memory", [this, to, value, bytes] { add_fill(to, value, bytes); });
+  } else if (device_.machine().owner_beside(device_.processor(), to) == nullptr) {
     launch("fill", [to, value, bytes] { std::memset(to, value, bytes); });
-    return;
+  } else {
+    throw usage_error(fmt::format("{} does not fill memory of another device: let a stream of that do it", place()));
   }
+}
+
+void opencl_stream::add_fill(void* to, unsigned char value, std::size_t bytes) {
   // The longest pattern that fits: drivers write as many bytes at once.
   unsigned char pattern[16];
   std::memset(pattern, value, sizeof pattern);
@@ -81,25 +253,40 @@ void opencl_stream::fill(void* to, unsigned char value, std::size_t bytes) {
 }
 
 event opencl_stream::record() {
-  if (under_way_.empty()) return event();  // already past it
-  if (last_point_ == nullptr || last_point_at_ != enqueued_) {
-    last_point_ = std::make_shared<opencl_event>(device_.processor().context(), under_way_.back().end);
-    last_point_at_ = enqueued_;
+  if (empty() || (!stopped_ && under_way_.empty())) return event();  // already past it
+  if (last_point_ != nullptr && last_point_at_ == asked_) return event(last_point_);
+  const opencl_context& context = device_.processor().context();
+  if (stopped_) {
+    last_point_ = std::make_shared<opencl_event>(context);
+    submit("a point", [this, ahead = point_ahead(last_point_)] {
+      if (under_way_.empty()) return ahead.point->pass();
+      ahead.point->set(under_way_.back().end);
+      flush();
+    });
+  } else {
+    last_point_ = std::make_shared<opencl_event>(context, under_way_.back().end);
+    flush();  // before others may wait for it
   }
-  flush();  // before others may wait for it
+  last_point_at_ = asked_;
   return event(last_point_);
 }
 
 void opencl_stream::wait(const event& e) {
   if (e.state() == nullptr || e.state() == last_point_ || e.complete()) return;
   const auto* point = dynamic_cast<const opencl_event*>(e.state().get());
-  if (point == nullptr || &point->context() != &device_.processor().context()) {
-    throw usage_error(
-        fmt::format("{} cannot wait for a stream of another kind of device or another platform: await "
-                    "`done()` of the other stream first",
-                    place()));
+  if (point == nullptr) {
+    throw usage_error(fmt::format(
+        "{} cannot wait for a stream of another kind of device: await `done()` of the other stream first", place()));
   }
-  const cl_event first = point->native();
+  if (!stopped_ && point->native() != nullptr && &point->context() == &device_.processor().context()) {
+    ++asked_;
+    add_barrier(point->native());
+  } else {
+    append(new (slab::allocate(sizeof(waiting))) waiting(*this, e.state(), *point));
+  }
+}
+
+void opencl_stream::add_barrier(cl_event first) {
   cl_event end = nullptr;
   const cl_int status = clEnqueueBarrierWithWaitList(queue(), 1, &first, &end);
   add(status, "waiting for an event", end);
@@ -111,19 +298,19 @@ std::unique_ptr<graph> opencl_stream::capture(const std::function<void()>&) {
 
 // ------------------------------------------------------------------------------------------------ kernels
 
-void opencl_stream::set_arguments(const opencl_kernel& k, std::size_t local_bytes,
-                                  std::span<const opencl_argument> arguments) const {
-  const bool one_more = arguments.size() + 1 == k.num_arguments && local_bytes > 0;
-  if (arguments.size() != k.num_arguments && !one_more) {
+void opencl_stream::set_arguments(const kernel_launch& l) const {
+  const opencl_kernel& k = *l.kernel;
+  const bool one_more = l.arguments.size() + 1 == k.num_arguments && l.local_bytes > 0;
+  if (l.arguments.size() != k.num_arguments && !one_more) {
     throw usage_error(fmt::format("kernel '{}' has {} arguments, but was given {}, in {}", k.name, k.num_arguments,
-                                  arguments.size(), place()));
+                                  l.arguments.size(), place()));
   }
   cl_uint i = 0;
-  for (const opencl_argument& a : arguments) {
+  for (const opencl_argument& a : l.arguments) {
     cl_int status = CL_SUCCESS;
     switch (a.what) {
       case opencl_argument::kind::pointer:
-        if (a.data != nullptr && !device_.processor().context().has(a.data)) {
+        if (a.data != nullptr && !owns(a.data)) {
           throw usage_error(
               fmt::format("argument {} of kernel '{}' points to memory that was not allocated by {}, or "
                           "not as its own: copy it to a buffer of the device",
@@ -140,29 +327,41 @@ void opencl_stream::set_arguments(const opencl_kernel& k, std::size_t local_byte
     }
     ++i;
   }
-  if (one_more) check_opencl(clSetKernelArg(k.native, i, local_bytes, nullptr), "setting a kernel's local memory");
+  if (one_more) check_opencl(clSetKernelArg(k.native, i, l.local_bytes, nullptr), "setting a kernel's local memory");
 }
 
 void opencl_stream::launch_program_kernel(const char* source, const char* options, const char* kernel_name,
                                           const std::array<unsigned, 3>& groups, const std::array<unsigned, 3>& group,
                                           std::size_t local_bytes, std::span<const opencl_argument> arguments) {
-  const opencl_kernel& k = device_.kernels().get(source, options, kernel_name);
-  set_arguments(k, local_bytes, arguments);
+  kernel_launch l{&device_.kernels().get(source, options, kernel_name), groups, group, local_bytes, arguments, {}, {}};
+  set_arguments(l);  // also where it is done again later: errors are the caller's
+  if (!stopped_) {
+    ++asked_;
+    return add_kernel(l);
+  }
+  l.keep();
+  submit(l.kernel->name.c_str(), [this, kept = std::move(l)] {
+    set_arguments(kept);
+    add_kernel(kept);
+  });
+}
+
+void opencl_stream::add_kernel(const kernel_launch& l) {
   std::size_t all[3], each[3];
   for (std::size_t d = 0; d < 3; ++d) {
-    each[d] = group[d];
-    all[d] = std::size_t{groups[d]} * group[d];
+    each[d] = l.group[d];
+    all[d] = std::size_t{l.groups[d]} * l.group[d];
   }
   cl_event end = nullptr;
-  const cl_int status = clEnqueueNDRangeKernel(queue(), k.native, 3, nullptr, all, each, 0, nullptr, &end);
+  const cl_int status = clEnqueueNDRangeKernel(queue(), l.kernel->native, 3, nullptr, all, each, 0, nullptr, &end);
   if (status != CL_SUCCESS) [[unlikely]] {
     throw device_error(
         fmt::format("launching kernel '{}' with {} x {} x {} groups of {} x {} x {} work items and {} bytes of local "
                     "memory in {}: {}",
-                    k.name, groups[0], groups[1], groups[2], group[0], group[1], group[2], local_bytes, place(),
-                    opencl_error_text(status)));
+                    l.kernel->name, l.groups[0], l.groups[1], l.groups[2], l.group[0], l.group[1], l.group[2],
+                    l.local_bytes, place(), opencl_error_text(status)));
   }
-  add(status, k.name.c_str(), end);
+  add(status, l.kernel->name.c_str(), end);
 }
 
 // ------------------------------------------------------------------------------------------------ completion
@@ -191,60 +390,37 @@ void opencl_stream::refresh() const {
 
 bool opencl_stream::idle() const {
   refresh();
-  return under_way_.empty() && first_ == nullptr;
+  return empty();
 }
 
 void opencl_stream::run_reached() {
-  while (first_ != nullptr && first_->number <= completed_) {
-    stream_operation* op = first_;
-    first_ = op->next;
-    if (first_ == nullptr) last_ = nullptr;
-    const bool gated = op->is_kernel;
+  while (!reachable_.empty() && reachable_.first->number <= completed_) {
+    stream_operation* const op = reachable_.first;
+    if (op->ready != nullptr && !op->ready(op)) return;
+    const bool stopped_here = stops(*op);
+    reachable_.pop();
     op->act(op, work_action::run);
-    if (!gated || gates_.empty()) continue;
-    const cl_event gate = gates_.front();
-    gates_.pop_front();
-    clSetUserEventStatus(gate, CL_COMPLETE);
-    clReleaseEvent(gate);
+    if (stopped_here) release();
   }
 }
 
 bool opencl_stream::advance() {
   refresh();
   run_reached();
-  return under_way_.empty() && first_ == nullptr;
+  return empty();
 }
 
 void opencl_stream::enqueue(stream_operation* op) {
-  op->next = nullptr;
-  op->number = enqueued_;
+  op->number = 0;
   if (idle()) {
     op->act(op, work_action::run);
-    return;
+  } else {
+    append(op);
   }
-  (last_ != nullptr ? last_->next : first_) = op;
-  last_ = op;
-  device_.completion().busy(*this);
-  if (!op->is_kernel) return;
-  // What is enqueued later waits for the function: the stream stops at an event that the PE sets.
-  cl_int status = CL_SUCCESS;
-  const cl_event gate = clCreateUserEvent(device_.processor().context().native(), &status);
-  check_opencl(status, "making an event for a function of the host");
-  gates_.push_back(gate);
-  cl_event end = nullptr;
-  status = clEnqueueBarrierWithWaitList(queue(), 1, &gate, &end);
-  add(status, op->name, end);
-}
-
-void opencl_stream::open_gates() noexcept {
-  for (const cl_event gate : gates_) {
-    clSetUserEventStatus(gate, CL_COMPLETE);
-    clReleaseEvent(gate);
-  }
-  gates_.clear();
 }
 
 void opencl_stream::finish() noexcept {
+  if (of_other_ != nullptr) clWaitForEvents(1, &of_other_);
   if (queue_ != nullptr) clFinish(queue_);
   for (const operation& op : under_way_) clReleaseEvent(op.end);
   under_way_.clear();

@@ -51,7 +51,8 @@ class stream {
 
   /// Copies bytes between places this device reaches; the ranges do not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Sets each of the bytes to `value`.
+  /// Sets each of the bytes to `value`. They are memory of this device or pinned memory: CUDA does not fill what the
+  /// host has from elsewhere.
   virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;
 
   /// The point after all that is enqueued now.

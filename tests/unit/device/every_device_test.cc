@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "device_bench.h"
+#include "held_stream.h"
 #include "imbrex/base/error.h"
 #include "imbrex/device/run_ahead.h"
 #include "imbrex/memory/copy.h"
@@ -24,6 +25,10 @@ struct every_device : testing::TestWithParam<device_kind> {
     if (long_.data() == nullptr) long_ = buffer<std::byte>(on(), std::size_t{64} << 20);
     const int rounds = GetParam() == device_kind::cuda ? 8 : 1;  // which takes no time to start
     for (int i = 0; i < rounds; ++i) s.fill(long_.data(), 1, long_.size());
+  }
+
+  void hold(stream& s) {
+    imbrex_test::hold(s, [&] { take_time(s); });
   }
 
   std::unique_ptr<device_bench> bench;
@@ -60,14 +65,18 @@ TEST_P(every_device, copies_ordinary_memory_of_the_host_and_odd_ranges) {
   s->fill(data.data() + 20, 8, 16);
   s->copy(to.data(), data.data() + 1, 500);
   s->copy(to.data(), data.data(), 0);
-  s->fill(to.data() + 600, 5, 10);  // of the host
+  buffer<unsigned char> pinned(on(), 100, memory_kind::pinned);
+  std::fill_n(pinned.data(), 100, static_cast<unsigned char>(7));
+  s->fill(pinned.data() + 60, 5, 10);
   bench->finish(*s);
   for (std::size_t i = 0; i < 500; ++i) {
     const unsigned char expected = i >= 3 && i < 6 ? 9 : i >= 19 && i < 35 ? 8 : from[i];
     ASSERT_EQ(to[i], expected) << i;
   }
   EXPECT_EQ(to[500], 7);
-  EXPECT_EQ(to[609], 5);
+  EXPECT_EQ(pinned.data()[59], 7);
+  EXPECT_EQ(pinned.data()[69], 5);
+  EXPECT_EQ(pinned.data()[70], 7);
 }
 
 TEST_P(every_device, a_function_runs_when_the_stream_has_come_there) {
@@ -135,8 +144,8 @@ TEST_P(every_device, after_orders_streams) {
 TEST_P(every_device, an_event_is_complete_when_what_stood_before_it_is) {
   auto s = bench->make(), t = bench->make();
   bool ran = false;
-  take_time(*s);
-  s->launch("hold", [&] { ran = true; });
+  hold(*s);
+  s->launch("k", [&] { ran = true; });
   s->fill(long_.data(), 0, 1);
   const event e = s->record();
   EXPECT_FALSE(e.complete());
@@ -149,14 +158,13 @@ TEST_P(every_device, an_event_is_complete_when_what_stood_before_it_is) {
   bench->finish(*s);
   EXPECT_TRUE(s->record().complete()) << "nothing stands before it";
   t->wait(e);
-  EXPECT_TRUE(t->idle());
+  bench->finish(*t);
 }
 
 TEST_P(every_device, is_an_operation_of_the_pe_until_it_has_finished) {
   auto s = bench->make();
   EXPECT_EQ(bench->pe.queue.operations, 0U);
-  take_time(*s);
-  s->launch("hold", [] {});
+  hold(*s);
   EXPECT_EQ(bench->pe.queue.operations, 1U);
   bench->run_until([&] { return bench->pe.queue.operations == 0; });
   EXPECT_TRUE(s->idle());
@@ -172,17 +180,17 @@ task<> wait_twice(stream* s, std::vector<int>* order) {
 TEST_P(every_device, done_resumes_when_what_was_enqueued_before_has_finished) {
   auto s = bench->make();
   std::vector<int> order;
-  take_time(*s);
+  hold(*s);
   s->launch("k", [&] { order.push_back(1); });
   bench->run(wait_twice(s.get(), &order));
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
-  EXPECT_EQ(bench->pe.queue.operations, 0U);
+  bench->run_until([&] { return bench->pe.queue.operations == 0; });
 }
 
 TEST_P(every_device, a_chain_that_waits_for_a_stream_may_be_destroyed) {
   auto s = bench->make();
   std::vector<int> order;
-  take_time(*s);
+  hold(*s);
   s->launch("k", [&] { order.push_back(1); });
   {
     started chain(wait_twice(s.get(), &order));
@@ -195,7 +203,7 @@ TEST_P(every_device, a_stream_that_is_destroyed_drops_functions_that_have_not_ru
   auto s = bench->make();
   auto waiting = bench->make();
   bool ran = false;
-  take_time(*s);
+  hold(*s);
   s->launch("k", [&] { ran = true; });
   s->then("k", [&] { ran = true; });
   waiting->after(*s);
@@ -257,8 +265,7 @@ task<> many_steps(stream* s, std::byte* data, std::size_t bytes, int* enqueued) 
 TEST_P(every_device, a_coroutine_runs_ahead_so_far_and_no_further) {
   auto s = bench->make();
   int enqueued = 0;
-  take_time(*s);
-  s->launch("hold", [] {});
+  hold(*s);
   started steps(many_steps(s.get(), long_.data(), long_.size(), &enqueued));
   EXPECT_EQ(enqueued, 5);  // the stream is held until this PE looks at it
   bench->run_until([&] { return steps.ended(); });

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/kernel_text.h"
 #include "unit/kernel/kernel_cases.h"
 // After the dialect.
 #include "unit/kernel/cases.hk"
@@ -36,12 +37,14 @@ struct opencl : testing::Test {
     if (context != nullptr) clReleaseContext(context);
   }
 
-  cl_program build(const char* text, std::string* log = nullptr) {
+  cl_program build(const char* of_dialect, std::string* log = nullptr) {
+    const std::string source = with_first_parameters(of_dialect);
+    const char* text = source.c_str();
     cl_program p = clCreateProgramWithSource(context, 1, &text, nullptr, nullptr);
     const cl_int status = clBuildProgram(p, 1, &device, kernel_source::opencl_options, nullptr, nullptr);
     std::string said(20000, '\0');
     clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_LOG, said.size(), said.data(), nullptr);
-    if (log != nullptr) *log = said.c_str();
+    if (log != nullptr) *log = with_named_lines(said.c_str(), source);
     EXPECT_EQ(status == CL_SUCCESS, log == nullptr) << said.c_str();
     return p;
   }

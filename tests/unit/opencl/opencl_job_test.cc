@@ -36,7 +36,7 @@ TEST(opencl_job, channels_go_through_the_host_between_ranks) {
   }
 }
 
-TEST(opencl_job, uses_all_devices_of_a_platform) {
+TEST(opencl_job, uses_all_devices) {
   SKIP_WITHOUT_OPENCL();
   const int there = static_cast<int>(ix::opencl_devices::choose(0, 0, 1).size());
   command_line line(job_shape{2 * there, 1}, {"--imbrex-device=opencl", fmt::format("--imbrex-gpus={}", there)});
