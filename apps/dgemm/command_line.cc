@@ -32,7 +32,8 @@ std::vector<std::string> own_arguments(int argc, const char* const* argv) {
 }
 
 std::string variable_of(std::string name) {
-  std::ranges::transform(name, name.begin(), [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
   return "IMBREX_" + name;
 }
 

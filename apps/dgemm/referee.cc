@@ -37,7 +37,8 @@ void look_around(ix::runtime& rt, const options& o, result& r) {
 }
 
 void choose_variants(const options& o, result& r) {
-  for (const variant v : o.variants.empty() ? std::vector<variant>(all_variants.begin(), all_variants.end()) : o.variants) {
+  for (const variant v :
+       o.variants.empty() ? std::vector<variant>(all_variants.begin(), all_variants.end()) : o.variants) {
     if (std::string why = why_not(v, o.device); why.empty()) {
       r.run.push_back(v);
     } else {
@@ -92,8 +93,8 @@ class contest {
     std::vector<ix::task<>> preparing, closing;
     std::vector<ix::task<outcome>> working;
     for (int pe = 0; pe < taking_part; ++pe)
-      preparing.push_back(prepare(all_[pe], {n, by, dealt_count(o_.iterations, pe, taking_part), o_.lanes, gpus,
-                                             taking_part}));
+      preparing.push_back(
+          prepare(all_[pe], {n, by, dealt_count(o_.iterations, pe, taking_part), o_.lanes, gpus, taking_part}));
     auto prepared = ix::when_all(std::move(preparing));
     co_await std::move(prepared);
     for (int pe = 0; pe < taking_part; ++pe) working.push_back(work(all_[pe]));

@@ -39,8 +39,8 @@ std::string table(const options& o, const result& r, const std::string& heading,
   for (const int n : o.sizes) {
     text += fmt::format("\n{:6}", n);
     for (const column& c : columns) {
-      const auto at = std::ranges::find_if(
-          r.points, [&](const point& p) { return p.n == n && column{p.gpus, p.pes, p.by} == c; });
+      const auto at =
+          std::ranges::find_if(r.points, [&](const point& p) { return p.n == n && column{p.gpus, p.pes, p.by} == c; });
       text += fmt::format("  {:>14}", at == r.points.end() ? "-" : cell(*at));
     }
   }
@@ -107,14 +107,13 @@ std::string report_json(const options& o, const result& r) {
   j["points"] = json::array();
   for (const point& p : r.points) {
     const statistics s = statistics_of(p.seconds);
-    j["points"].push_back(
-        {{"size", p.n},
-         {"gpus", p.gpus},
-         {"pes", p.pes},
-         {"variant", name(p.by)},
-         {"seconds", {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"repeats", p.seconds}}},
-         {"gflops", p.gflops(o.iterations)},
-         {"speedup", r.speedup(p)}});
+    j["points"].push_back({{"size", p.n},
+                           {"gpus", p.gpus},
+                           {"pes", p.pes},
+                           {"variant", name(p.by)},
+                           {"seconds", {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"repeats", p.seconds}}},
+                           {"gflops", p.gflops(o.iterations)},
+                           {"speedup", r.speedup(p)}});
   }
   j["verified"] = r.wrong.empty();
   j["wrong"] = r.wrong;

@@ -24,7 +24,8 @@ class task_runner final : public runner {
                                                     how)) {
     const std::size_t fit = input_bytes / (2 * sizeof(double) * p.elements());
     const std::size_t least = 8 * devices_.size();
-    pairs_.resize(std::min<std::size_t>(static_cast<std::size_t>(iterations), std::clamp<std::size_t>(fit, least, 256)));
+    pairs_.resize(
+        std::min<std::size_t>(static_cast<std::size_t>(iterations), std::clamp<std::size_t>(fit, least, 256)));
     for (pair& each : pairs_) {
       each.a = object(*domain_, p.elements());
       each.b = object(*domain_, p.elements());

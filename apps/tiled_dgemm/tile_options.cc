@@ -49,9 +49,11 @@ std::string options::devices_text() const {
 }
 
 std::optional<options> parse_options(int argc, const char* const* argv) {
-  CLI::App app("One large matrix product as tasks C_ij += A_ik B_kj of tiles, over all devices and PEs.", "tiled_dgemm");
-  app.footer("Each PE computes rows of tiles of C, with objects of its own. All sizes of tiles are measured in turns. "
-             "Options of\nthe runtime start with --imbrex- and are passed over here.");
+  CLI::App app("One large matrix product as tasks C_ij += A_ik B_kj of tiles, over all devices and PEs.",
+               "tiled_dgemm");
+  app.footer(
+      "Each PE computes rows of tiles of C, with objects of its own. All sizes of tiles are measured in turns. "
+      "Options of\nthe runtime start with --imbrex- and are passed over here.");
   options o;
   std::vector<std::string> devices{"host"};
   std::string kernel = "dialect";

@@ -95,8 +95,15 @@ class contest {
   ix::task<> time(std::size_t number, bool last) {
     const int n = r_.points[number].n, tile = r_.points[number].tile;
     const int taking_part = std::min(r_.pes, n / tile);
-    const assignment a{n,         tile,       taking_part,        o_.on_devices ? o_.gpus : 0,
-                       o_.library, o_.on_host, o_.on_devices.has_value(), o_.resident, o_.host_share};
+    const assignment a{n,
+                       tile,
+                       taking_part,
+                       o_.on_devices ? o_.gpus : 0,
+                       o_.library,
+                       o_.on_host,
+                       o_.on_devices.has_value(),
+                       o_.resident,
+                       o_.host_share};
     std::vector<ix::task<>> preparing, closing;
     std::vector<ix::task<time_span>> working;
     for (int pe = 0; pe < taking_part; ++pe) preparing.push_back(prepare(all_[pe], a));

@@ -27,10 +27,9 @@ std::string table_text(const options& o, const result& r) {
   for (const point& p : r.points) {
     const dgemm::statistics s = dgemm::statistics_of(p.seconds);
     const std::int64_t tiles = p.tile == 0 ? 1 : p.n / p.tile;
-    text += fmt::format("{:6}  {:>6}  {:>10}  {:9.4g}  {:9.4g}  {:9.4g}\n", p.n,
-                        p.tile == 0 ? "whole" : std::to_string(p.tile),
-                        p.tile == 0 ? "none" : std::to_string(tiles * tiles * tiles), p.gflops(), s.median * 1e3,
-                        s.min * 1e3);
+    text += fmt::format(
+        "{:6}  {:>6}  {:>10}  {:9.4g}  {:9.4g}  {:9.4g}\n", p.n, p.tile == 0 ? "whole" : std::to_string(p.tile),
+        p.tile == 0 ? "none" : std::to_string(tiles * tiles * tiles), p.gflops(), s.median * 1e3, s.min * 1e3);
   }
   return text + fmt::format("medians of {}\n", o.repeats);
 }

@@ -43,8 +43,8 @@ struct time_span {
   }
 };
 
-/// One on each PE: some rows of tiles of C and of A, and all of B, as objects of that PE, since tasks of the host run on
-/// the PE that submitted them. C_ij is a chain of tasks over k.
+/// One on each PE: some rows of tiles of C and of A, and all of B, as objects of that PE, since tasks of the host run
+/// on the PE that submitted them. C_ij is a chain of tasks over k.
 class tile_worker : public ix::chare<tile_worker, ix::index1d> {
  public:
   /// Makes the tiles, and the product once.
