@@ -1,4 +1,4 @@
-#include "cuda_runner.h"
+#include "gpu_runner.h"
 
 #include "cuda_naive.h"
 

@@ -4,7 +4,7 @@
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/clock.h"
 #if IMBREX_HAVE_CUDA
-#include "cuda_runner.h"
+#include "gpu_runner.h"
 #endif
 
 namespace dgemm {

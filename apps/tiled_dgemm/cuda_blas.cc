@@ -1,4 +1,4 @@
-#include "cuda_blas.h"
+#include "gpu_blas.h"
 
 #include <cublas_v2.h>
 #include <dlfcn.h>

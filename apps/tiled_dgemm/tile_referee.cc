@@ -15,7 +15,7 @@
 #include "tile_result.h"
 #include "tile_worker.h"
 #if TILED_DGEMM_CUBLAS
-#include "cuda_blas.h"
+#include "gpu_blas.h"
 #endif
 
 namespace tiled_dgemm {

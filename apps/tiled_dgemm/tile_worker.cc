@@ -7,7 +7,7 @@
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/clock.h"
 #if TILED_DGEMM_CUBLAS
-#include "cuda_blas.h"
+#include "gpu_blas.h"
 #endif
 
 #include "tile_product.hk"
