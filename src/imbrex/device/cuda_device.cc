@@ -24,6 +24,16 @@ void cuda_device::free(void* memory, std::size_t, memory_kind kind) noexcept {
   (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).free(memory);
 }
 
+void* cuda_device::allocate_unpooled(std::size_t bytes) {
+  gpu_.make_current();
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+  static_cast<void>(cudaGetLastError());
+  throw out_of_memory(name() + " has no room for " + std::to_string(bytes) + " bytes beside its pool");
+}
+
+void cuda_device::free_unpooled(void* memory) noexcept { static_cast<void>(cudaFree(memory)); }
+
 memory_usage cuda_device::used(memory_kind kind) const {
   const slab_pool::usage u = (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).used();
   return {u.in_use, u.high_water, u.from_source, u.source_calls};

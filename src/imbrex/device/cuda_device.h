@@ -25,6 +25,9 @@ class cuda_device final : public device {
   memory_kind allocates() const override { return memory_kind::device; }
   void* allocate(std::size_t bytes, memory_kind kind) override;
   void free(void* memory, std::size_t bytes, memory_kind kind) noexcept override;
+  bool allocates_unpooled() const override { return true; }
+  void* allocate_unpooled(std::size_t bytes) override;
+  void free_unpooled(void* memory) noexcept override;
   memory_usage used(memory_kind kind) const override;
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;

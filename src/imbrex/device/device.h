@@ -59,6 +59,13 @@ class device {
   void* allocate(std::size_t bytes) { return allocate(bytes, allocates()); }
   /// Gives back what `allocate(bytes, kind)` gave; no operation on it may be pending.
   virtual void free(void* memory, std::size_t bytes, memory_kind kind) noexcept = 0;
+  /// \name Its own memory without the pool, which costs what the system's allocation does: to measure that
+  ///@{
+  virtual bool allocates_unpooled() const { return false; }
+  virtual void* allocate_unpooled(std::size_t bytes) { return allocate(bytes); }
+  /// May wait for everything that the device does.
+  virtual void free_unpooled(void* memory) noexcept { static_cast<void>(memory); }
+  ///@}
   /// What was allocated of this kind, by all PEs.
   virtual memory_usage used(memory_kind kind) const = 0;
 

@@ -1,6 +1,7 @@
 #include "imbrex/device/host_device.h"
 
 #include <unistd.h>
+#include <cstdlib>
 #include <cstring>
 
 #include "imbrex/base/error.h"
@@ -49,6 +50,14 @@ memory_info host_device::memory() const {
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return {pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)), available_host_memory()};
 }
+
+void* host_device::allocate_unpooled(std::size_t bytes) {
+  void* const memory = std::aligned_alloc(64, bytes / 64 * 64 + 64);
+  if (memory == nullptr) throw out_of_memory("the host has no room for " + std::to_string(bytes) + " bytes");
+  return memory;
+}
+
+void host_device::free_unpooled(void* memory) noexcept { std::free(memory); }
 
 memory_usage host_device::used(memory_kind) const {
   const host_memory::usage u = memory_.used();

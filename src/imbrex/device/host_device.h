@@ -47,6 +47,9 @@ class host_device final : public device {
   memory_kind allocates() const override { return memory_kind::host; }
   void* allocate(std::size_t bytes, memory_kind) override { return memory_.allocate(bytes); }
   void free(void* memory, std::size_t bytes, memory_kind) noexcept override { memory_.free(memory, bytes); }
+  bool allocates_unpooled() const override { return true; }
+  void* allocate_unpooled(std::size_t bytes) override;
+  void free_unpooled(void* memory) noexcept override;
   memory_usage used(memory_kind) const override;
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;

@@ -13,7 +13,7 @@ hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, 
   // A GPU copies fastest from memory that it has pinned.
   device* pins = &host;
   for (device* d : devices) {
-    if (d->kind() == device_kind::cuda) pins = d;
+    if (d->kind() == device_kind::cuda && options.pinned_host_copies) pins = d;
   }
   places_.push_back(std::make_unique<place>(*pins));
   int lanes = 0;
@@ -21,8 +21,7 @@ hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, 
     const std::uint64_t capacity = options.device_bytes > 0
                                        ? options.device_bytes
                                        : d->memory().free / 10 * 9 / static_cast<unsigned>(options.sharing);
-    places_.push_back(
-        std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, options.compute_lanes, lanes));
+    places_.push_back(std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, options, lanes));
     lanes += options.compute_lanes + 2;
     places_.back()->for_each_lane([&](lane& l) { l.on_progress(on_progress, argument); });
   }

@@ -14,6 +14,13 @@ struct hetero_options {
   int host_tasks_at_hand = 64;  ///< that are put where other PEs may take them
   int tasks_under_way = 64;     ///< that a device is given before some have finished
   std::string policy = "locality";  ///< of `make_placement_policy`
+
+  /// \name What makes transfers and allocations fast, to be switched off by who measures what each is worth (4.1)
+  ///@{
+  bool pinned_host_copies = true;  ///< copies on the host lie in page-locked memory, if there is a GPU
+  bool pooled_memory = true;       ///< copies at devices come from a pool, where the device has another way
+  bool transfer_lanes = true;      ///< streams for copies, apart from those for kernels
+  ///@}
 };
 
 }  // namespace imbrex

@@ -6,16 +6,18 @@
 
 namespace imbrex {
 
-place::place(device& memory_of) : number_(0), device_(&memory_of), capacity_(UINT64_MAX) {}
+place::place(device& memory_of) : number_(0), device_(&memory_of), capacity_(UINT64_MAX), pooled_(true) {}
 
-place::place(int number, device& d, std::uint64_t capacity, int num_compute_lanes, int first_lane)
-    : number_(number), device_(&d), capacity_(capacity) {
+place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, int first_lane)
+    : number_(number), device_(&d), capacity_(capacity), pooled_(options.pooled_memory || !d.allocates_unpooled()) {
   const auto make = [&](stream_priority p, const char* what) {
     return std::make_unique<lane>(d.make_stream(p, fmt::format("the {} lane of {}", what, name())), first_lane++);
   };
-  in_ = make(stream_priority::high, "incoming");
-  out_ = make(stream_priority::high, "outgoing");
-  for (int i = 0; i < num_compute_lanes; ++i) compute_.push_back(make(stream_priority::low, "compute"));
+  if (options.transfer_lanes) {
+    in_ = make(stream_priority::high, "incoming");
+    out_ = make(stream_priority::high, "outgoing");
+  }
+  for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make(stream_priority::low, "compute"));
 }
 
 std::string place::name() const {
@@ -42,14 +44,16 @@ bool place::idle() const {
   for (const auto& l : compute_) {
     if (!l->idle()) return false;
   }
-  return in_->idle() && out_->idle();
+  return in_ == nullptr || (in_->idle() && out_->idle());
 }
 
 std::byte* place::allocate(std::uint64_t bytes) {
   if (used_ + bytes > capacity_) return nullptr;
   void* memory = nullptr;
   try {
-    memory = is_host() ? device_->allocate(bytes, memory_kind::pinned) : device_->allocate(bytes);
+    memory = is_host() ? device_->allocate(bytes, memory_kind::pinned)
+             : pooled_ ? device_->allocate(bytes)
+                       : device_->allocate_unpooled(bytes);
   } catch (const out_of_memory&) {
     if (is_host()) throw;
     return nullptr;
@@ -59,7 +63,11 @@ std::byte* place::allocate(std::uint64_t bytes) {
 }
 
 void place::free(std::byte* memory, std::uint64_t bytes) {
-  device_->free(memory, bytes, is_host() ? memory_kind::pinned : device_->allocates());
+  if (pooled_) {
+    device_->free(memory, bytes, is_host() ? memory_kind::pinned : device_->allocates());
+  } else {
+    device_->free_unpooled(memory);
+  }
   used_ -= bytes;
 }
 

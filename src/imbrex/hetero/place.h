@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "imbrex/device/device.h"
+#include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/lane.h"
 
 namespace imbrex {
@@ -21,7 +22,7 @@ class place {
   /// them fastest.
   explicit place(device& memory_of);
   /// Of a device: copies take up to `capacity` bytes of its memory. Lanes are numbered from `first_lane`.
-  place(int number, device& d, std::uint64_t capacity, int num_compute_lanes, int first_lane);
+  place(int number, device& d, std::uint64_t capacity, const hetero_options& options, int first_lane);
 
   int number() const { return number_; }
   bool is_host() const { return number_ == 0; }
@@ -29,10 +30,11 @@ class place {
   device_kind kind() const { return is_host() ? device_kind::host : device_->kind(); }
   std::string name() const;
 
-  /// \name Of a device: its lanes. What comes, what leaves, what computes.
+  /// \name Of a device: its lanes. What comes, what leaves, what computes. Without `transfer_lanes` the first of those
+  /// that compute is all three.
   ///@{
-  lane& in() { return *in_; }
-  lane& out() { return *out_; }
+  lane& in() { return in_ != nullptr ? *in_ : *compute_.front(); }
+  lane& out() { return out_ != nullptr ? *out_ : *compute_.front(); }
   std::vector<std::unique_ptr<lane>>& compute() { return compute_; }
   /// The compute lane with least under way, the next one in turn among equals.
   lane& next_compute();
@@ -41,7 +43,7 @@ class place {
   template <class F>
   void for_each_lane(F f) {
     if (is_host()) return;
-    f(*in_), f(*out_);
+    if (in_ != nullptr) f(*in_), f(*out_);
     for (auto& l : compute_) f(*l);
   }
   ///@}
@@ -64,6 +66,7 @@ class place {
   const int number_;
   device* const device_;
   const std::uint64_t capacity_;
+  const bool pooled_;
   std::uint64_t used_ = 0;
   std::unique_ptr<lane> in_, out_;
   std::vector<std::unique_ptr<lane>> compute_;

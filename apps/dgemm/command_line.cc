@@ -1,0 +1,113 @@
+#include "command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "imbrex/base/error.h"
+
+namespace dgemm {
+namespace {
+
+/// In the order in which CLI11 takes a vector. There are no positional arguments, so a word without a dash after an
+/// option of the runtime is that option's value.
+std::vector<std::string> own_arguments(int argc, const char* const* argv) {
+  std::vector<std::string> own;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with("--imbrex-")) {
+      own.emplace_back(argument);
+    } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
+      ++i;
+    }
+  }
+  std::ranges::reverse(own);
+  return own;
+}
+
+std::string variable_of(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  return "IMBREX_" + name;
+}
+
+std::string part_of(const std::string& file) { return file + ".part"; }
+
+std::ofstream open_part(const std::string& file) {
+  std::ofstream out(part_of(file), std::ios::binary | std::ios::trunc);
+  if (!out) {
+    throw imbrex::usage_error(
+        fmt::format("--report {} cannot be written: {}: give another path", file, std::strerror(errno)));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool parse(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(own_arguments(argc, argv));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return false;
+  } catch (const CLI::ParseError& e) {
+    std::string what = e.what();
+    std::ranges::replace(what, '\n', ' ');
+    throw imbrex::usage_error(fmt::format("{}: see {} --help", what, app.get_name()));
+  }
+  return true;
+}
+
+void check_list(const char* option, const std::vector<int>& values, int least, int most, int unit) {
+  if (values.empty()) throw imbrex::usage_error(fmt::format("{} is empty", option));
+  for (const int v : values) {
+    if (v >= least && v <= most && v % unit == 0) continue;
+    const std::string multiples = unit > 1 ? fmt::format(" that are multiples of {}", unit) : std::string();
+    throw imbrex::usage_error(
+        fmt::format("{} {} cannot be used: use numbers from {} to {}{}", option, v, least, most, multiples));
+  }
+}
+
+std::string command_of(int argc, const char* const* argv) {
+  return fmt::format("{}", fmt::join(argv, argv + argc, " "));
+}
+
+void runtime_words::add_default(const std::string& name, const std::string& value) {
+  const std::string option = "--imbrex-" + name;
+  if (std::getenv(variable_of(name).c_str()) != nullptr) return;
+  for (const std::string& w : words_) {
+    if (w.starts_with(option) && (w.size() == option.size() || w[option.size()] == '=')) return;
+  }
+  words_.push_back(option + "=" + value);
+}
+
+std::vector<char*> runtime_words::pointers() {
+  std::vector<char*> all;
+  all.reserve(words_.size() + 1);
+  for (std::string& w : words_) all.push_back(w.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+void check_report_writable(const std::string& file) {
+  if (file.empty()) return;
+  open_part(file).close();
+  std::remove(part_of(file).c_str());
+}
+
+void write_report(const std::string& file, const std::string& text) {
+  if (file.empty()) return;
+  std::ofstream out = open_part(file);
+  out << text;
+  out.close();
+  if (!out || std::rename(part_of(file).c_str(), file.c_str()) != 0)
+    throw imbrex::error(fmt::format("{} could not be written: {}", file, std::strerror(errno)));
+}
+
+}  // namespace dgemm

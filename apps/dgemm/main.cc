@@ -1,0 +1,46 @@
+// dgemm: what tasks on coherent objects cost, and what makes them fast (Thomadakis and Chrisochoides 2024, 4.1, Figures
+// 8 and 9): matrix products, each with its own allocations and transfers.
+//
+//   dgemm --device cuda --report r.json      all variants on one GPU
+//   dgemm                                    the same on the host, which copies to itself
+#include <fmt/format.h>
+#include <imbrex/imbrex.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "options.h"
+#include "referee.h"
+
+namespace dgemm {
+namespace {
+
+int run(int argc, char** argv) {
+  const std::optional<options> o = parse_options(argc, argv);
+  if (!o) return 0;
+  runtime_words words(argc, argv);
+  words.add_default("device", to_string(o->device));
+  if (o->device != imbrex::device_kind::host) words.add_default("gpus", std::to_string(o->most_gpus()));
+  words.add_default("pes", std::to_string(std::max(o->most_pes(), o->most_gpus())));
+  std::vector<char*> pointers = words.pointers();
+  const options* const shared = &*o;
+  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &referee, shared);
+}
+
+}  // namespace
+}  // namespace dgemm
+
+int main(int argc, char** argv) {
+  try {
+    return dgemm::run(argc, argv);
+  } catch (const imbrex::error& e) {
+    fmt::print(stderr, "dgemm: {}\n", e.what());
+    return e.exit_code();
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "dgemm: {}\n", e.what());
+  }
+  return 1;
+}

@@ -1,0 +1,45 @@
+// tiled_dgemm: one large matrix product as tasks on tiles, over all PEs and devices.
+//
+//   tiled_dgemm --n 1024 --tile 32,64,128 --kernel library      OpenBLAS, one PE for each core
+//   tiled_dgemm --n 16384 --tile 2048 --kernel library --devices cuda --gpus 2
+#include <fmt/format.h>
+#include <imbrex/imbrex.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "tile_options.h"
+#include "tile_referee.h"
+
+namespace tiled_dgemm {
+namespace {
+
+int run(int argc, char** argv) {
+  const std::optional<options> o = parse_options(argc, argv);
+  if (!o) return 0;
+  dgemm::runtime_words words(argc, argv);
+  words.add_default("device", to_string(o->on_devices.value_or(imbrex::device_kind::host)));
+  if (o->on_devices) words.add_default("gpus", std::to_string(o->gpus));
+  if (o->pes > 0) words.add_default("pes", std::to_string(o->on_devices ? std::max(o->pes, o->gpus) : o->pes));
+  std::vector<char*> pointers = words.pointers();
+  const options* const shared = &*o;
+  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &referee, shared);
+}
+
+}  // namespace
+}  // namespace tiled_dgemm
+
+int main(int argc, char** argv) {
+  try {
+    return tiled_dgemm::run(argc, argv);
+  } catch (const imbrex::error& e) {
+    fmt::print(stderr, "tiled_dgemm: {}\n", e.what());
+    return e.exit_code();
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "tiled_dgemm: {}\n", e.what());
+  }
+  return 1;
+}

@@ -1,0 +1,90 @@
+#include "tile_options.h"
+
+#include <fmt/format.h>
+
+#include "command_line.h"
+#include "options.h"
+
+namespace tiled_dgemm {
+namespace {
+
+void read_devices(const std::vector<std::string>& words, options& o) {
+  o.on_host = false;
+  for (const std::string& w : words) {
+    const imbrex::device_kind k = dgemm::parse_device(w, "--devices");
+    if (k == imbrex::device_kind::host) {
+      o.on_host = true;
+    } else if (o.on_devices.has_value() && *o.on_devices != k) {
+      throw imbrex::usage_error("--devices takes cuda or opencl, not both");
+    } else {
+      o.on_devices = k;
+    }
+  }
+}
+
+void check(const options& o, const std::string& kernel) {
+  dgemm::check_list("--n", o.sizes, 16, 65536, 16);
+  dgemm::check_list("--tile", o.tiles, 16, 65536, 16);
+  for (const int n : o.sizes) {
+    for (const int t : o.tiles) {
+      if (n % t != 0) throw imbrex::usage_error(fmt::format("--n {} is no multiple of --tile {}", n, t));
+    }
+  }
+  dgemm::check_list("--repeats", {o.repeats}, 1, 1'000'000);
+  dgemm::check_list("--gpus", {o.gpus}, 1, 64);
+  dgemm::check_list("--pes", {o.pes}, 0, 256);
+  if (!(o.host_share >= 0 && o.host_share <= 1))
+    throw imbrex::usage_error(fmt::format("--host-share {} is no part of 1: use 0 to 1", o.host_share));
+  if (kernel != "dialect" && kernel != "library")
+    throw imbrex::usage_error(fmt::format("--kernel {} is unknown: use dialect or library", kernel));
+  if (o.library && o.on_devices == imbrex::device_kind::opencl)
+    throw imbrex::usage_error("--kernel library is for the host and cuda: use --kernel dialect with opencl");
+}
+
+}  // namespace
+
+std::string options::devices_text() const {
+  const std::string more = on_devices ? to_string(*on_devices) : "";
+  return on_host ? more.empty() ? "host" : "host and " + more : more;
+}
+
+std::optional<options> parse_options(int argc, const char* const* argv) {
+  CLI::App app("One large matrix product as tasks C_ij += A_ik B_kj of tiles, over all devices and PEs.",
+               "tiled_dgemm");
+  app.footer(
+      "Each PE computes rows of tiles of C, with objects of its own. All sizes of tiles are measured in turns. "
+      "Options of\nthe runtime start with --imbrex- and are passed over here.");
+  options o;
+  std::vector<std::string> devices{"host"};
+  std::string kernel = "dialect";
+  bool unverified = false;
+  app.add_option("--n", o.sizes, "matrices are n by n: a list")->delimiter(',')->capture_default_str();
+  app.add_option("--tile", o.tiles, "tiles are so large: a list, of multiples of 16")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--kernel", kernel, "of a tile: dialect (one source), or library (OpenBLAS, cuBLAS)")
+      ->capture_default_str();
+  app.add_option("--devices", devices, "where tiles are computed: host, cuda, opencl, or host and one of the others")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--gpus", o.gpus, "of so many devices")->capture_default_str();
+  app.add_option("--pes", o.pes, "PEs; 0: one for each device, with the host alone one for each core")
+      ->capture_default_str();
+  app.add_option("--host-share", o.host_share, "with a library, host and cuda: the host's part of the tiles of C")
+      ->capture_default_str();
+  app.add_flag("--resident", o.resident, "inputs stay on the devices: their transfer is not measured");
+  app.add_flag("--no-verify", unverified, "do not check the product");
+  app.add_option("--repeats", o.repeats, "how often everything is measured; figures are medians")
+      ->capture_default_str();
+  app.add_option("--report", o.report, "write a JSON report");
+  app.add_flag("--quiet", o.quiet, "print errors only");
+  if (!dgemm::parse(app, argc, argv)) return std::nullopt;
+  o.verify = !unverified;
+  o.library = kernel == "library";
+  read_devices(devices, o);
+  check(o, kernel);
+  o.command = dgemm::command_of(argc, argv);
+  return o;
+}
+
+}  // namespace tiled_dgemm

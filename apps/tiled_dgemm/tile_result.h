@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tile_options.h"
+
+namespace tiled_dgemm {
+
+/// One size of matrix and tile.
+struct point {
+  int n = 0;
+  int tile = 0;  ///< 0: the whole product by one call of the library, with as many threads as there are PEs
+  std::vector<double> seconds;
+
+  double gflops() const;
+};
+
+struct result {
+  std::string host;
+  int cores = 0;
+  int pes = 1;
+  std::vector<std::string> devices;
+  std::string library;  ///< of the host; empty: not used
+  std::vector<point> points;
+  std::vector<std::string> wrong;
+};
+
+std::string header_text(const options& o, const result& r);
+std::string table_text(const options& o, const result& r);
+/// The report, as JSON text. Field names are part of the interface: they are never renamed.
+std::string report_json(const options& o, const result& r);
+
+}  // namespace tiled_dgemm
