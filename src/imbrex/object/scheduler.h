@@ -42,14 +42,14 @@ struct rank_context {
   rank_id rank = 0;
   int num_ranks = 1;
   int pes_per_rank = 1;
-  std::vector<int> gpu_of_pe;             ///< of this rank's PEs, by place among its GPUs; empty without GPUs
-  class transport* transport = nullptr;   ///< null: one rank only
-  std::vector<scheduler*> pes;            ///< of this rank
-  runtime* facade = nullptr;              ///< what `chare::rt()` gives
-  std::int64_t spin_ns = 20'000;          ///< how long an idle PE spins before it sleeps
-  bool check_races = false;               ///< look for memory that is written while it is lent
-  exposure_table exposures;               ///< memory of this rank that others put to and get from
-  hetero_options tasks;                   ///< of each PE's objects and tasks
+  std::vector<int> gpu_of_pe;              ///< of this rank's PEs, by place among its GPUs; empty without GPUs
+  class transport* transport = nullptr;    ///< null: one rank only
+  std::vector<scheduler*> pes;             ///< of this rank
+  runtime* facade = nullptr;               ///< what `chare::rt()` gives
+  std::int64_t spin_ns = 20'000;           ///< how long an idle PE spins before it sleeps
+  bool check_races = false;                ///< look for memory that is written while it is lent
+  exposure_table exposures;                ///< memory of this rank that others put to and get from
+  hetero_options tasks;                    ///< of each PE's objects and tasks
   std::unique_ptr<task_stealing> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
 
   std::atomic<int> exit_code{0};

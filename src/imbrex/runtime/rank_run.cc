@@ -148,7 +148,8 @@ int rank_run::run(const main_function& main) {
     context_.pes.push_back(pes_.back().get());
   }
   if (plan_.pes > 1 && options_.task_stealing)
-    context_.helpers = std::make_unique<task_stealing>(std::vector<executor*>(context_.pes.begin(), context_.pes.end()));
+    context_.helpers =
+        std::make_unique<task_stealing>(std::vector<executor*>(context_.pes.begin(), context_.pes.end()));
   if (options_.device == "cuda") open_cuda();
   if (options_.device == "opencl") open_opencl();
   if (context_.transport != nullptr) {
