@@ -8,6 +8,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/hetero/dependency.h"
+#include "imbrex/hetero/slices.h"
 
 namespace imbrex {
 
@@ -120,6 +121,10 @@ void hetero_domain::check(task_node& t) const {
                       "imbrex::write",
                       text(t), &a - t.accesses));
     }
+    if (a.data->family != nullptr) {
+      const std::string conflict = a.data->family->conflict(a);
+      if (!conflict.empty()) throw usage_error(text(t) + ": " + conflict);
+    }
   }
   if (places().size() == 1 && wanted(t, *places()[0])) return;
   std::uint64_t most = 0;
@@ -184,7 +189,12 @@ std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) c
   std::uint64_t bytes = 0;
   for (int i = 0; i < t.num_accesses; ++i) {
     const task_access& a = t.accesses[i];
-    if (reads(a.mode) && a.data->at(p.number()).state == coherence::invalid) bytes += a.data->bytes;
+    if (!reads(a.mode)) continue;
+    if (a.data->family != nullptr) {
+      bytes += copies_.missing_of_sliced(*a.data, p);
+    } else if (a.data->at(p.number()).state == coherence::invalid) {
+      bytes += a.data->bytes;
+    }
   }
   return bytes;
 }
