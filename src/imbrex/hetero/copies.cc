@@ -201,8 +201,9 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
   std::uint64_t bytes = 0;
   for (task_access& a : t.uses()) {
     hetero_copy& c = a.data->at(p.number());
+    if (c.memory != nullptr) continue;
     const bool counted = std::any_of(t.accesses, &a, [&](const task_access& b) { return b.data == a.data; });
-    if (c.memory == nullptr && !counted) bytes += a.data->bytes;
+    if (!counted) bytes += a.data->bytes;
   }
   if (bytes == 0) return outcome::done;
   pending_.clear();
