@@ -60,6 +60,46 @@ ix::task<double> independent(int n) {
   return until(last, began, n);
 }
 
+/// Tasks of a window that is replayed; with `n` in all.
+ix::task<double> replays(ix::task_window window, int n) {
+  const int rounds = n / static_cast<int>(window.num_tasks()) + 1;
+  const std::int64_t began = ix::now_ns();
+  ix::hetero_task last;
+  for (int i = 0; i < rounds; ++i) last = window.replay();
+  return until(last, began, rounds * static_cast<int>(window.num_tasks()));
+}
+
+constexpr int tasks_of_window = 1000;
+
+ix::task<double> replay_independent(int n) {
+  return replays(ix::record([] {
+                   for (int i = 0; i < tasks_of_window; ++i) ix::submit({}, &nothing_at_all);
+                 }),
+                 n);
+}
+
+ix::task<double> replay_chain(int n) {
+  const object x = defined();
+  return replays(ix::record([&x] {
+                   for (int i = 0; i < tasks_of_window; ++i) submit({}, [](double*) {}, x);
+                 }),
+                 n);
+}
+
+/// One window after another is waited for.
+ix::task<double> replay_ten(int n) {
+  const object a = defined(), b = defined(), c = defined();
+  const ix::task_window window = ix::record([&] {
+    for (int i = 0; i < 10; ++i) submit({}, [](const double*, const double*, double*) {}, a, b, c);
+  });
+  const std::int64_t began = ix::now_ns();
+  for (int i = 0; i < n; i += 10) {
+    const ix::hetero_task t = window.replay();
+    co_await t;
+  }
+  co_return static_cast<double>(ix::now_ns() - began) / n;
+}
+
 ix::task<double> one_at_a_time(int n) {
   const std::int64_t began = ix::now_ns();
   for (int i = 0; i < n; ++i) {
@@ -167,6 +207,9 @@ int main(int argc, char** argv) {
   add("three objects", &three_objects, 100'000);
   add("independent", &independent, 100'000);
   add("submit one and wait", &one_at_a_time, 10'000);
+  add("replay: independent", &replay_independent, 1'000'000);
+  add("replay: chain", &replay_chain, 1'000'000);
+  add("replay: 10 of three objects, and wait", &replay_ten, 100'000);
   if (device) {
     add("device: chain of empty tasks", &empty_on_device, 20'000);
     add("device: kernels without tasks", &bare_kernels, 20'000);

@@ -5,6 +5,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
+#include "imbrex/hetero/slices.h"
 
 namespace imbrex {
 
@@ -44,6 +45,20 @@ hetero_data* hetero_copies::make(hetero_domain& domain, std::uint64_t bytes) {
 
 void hetero_copies::release(hetero_data* d) {
   if (--d->references > 0) return;
+  slice_family* const family = d->family;
+  if (family == nullptr) return destroy(d);
+  if (d == family->whole) {
+    for (hetero_data* s : std::exchange(family->all, {})) destroy(s);
+    d->family = nullptr;
+    delete family;
+    return destroy(d);
+  }
+  ++family->num_dead;
+  bury(*d);
+  release(family->whole);
+}
+
+void hetero_copies::destroy(hetero_data* d) {
   for (int i = 0; i < d->num_places; ++i) {
     if (d->at(i).memory != nullptr) drop(d->at(i));
     d->at(i).~hetero_copy();
@@ -69,20 +84,26 @@ bool hetero_copies::can_follow(lane& l, const hetero_copy& from, const hetero_co
 }
 
 void hetero_copies::copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices) {
-  l.wait(from.written);
-  l.wait(to.written);
-  to.reads.for_each([&](const lane_point& p) { l.wait(p); });
+  copy_bytes(l, {&from}, {&to}, to.of->bytes, between_devices);
+  from.state = coherence::shared;
+  to.state = coherence::shared;
+  if (to.of->family != nullptr && to.of == to.of->family->whole) to.of->family->carry(from.place, to.place);
+}
+
+void hetero_copies::copy_bytes(lane& l, const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes,
+                               bool between_devices) {
+  l.wait(from.copy->written);
+  l.wait(to.copy->written);
+  to.copy->reads.for_each([&](const lane_point& p) { l.wait(p); });
   if (between_devices) {
-    l->pull(event(), to.memory, from.memory, to.of->bytes);
+    l->pull(event(), to.copy->memory + to.offset, from.copy->memory + from.offset, bytes);
   } else {
-    l->copy(to.memory, from.memory, to.of->bytes);
+    l->copy(to.copy->memory + to.offset, from.copy->memory + from.offset, bytes);
   }
   const lane_point end = l.put();
-  from.reads.add(end);
-  from.state = coherence::shared;
-  to.reads.clear();
-  to.written = end;
-  to.state = coherence::shared;
+  from.copy->reads.add(end);
+  to.copy->reads.clear();
+  to.copy->written = end;
 }
 
 /// At another device that `p` can read.
@@ -129,11 +150,10 @@ bool hetero_copies::bring_to_host(hetero_data& d) {
 hetero_copies::outcome hetero_copies::bring(task_node& t, place& p) {
   pending_.clear();
   for (task_access& a : t.uses()) {
-    if (!reads(a.mode) || a.data->at(p.number()).state != coherence::invalid) continue;
-    if (p.is_host()) {
-      bring_to_host(*a.data);
-    } else {
-      bring_to_device(*a.data, p);
+    if (a.data->family != nullptr) [[unlikely]] {
+      bring_sliced(a, p);
+    } else if (reads(a.mode) && a.data->at(p.number()).state == coherence::invalid) {
+      bring_to(*a.data, p);
     }
   }
   return pending_.empty() ? outcome::done : outcome::later;
@@ -162,6 +182,12 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
     c.state = coherence::exclusive;
     c.written = end;
     c.reads.clear();
+    if (a.data->family != nullptr) [[unlikely]]
+      a.data->family->written(*a.data, p.number());
+  }
+  for (task_access& a : t.uses()) {
+    if (a.data->family != nullptr && a.data->family->num_dead > 0) [[unlikely]]
+      bury_dead(*a.data->family);
   }
 }
 
@@ -174,10 +200,12 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
   std::uint64_t bytes = 0;
   for (task_access& a : t.uses()) {
     hetero_copy& c = a.data->at(p.number());
+    if (c.memory != nullptr) continue;
     const bool counted = std::any_of(t.accesses, &a, [&](const task_access& b) { return b.data == a.data; });
-    if (c.memory == nullptr && !counted) bytes += a.data->bytes;
+    if (!counted) bytes += a.data->bytes;
   }
   if (bytes == 0) return outcome::done;
+  pending_.clear();
   bool there = p.is_host() || make_room(p, bytes);
   for (task_access& a : t.uses()) {
     hetero_copy& c = a.data->at(p.number());
@@ -189,6 +217,7 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
   p.pressed = !there;
   if (there) return outcome::done;
   unpin(t);
+  if (!pending_.empty()) return outcome::no_room;  // what could go, could not yet be saved
   for (const hetero_copy* c = p.oldest; c != nullptr; c = c->newer) {
     if (c->pins > 0) return outcome::no_room;
   }
@@ -202,6 +231,10 @@ void hetero_copies::unpin(task_node& t) {
 }
 
 bool hetero_copies::valid_elsewhere(const hetero_copy& c) const {
+  if (const slice_family* f = c.of->family; f != nullptr) {
+    if (c.of == f->whole) return f->kept_without(c.place);
+    if (c.of->merged != 0) return true;
+  }
   for (int i = 0; i < c.of->num_places; ++i) {
     if (i != c.place && c.of->at(i).state != coherence::invalid) return true;
   }
@@ -239,6 +272,11 @@ bool hetero_copies::make_room(place& p, std::uint64_t bytes) {
 bool hetero_copies::evict(place& p, hetero_copy& c) {
   if (c.state != coherence::invalid && !valid_elsewhere(c)) {
     hetero_data& d = *c.of;
+    if (d.family != nullptr && &d == d.family->whole) {
+      if (!save_whole(d)) return false;
+      drop(c);
+      return true;
+    }
     place* peer = nullptr;
     for (std::size_t i = 1; i < places_.size(); ++i) {
       place& q = *places_[i];
@@ -260,12 +298,15 @@ bool hetero_copies::evict(place& p, hetero_copy& c) {
 }
 
 void hetero_copies::evict(hetero_data& d) {
+  const bool whole = d.family != nullptr && &d == d.family->whole;
   for (int i = 1; i < d.num_places; ++i) {
     hetero_copy& c = d.at(i);
     if (c.memory == nullptr || c.pins > 0) continue;
-    if (c.state != coherence::invalid && d.at(0).state == coherence::invalid && !bring_to_host(d)) continue;
+    if (c.state != coherence::invalid && !valid_elsewhere(c) && !(whole ? save_whole(d) : bring_to_host(d))) continue;
     drop(c);
   }
+  if (!whole) return;
+  for (hetero_data* s : d.family->all) evict(*s);
 }
 
 /// Memory whose last readers and writers are still at work.
@@ -290,6 +331,7 @@ struct hetero_copies::retired_wait : lane_arrival {
 
 void hetero_copies::drop(hetero_copy& c) {
   place& p = *places_[c.place];
+  if (c.of->family != nullptr && c.of == c.of->family->whole) c.of->family->forget(c.place);
   std::byte* const memory = std::exchange(c.memory, nullptr);
   c.state = coherence::invalid;
   unlink(c);

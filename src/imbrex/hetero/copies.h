@@ -35,6 +35,8 @@ class hetero_copies {
   hetero_counts& counts() { return counts_; }
 
   hetero_data* make(hetero_domain& domain, std::uint64_t bytes);
+  /// Bytes of an object, or of what it is a slice of, as an object; the range is inside. No reference is counted.
+  hetero_data* slice(hetero_data& of, std::uint64_t offset, std::uint64_t bytes, std::size_t element_bytes);
   void add_reference(hetero_data& d) { ++d.references; }
   /// The last one frees the copies as soon as nothing reads or writes them.
   void release(hetero_data* d);
@@ -57,6 +59,8 @@ class hetero_copies {
 
   /// Waits of a lane for all that must be over before a task uses its objects there.
   void order(task_node& t, place& p, lane& l);
+  /// What a task that reads a slice, or an object with slices, would need to have brought.
+  std::uint64_t missing_of_sliced(hetero_data& d, const place& p) const;
   /// The task's use of its objects ends at `end`, or has ended.
   void used(task_node& t, place& p, const lane_point& end);
 
@@ -64,11 +68,32 @@ class hetero_copies {
   struct retired;
   struct retired_wait;
 
+  void destroy(hetero_data* d);
+  bool bring_to(hetero_data& d, place& p) { return p.is_host() ? bring_to_host(d) : bring_to_device(d, p); }
   bool bring_to_device(hetero_data& d, place& p);
   bool bring_to_host(hetero_data& d);
   bool can_follow(lane& l, const hetero_copy& from, const hetero_copy& to);
   void copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices);
   hetero_copy* newest_device_copy(hetero_data& d, const place& p) const;
+
+  /// \name Objects with slices (slice_copies.cc)
+  ///@{
+  struct part_of_copy {
+    hetero_copy* copy = nullptr;
+    std::uint64_t offset = 0;
+  };
+  bool bring_sliced(task_access& a, place& p);
+  bool bring_whole(hetero_data& whole, place& p);
+  bool bring_slice(hetero_data& s, place& p);
+  bool merge(hetero_data& s, place& p);
+  part_of_copy nearest_source(hetero_data& s, const place& p) const;
+  int closeness(const place& from, const place& to) const;
+  bool copy_part(const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes);
+  void copy_bytes(lane& l, const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes, bool between);
+  void bury_dead(slice_family& f);
+  bool bury(hetero_data& s);
+  bool save_whole(hetero_data& whole) { return bring_whole(whole, host()); }
+  ///@}
 
   bool make_room(place& p, std::uint64_t bytes);
   hetero_copy* victim(const place& p) const;

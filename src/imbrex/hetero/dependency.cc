@@ -3,6 +3,7 @@
 #include <new>
 
 #include "imbrex/base/slab.h"
+#include "imbrex/hetero/slices.h"
 
 namespace imbrex {
 
@@ -28,12 +29,8 @@ void wait_for(task_access& later, const task_access& earlier) {
   add_edge(e, *later.by, *earlier.by);
 }
 
-void queue_use(task_access& a) {
-  hetero_data& d = *a.data;
-  if (reads(a.mode) && d.last_write == nullptr && d.failure != nullptr) {
-    a.by->poisoned = true;
-    a.by->failure = d.failure;
-  }
+/// Waits for those that use `d`: the access's own object, or a part of it, or what it is a part of.
+void wait_for_uses(task_access& a, const hetero_data& d) {
   bool anybody_since = false;
   if (writes(a.mode)) {
     const task_access* r = d.last_write != nullptr ? d.last_write->after : d.first_use;
@@ -44,6 +41,41 @@ void queue_use(task_access& a) {
   }
   // A writer that waits for readers, waits for the writer before them as well, unless only some of them are left.
   if (d.last_write != nullptr && (!anybody_since || reads(a.mode))) wait_for(a, *d.last_write);
+}
+
+void poison_if_worthless(const task_access& a, const hetero_data& d) {
+  if (d.last_write != nullptr || d.failure == nullptr) return;
+  a.by->poisoned = true;
+  a.by->failure = d.failure;
+}
+
+/// Uses of the whole and of its slices are ordered, too.
+void queue_in_family(task_access& a, hetero_data& d) {
+  slice_family& f = *d.family;
+  // Whoever will write the whole decides what its slices are worth.
+  if (reads(a.mode) && f.whole->last_write == nullptr) {
+    poison_if_worthless(a, d);
+    if (&d == f.whole) f.for_each_overlapping_slice(d, [&](const hetero_data& s) { poison_if_worthless(a, s); });
+  }
+  const std::uint64_t own = d.last_write != nullptr ? d.last_write->by->age : 0;
+  f.for_each_overlapping(d, [&](const hetero_data& e) {
+    // What was written there before the object's own last writer, that has waited for; and overwritten, if it is part.
+    const bool older = e.last_write != nullptr && e.last_write->by->age < own && !writes(a.mode);
+    if (!older) wait_for_uses(a, e);
+  });
+  if (!writes(a.mode)) return;
+  f.define(d);
+  d.written_once = true;
+}
+
+void queue_use(task_access& a) {
+  hetero_data& d = *a.data;
+  if (d.family != nullptr) {
+    queue_in_family(a, d);
+  } else if (reads(a.mode)) {
+    poison_if_worthless(a, d);
+  }
+  wait_for_uses(a, d);
   a.before = d.last_use;
   a.after = nullptr;
   (d.last_use != nullptr ? d.last_use->after : d.first_use) = &a;
@@ -73,7 +105,10 @@ void queue_uses(task_node& t) {
 void unqueue_uses(task_node& t) {
   for (task_access& a : t.uses()) {
     if (!a.queued) continue;
-    if (writes(a.mode)) a.data->failure = t.state == task_state::failed ? t.failure : nullptr;
+    if (writes(a.mode)) {
+      a.data->failure = t.state == task_state::failed ? t.failure : nullptr;
+      if (a.data->family != nullptr) a.data->family->spread_failure(*a.data);
+    }
     unqueue_use(a);
   }
 }

@@ -12,6 +12,7 @@ namespace imbrex {
 
 class hetero_domain;
 struct hetero_data;
+struct slice_family;
 struct task_node;
 struct task_access;
 
@@ -87,7 +88,8 @@ struct hetero_data {
   std::uint64_t bytes = 0;
   std::uint32_t references = 0;
   std::uint16_t num_places = 0;
-  bool defined = false;  ///< somebody has written, or will have
+  bool defined = false;       ///< somebody has written, or will have
+  bool written_once = false;  ///< of a slice: tasks that write it have been submitted
 
   /// \name Submitted uses that later ones have to wait for, in order of submission
   ///@{
@@ -96,6 +98,13 @@ struct hetero_data {
   task_access* last_write = nullptr;  ///< the last of these that writes
   ///@}
   std::exception_ptr failure;  ///< of whoever should have written the data: so they are worth nothing
+
+  slice_family* family = nullptr;   ///< of an object that has been sliced, and of its slices
+  std::uint64_t offset = 0;         ///< of a slice, in bytes of the whole
+  std::uint64_t merged = 0;         ///< of a slice: where the whole's copy has what was written to it; bits by place
+  std::uint64_t written_as = 0;     ///< of a slice: the number of its last write, of all of the slices
+  std::uint32_t handles = 0;        ///< `hetero_object`s, of `references`
+  std::uint32_t element_bytes = 1;  ///< of a slice's elements, for reports
 
   hetero_copy* copies() { return reinterpret_cast<hetero_copy*>(this + 1); }
   hetero_copy& at(int place) { return copies()[place]; }

@@ -8,6 +8,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/hetero/dependency.h"
+#include "imbrex/hetero/recorded_window.h"
+#include "imbrex/hetero/slices.h"
 #include "imbrex/hetero/task_stealing.h"
 
 namespace imbrex {
@@ -111,7 +113,7 @@ void hetero_domain::wake_up() {
 
 // ------------------------------------------------------------------------------------------------ submission
 
-void hetero_domain::check(task_node& t) const {
+void hetero_domain::check_uses(task_node& t) const {
   for (const task_access& a : t.uses()) {
     if (a.data->domain != this) {
       throw usage_error(fmt::format("{}: an object of another PE: send it there in a message", text(t)));
@@ -122,7 +124,14 @@ void hetero_domain::check(task_node& t) const {
                       "imbrex::write",
                       text(t), &a - t.accesses));
     }
+    if (a.data->family != nullptr) {
+      const std::string conflict = a.data->family->conflict(a);
+      if (!conflict.empty()) throw usage_error(text(t) + ": " + conflict);
+    }
   }
+}
+
+void hetero_domain::check_places(task_node& t) const {
   if (places().size() == 1 && wanted(t, *places()[0])) return;
   std::uint64_t most = 0;
   bool anywhere = false;
@@ -148,7 +157,10 @@ void hetero_domain::submit(task_node* t) {
   ++t->references;
   try {
     if (executor::current() != &pe_) throw usage_error(text(*t) + " comes from another PE than its objects' own");
-    check(*t);
+    if (recording != nullptr) [[unlikely]]
+      return keep(*t);
+    check_uses(*t);
+    check_places(*t);
   } catch (...) {
     t->release();
     throw;
@@ -162,7 +174,29 @@ void hetero_domain::submit(task_node* t) {
   if (t->num_blockers == 0) make_ready(*t);
 }
 
-void hetero_domain::add_dependency(task_node& t, task_node& earlier) { order_after(t, earlier); }
+/// As part of the window that is being recorded.
+void hetero_domain::keep(task_node& t) {
+  if (t.stays_open) throw usage_error(text(t) + " cannot be recorded: ask for it outside");
+  for (const task_access& a : t.uses()) {
+    if (a.data->domain != this) throw usage_error(text(t) + ": an object of another PE: send it there in a message");
+  }
+  check_places(t);
+  bool only_on_host = wanted(t, *places()[0]);
+  for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
+  recording->keep(t, only_on_host);
+  t.release();
+}
+
+void hetero_domain::add_dependency(task_node& t, task_node& earlier) {
+  if (!earlier.recorded && recording == nullptr) return order_after(t, earlier);
+  const bool same = recording != nullptr && earlier.recorded && earlier.age <= recording->tasks.size() &&
+                    recording->tasks[earlier.age - 1] == &earlier;
+  if (!same) {
+    throw usage_error(std::string("task '") + t.wishes.name + "' shall run after task '" + earlier.wishes.name +
+                      "', but only one of them is part of a window: order them by an object");
+  }
+  recording->after.emplace_back(recording->tasks.size() + 1, earlier.age);
+}
 
 void hetero_domain::make_ready(task_node& t) {
   t.state = task_state::ready;
@@ -186,7 +220,12 @@ std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) c
   std::uint64_t bytes = 0;
   for (int i = 0; i < t.num_accesses; ++i) {
     const task_access& a = t.accesses[i];
-    if (reads(a.mode) && a.data->at(p.number()).state == coherence::invalid) bytes += a.data->bytes;
+    if (!reads(a.mode)) continue;
+    if (a.data->family != nullptr) {
+      bytes += copies_.missing_of_sliced(*a.data, p);
+    } else if (a.data->at(p.number()).state == coherence::invalid) {
+      bytes += a.data->bytes;
+    }
   }
   return bytes;
 }

@@ -15,6 +15,7 @@
 
 namespace imbrex {
 
+struct recorded_window;
 class task_stealing;
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
@@ -47,7 +48,11 @@ class hetero_domain final : placement_view {
   /// `out_of_memory` when it could never run, and destroys the node if there is no handle.
   void submit(task_node* t);
   /// `t`, not yet submitted, has to wait for `earlier`, which has been.
-  static void add_dependency(task_node& t, task_node& earlier);
+  void add_dependency(task_node& t, task_node& earlier);
+  /// Runs a task's function where it was placed, or has it enqueue; what it throws becomes the task's failure.
+  static void call(task_node& t, stream* order);
+  /// Where tasks go instead while a window is recorded.
+  recorded_window* recording = nullptr;
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
   void evict(hetero_data& d) {
     copies_.evict(d);
@@ -70,7 +75,9 @@ class hetero_domain final : placement_view {
   };
   struct point_wait;
 
-  void check(task_node& t) const;
+  void check_uses(task_node& t) const;
+  void check_places(task_node& t) const;
+  void keep(task_node& t);
   void make_ready(task_node& t);
   void release(task_node& t);
   void start(task_node& t);
@@ -81,7 +88,6 @@ class hetero_domain final : placement_view {
   void run_on_host(task_node& t);
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
-  static void call(task_node& t, stream* order);
   void run_own_host_task(task_node& t);
   void complete(task_node& t);
   void drop(task_node& t);

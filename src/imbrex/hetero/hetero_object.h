@@ -30,10 +30,10 @@ class hetero_object {
   explicit hetero_object(std::size_t size) : hetero_object(hetero_domain::current(), size) {}
   hetero_object(hetero_domain& domain, std::size_t size)
       : data_(domain.copies().make(domain, size * sizeof(T))), size_(size) {
-    ++data_->references;
+    hold();
   }
   hetero_object(const hetero_object& other) : data_(other.data_), size_(other.size_) {
-    if (data_ != nullptr) ++data_->references;
+    if (data_ != nullptr) hold();
   }
   hetero_object(hetero_object&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -62,8 +62,30 @@ class hetero_object {
   void evict() const { domain()->evict(*data_); }
   /// Gives this handle up.
   void release() {
-    if (data_ != nullptr) data_->domain->copies().release(std::exchange(data_, nullptr));
     size_ = 0;
+    if (data_ == nullptr) return;
+    --data_->handles;
+    data_->domain->copies().release(std::exchange(data_, nullptr));
+  }
+
+  /// Elements `offset` to `offset + count` as an object of their own, with dependencies and copies of their own: tasks
+  /// on slices that do not overlap are independent of each other, and a device that only works on a slice holds only
+  /// the slice. Tasks on the whole wait for those on its slices and see what they wrote, and the other way round, in
+  /// order of submission. Slices of a slice are slices of the whole; the same range gives the same slice; all of it
+  /// gives the object.
+  /// Submitting a task throws `usage_error` when it uses a slice that overlaps another one to which there is a handle,
+  /// and either is or was written; or two parts that overlap, of which it writes one.
+  /// Throws `usage_error` for a range that is empty or not inside.
+  hetero_object slice(std::size_t offset, std::size_t count) const {
+    if (count == 0 || offset > size_ || count > size_ - offset) {
+      throw usage_error("a slice from element " + std::to_string(offset) + ", of " + std::to_string(count) +
+                        ", of an object of " + std::to_string(size_) + ": it has to be inside, and not empty");
+    }
+    hetero_object part;
+    part.data_ = domain()->copies().slice(*data_, offset * sizeof(T), count * sizeof(T), sizeof(T));
+    part.size_ = count;
+    part.hold();
+    return part;
   }
   /// What its copy at a place is worth; for tests and reports.
   coherence state_at(int place) const { return data_->at(place).state; }
@@ -75,6 +97,11 @@ class hetero_object {
   hetero_data* data() const { return data_; }
 
  private:
+  void hold() {
+    ++data_->references;
+    ++data_->handles;
+  }
+
   hetero_data* data_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/base/error.h"
 #include "imbrex/hetero/place.h"
 
 namespace imbrex {
@@ -43,6 +44,9 @@ hetero_task::awaiter::~awaiter() {
 }
 
 void hetero_task::awaiter::await_suspend(std::coroutine_handle<> h) {
+  if (node_->recorded) {
+    throw usage_error(std::string("task '") + node_->wishes.name + "' is part of a window: await what a replay gives");
+  }
   suspend(h, [](const waiter* w) {
     const task_node& t = *static_cast<const awaiter*>(w)->node_;
     return fmt::format("task '{}', which is {}", t.wishes.name, to_string(t.state));

@@ -278,7 +278,7 @@ hetero_task submit_node(hetero_domain& domain, const task_options& o, std::uint8
     if (earlier.node() == nullptr || earlier.node()->domain == nullptr) {
       throw usage_error(std::string("task '") + o.name + "' shall run after a task that was not submitted");
     }
-    hetero_domain::add_dependency(*t, *earlier.node());
+    domain.add_dependency(*t, *earlier.node());
   }
   domain.submit(t);
   return handle;

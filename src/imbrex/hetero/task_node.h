@@ -76,8 +76,9 @@ struct task_node {
   bool poisoned = false;    ///< `failure` is that of a task before it
   bool pinned = false;      ///< its copies have memory and stay
   bool stays_open = false;  ///< it is over when somebody says so, not when `run` returns
+  bool recorded = false;    ///< of a window: never submitted itself
   bool threw = false;       ///< `run` did: `failure`
-  std::uint8_t num_accesses = 0;
+  std::uint16_t num_accesses = 0;
   task_access* accesses = nullptr;
   std::uint8_t runs_on = 0;  ///< where it can: bits of these
   static constexpr std::uint8_t on_the_host = 0x80;

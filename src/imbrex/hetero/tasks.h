@@ -6,3 +6,4 @@
 #include "imbrex/hetero/hetero_task.h"
 #include "imbrex/hetero/hetero_view.h"
 #include "imbrex/hetero/submit.h"
+#include "imbrex/hetero/task_window.h"
