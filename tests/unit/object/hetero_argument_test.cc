@@ -115,7 +115,7 @@ struct keeper : chare<keeper, index1d> {
     int good = 0;
     for (int i = 3; i >= 0; --i) {
       auto waiting = slot(i);
-      auto message = co_await waiting;
+      auto [message] = co_await waiting;
       auto same = counts_from(std::move(message), sizes[i], 1.0 * left);
       good += co_await std::move(same) ? 1 : 0;
     }
