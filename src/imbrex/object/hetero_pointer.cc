@@ -105,7 +105,7 @@ void check_domain(const char* what, const hetero_data& d) {
 /// A put or get of an object with itself.
 bool is_itself(const global_object& there, const hetero_data& here) {
   scheduler& pe = scheduler::current();
-  return there.pe == pe.id() && &object_desk::of(pe).find(there.number) == &here;
+  return there.pe == pe.id() && object_desk::of(pe).number_of(here) == there.number;
 }
 
 }  // namespace

@@ -315,6 +315,11 @@ hetero_data& object_desk::find(std::uint64_t exposure) {
   return *found->second;
 }
 
+std::uint64_t object_desk::number_of(const hetero_data& d) const {
+  const auto found = numbers_.find(&d);
+  return found == numbers_.end() ? 0 : found->second;
+}
+
 void object_desk::forget_dead_exposures() {
   for (auto e = exposed_.begin(); e != exposed_.end();) {
     hetero_data* const d = e->second;

@@ -107,6 +107,8 @@ class object_desk {
   std::uint64_t expose(hetero_data& d);
   /// Throws `usage_error` when it is gone.
   hetero_data& find(std::uint64_t exposure);
+  /// 0: it is not exposed.
+  std::uint64_t number_of(const hetero_data& d) const;
   ///@}
 
  private:
