@@ -14,6 +14,7 @@
 #include "imbrex/object/channel.h"
 #include "imbrex/object/chare.h"
 #include "imbrex/object/device_view.h"
+#include "imbrex/object/hetero_pointer.h"
 #include "imbrex/object/map.h"
 #include "imbrex/object/one_sided.h"
 #include "imbrex/object/proxy.h"

@@ -6,6 +6,10 @@
 
 namespace imbrex::detail {
 
+namespace {
+std::byte of_no_bytes{};  // an object without elements has no memory, but is there
+}
+
 view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mode mode) {
   auto* n = new (slab::allocate(sizeof(view_node))) view_node;
   n->use.by = n;
@@ -18,7 +22,7 @@ view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mo
   n->wishes.name = "host view";
   n->run = [](task_node* t, const task_call& c) {
     auto* self = static_cast<view_node*>(t);
-    self->memory = c.arguments[0];
+    self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
     wake_waiting(*t);
     if (self->abandoned) self->stays_open = false;
   };

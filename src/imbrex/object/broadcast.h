@@ -18,7 +18,7 @@ namespace detail {
 template <auto M>
 class local_broadcast : public work {
  public:
-  using args_tuple = typename entry<M>::args;
+  using args_tuple = detail::travelling_args<typename entry<M>::args>;
 
   static void begin(scheduler& pe, std::vector<element_base*> elements, std::shared_ptr<const args_tuple> args,
                     priority p) {
@@ -79,7 +79,7 @@ class local_broadcast : public work {
 
 template <auto M, class Index>
 struct broadcast_body {
-  using args_tuple = typename entry<M>::args;
+  using args_tuple = detail::travelling_args<typename entry<M>::args>;
   static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   pe_id root = no_pe;
@@ -115,7 +115,7 @@ struct late_broadcast_body {
   collection_id array;
   section_id section;
   std::int8_t level = 0;
-  std::shared_ptr<const typename entry<M>::args> args;
+  std::shared_ptr<const detail::travelling_args<typename entry<M>::args>> args;
 
   void operator()(scheduler& pe) {
     array_part<Index>* part = find_part<Index>(pe, array);
@@ -167,7 +167,9 @@ void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, A
   b.array = c;
   b.section = s;
   b.level = static_cast<std::int8_t>(p.value);
-  b.args = std::make_shared<const typename body::args_tuple>(std::forward<A>(a)...);
+  auto args = std::make_shared<typename body::args_tuple>(std::forward<A>(a)...);
+  detail::leave_pe(*args);
+  b.args = std::move(args);
   pe.spread(std::move(b), p);
 }
 

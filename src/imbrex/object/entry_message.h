@@ -7,6 +7,7 @@
 #include "imbrex/object/device_view.h"
 #include "imbrex/object/entry.h"
 #include "imbrex/object/entry_activity.h"
+#include "imbrex/object/hetero_argument.h"
 
 /// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
 /// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `invoke`.
@@ -38,13 +39,22 @@ inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
 /// Answers `r` with a value, `std::monostate` for void.
 template <class R, class V>
 void send_reply(scheduler& pe, const reply_to& r, V&& value) {
-  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<0>, std::forward<V>(value))},
-          priorities::communication);
+  using sent = typename reply_body<R>::value;
+  if constexpr (detail::is_hetero_argument<sent>) {
+    pe.send(r.pe,
+            reply_body<R>{r, outcome<sent>(std::in_place_index<0>,
+                                           detail::departing_result<sent>(r.pe == pe.id(), std::forward<V>(value)))},
+            priorities::communication);
+  } else {
+    pe.send(r.pe, reply_body<R>{r, outcome<sent>(std::in_place_index<0>, std::forward<V>(value))},
+            priorities::communication);
+  }
 }
 /// The same with an exception. Give away the last reference to it: the PE that asked is then its only owner.
 template <class R>
 void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
-  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<1>, failure::of(std::move(e)))},
+  pe.send(r.pe,
+          reply_body<R>{r, outcome<typename reply_body<R>::value>(std::in_place_index<1>, failure::of(std::move(e)))},
           priorities::communication);
 }
 
@@ -55,7 +65,7 @@ void refuse(scheduler& pe, const reply_to& r, std::string why) {
   failure f;
   f.kind = "usage";
   f.what = std::move(why);
-  pe.send(r.pe, reply_body<R>{r, outcome<value_or_unit<R>>(std::in_place_index<1>, std::move(f))},
+  pe.send(r.pe, reply_body<R>{r, outcome<typename reply_body<R>::value>(std::in_place_index<1>, std::move(f))},
           priorities::communication);
 }
 
@@ -101,15 +111,15 @@ template <auto M, class Args>
   std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {
-      std::apply([&](auto&... a) { (object.*M).arrive(E::name(), std::move(a)...); }, args);
+      std::apply([&](auto&... a) { (object.*M).arrive(E::name(), detail::arrived(a)...); }, args);
     } else if constexpr (E::kind == entry_kind::coroutine) {
-      auto t = std::apply([&](auto&... a) { return (object.*M)(std::move(a)...); }, args);
+      auto t = std::apply([&](auto&... a) { return (object.*M)(detail::arrived(a)...); }, args);
       entry_activity::start(pe, &e, E::name(), std::move(t), reply, &detail::conclude_entry<R>);
     } else if constexpr (std::is_void_v<R>) {
-      std::apply([&](auto&... a) { (object.*M)(std::move(a)...); }, args);
+      std::apply([&](auto&... a) { (object.*M)(detail::arrived(a)...); }, args);
       if (reply.wanted()) send_reply<R>(pe, reply, std::monostate{});
     } else {
-      R result = std::apply([&](auto&... a) -> R { return (object.*M)(std::move(a)...); }, args);
+      R result = std::apply([&](auto&... a) -> R { return (object.*M)(detail::arrived(a)...); }, args);
       if (reply.wanted()) send_reply<R>(pe, reply, std::move(result));
     }
     return;
@@ -123,6 +133,9 @@ template <auto M, class Args>
 /// there the entry method is called.
 template <auto M, class Args>
 class device_arrival {
+  static_assert(!detail::has_hetero_arguments<Args>,
+                "imbrex: a device_view and a hetero_object do not travel in one message: send two");
+
  public:
   static void start(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
     auto* self = new device_arrival(pe, e, std::move(args), reply);
@@ -205,7 +218,7 @@ template <auto M, class Args>
 /// The message.
 template <auto M, class Index>
 struct entry_body {
-  using args_tuple = typename entry<M>::args;
+  using args_tuple = detail::travelling_args<typename entry<M>::args>;
 
   entry_body() = default;
   template <class... A>
@@ -267,6 +280,7 @@ struct entry_body {
         pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
       }
       target = nullptr;
+      detail::leave_pe(args);
       pe.send(next, std::move(*this), priority(level));
       return;
     }
@@ -302,11 +316,30 @@ void depart(pe_id to, Body&& body, priority p) {
 
 /// Sends an invocation of `M` to element `i` of collection `c`, wherever it is.
 template <auto M, class Index, class... A>
+void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a);
+
+namespace detail {
+
+/// The same for arguments with objects, which depart differently for where the element is.
+template <auto M, class Index, class Args>
+void send_objects(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, bool is_here,
+                  Args args) {
+  is_here ? stay_on_pe(args) : leave_pe(args);
+  std::apply([&](auto&... a) { send_entry<M>(pe, c, i, p, reply, std::move(a)...); }, args);
+}
+
+}  // namespace detail
+
+template <auto M, class Index, class... A>
 void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a) {
   using body = entry_body<M, Index>;
   array_part<Index>* part = find_part<Index>(pe, c);
   element<Index>* e = part != nullptr ? &part->record(i) : nullptr;
-  if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
+  if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
+    detail::send_objects<M>(pe, c, i, p, reply, e == nullptr || e->object != nullptr,
+                            typename body::args_tuple(std::forward<A>(a)...));
+    return;
+  } else if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
     pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
     return;
   }

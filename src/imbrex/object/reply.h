@@ -107,12 +107,21 @@ class reply_awaiter : public waiter {
   reply_to address_;
 };
 
+namespace detail {
+/// What a value of this type is in a message; other than itself for `hetero_object`.
+template <class T>
+struct travelling {
+  using type = T;
+};
+}  // namespace detail
+
 /// The answer on its way back.
 template <class R>
 struct reply_body {
-  static constexpr bool may_part = detail::may_leave_out<value_or_unit<R>>;
+  using value = typename detail::travelling<value_or_unit<R>>::type;
+  static constexpr bool may_part = detail::may_leave_out<value>;
   reply_to to;
-  outcome<value_or_unit<R>> answer;
+  outcome<value> answer;
 
   void operator()(scheduler& pe);
   template <class Archive>

@@ -22,7 +22,13 @@ template <class R>
 void reply_body<R>::operator()(scheduler& pe) {
   auto* w = static_cast<reply_awaiter<R>*>(pe.replies.take(to));
   if (w == nullptr) return;  // who asked has been destroyed meanwhile
-  w->answer.emplace(std::move(answer));
+  if constexpr (std::is_same_v<value, value_or_unit<R>>) {
+    w->answer.emplace(std::move(answer));
+  } else if (answer.index() == 0) {
+    w->answer.emplace(std::in_place_index<0>, std::get<0>(answer).arrive());
+  } else {
+    w->answer.emplace(std::in_place_index<1>, std::get<1>(std::move(answer)));
+  }
   w->resume();
 }
 

@@ -12,6 +12,7 @@
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/object/collection.h"
 #include "imbrex/object/entry_activity.h"
+#include "imbrex/object/object_desk.h"
 #include "imbrex/object/quiescence.h"
 
 namespace imbrex {
@@ -403,6 +404,7 @@ void scheduler::destroy_collections() {
   discard_queued();
   last_found_id_ = {};
   collections_.clear();
+  objects.reset();
   hetero.reset();
   slab::flush_returns();
 }

@@ -33,6 +33,9 @@ class quiescence_detector;
 class runtime;
 struct element_base;
 struct entry_activity;
+namespace detail {
+class object_desk;
+}
 
 /// The name under which the main chare's coroutine runs.
 inline constexpr char main_chare_name[] = "the main chare";
@@ -86,6 +89,7 @@ class scheduler : public executor {
   void run();
   /// The loop ends after the piece of work that runs now.
   void stop() { stopping_ = true; }
+  bool stopping() const { return stopping_; }
 
   /// \name The end of a job, phase by phase; all PEs of the rank finish one before the next begins.
   ///@{
@@ -202,12 +206,13 @@ class scheduler : public executor {
   /// A number for a message arrow in the trace; the caller records the arrow's start.
   std::uint64_t trace_send(std::uint64_t bytes, pe_id to);
 
-  entry_activity* first_activity = nullptr;  ///< all that exist on this PE
-  device* default_device = nullptr;          ///< what `chare::on_device` gives
-  device* host = nullptr;                    ///< this PE's host device
-  std::unique_ptr<data_mover> mover;         ///< null: one rank only
-  std::vector<device*> gpus;                 ///< this PE's handles of all GPUs of the rank
-  std::unique_ptr<hetero_domain> hetero;     ///< once somebody has made an object or a task here
+  entry_activity* first_activity = nullptr;      ///< all that exist on this PE
+  device* default_device = nullptr;              ///< what `chare::on_device` gives
+  device* host = nullptr;                        ///< this PE's host device
+  std::unique_ptr<data_mover> mover;             ///< null: one rank only
+  std::vector<device*> gpus;                     ///< this PE's handles of all GPUs of the rank
+  std::unique_ptr<hetero_domain> hetero;         ///< once somebody has made an object or a task here
+  std::unique_ptr<detail::object_desk> objects;  ///< once an object has been sent or exposed
 
  private:
   bool poll_network();
