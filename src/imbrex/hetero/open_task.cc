@@ -38,7 +38,7 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
 void open_task::end() { domain->close(*this); }
 
 void open_task::fail(std::exception_ptr why) {
-  state = task_state::failed;
+  threw = true;
   failure = std::move(why);
   domain->close(*this);
 }
