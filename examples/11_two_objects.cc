@@ -21,14 +21,12 @@ namespace ix = imbrex;
 
 using matrix = ix::hetero_object<double>;  // n by n elements; wherever they are needed
 
+IX_INLINE_KERNEL(fill, (int n, IX_GLOBAL double* m, double diagonal, double elsewhere),
+                 if (i < n * n) m[i] = i % (n + 1) == 0 ? diagonal : elsewhere);
+
 matrix make_matrix(int n, double diagonal, double elsewhere) {
   matrix m(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
-  const auto fill = [n, diagonal, elsewhere](std::span<double> all) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = i % (static_cast<std::size_t>(n) + 1) == 0 ? diagonal : elsewhere;
-    }
-  };
-  ix::submit({.name = "fill"}, fill, ix::write(m));
+  ix::submit({}, fill, ix::launch_shape::over(m.size()), n, ix::write(m), diagonal, elsewhere);
   return m;
 }
 
