@@ -92,6 +92,9 @@ class contest {
     const int taking_part = std::min(pes, o_.iterations);
     std::vector<ix::task<>> preparing, closing;
     std::vector<ix::task<outcome>> working;
+    preparing.reserve(static_cast<std::size_t>(taking_part));
+    working.reserve(static_cast<std::size_t>(taking_part));
+    closing.reserve(static_cast<std::size_t>(taking_part));
     for (int pe = 0; pe < taking_part; ++pe)
       preparing.push_back(
           prepare(all_[pe], {n, by, dealt_count(o_.iterations, pe, taking_part), o_.lanes, gpus, taking_part}));

@@ -106,6 +106,9 @@ class contest {
                        o_.host_share};
     std::vector<ix::task<>> preparing, closing;
     std::vector<ix::task<time_span>> working;
+    preparing.reserve(static_cast<std::size_t>(taking_part));
+    working.reserve(static_cast<std::size_t>(taking_part));
+    closing.reserve(static_cast<std::size_t>(taking_part));
     for (int pe = 0; pe < taking_part; ++pe) preparing.push_back(prepare(all_[pe], a));
     auto prepared = ix::when_all(std::move(preparing));
     co_await std::move(prepared);

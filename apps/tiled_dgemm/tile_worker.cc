@@ -53,6 +53,9 @@ ix::task<> tile_worker::prepare(assignment a) {
   const std::vector<ix::device*> mine = devices();
   if (!mine.empty()) kind_ = mine.front()->kind();
   domain_ = std::make_unique<ix::hetero_domain>(ix::scheduler::current(), on_host(), mine, how);
+  a_.reserve(static_cast<std::size_t>(num_rows_ * tiles_));
+  c_.reserve(static_cast<std::size_t>(num_rows_ * tiles_));
+  b_.reserve(static_cast<std::size_t>(tiles_ * tiles_));
   for (int i = 0; i < num_rows_; ++i) {
     for (int k = 0; k < tiles_; ++k) a_.push_back(make_tile(1, first_row_ + i, k));
     for (int j = 0; j < tiles_; ++j)
