@@ -137,8 +137,8 @@ ix::task<double> stencil_on_device(int n) {
   for (int i = 0; i < n; ++i) {
     const int at = i % width;
     ix::submit({}, touch_three, ix::launch_shape(), now[static_cast<std::size_t>((at + width - 1) % width)],
-           now[static_cast<std::size_t>(at)], now[static_cast<std::size_t>((at + 1) % width)],
-           write(next[static_cast<std::size_t>(at)]));
+               now[static_cast<std::size_t>(at)], now[static_cast<std::size_t>((at + 1) % width)],
+               write(next[static_cast<std::size_t>(at)]));
     if (at == width - 1) std::swap(now, next);
   }
   for (const object& o : now) {
@@ -163,7 +163,8 @@ void job(benchmark::State& state, scenario what, int n) {
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
-    if (ix::run(static_cast<int>(words.size()), argv.data(), &start, what, n) != 0) state.SkipWithError("the job failed");
+    if (ix::run(static_cast<int>(words.size()), argv.data(), &start, what, n) != 0)
+      state.SkipWithError("the job failed");
     state.SetIterationTime(measured_ns * 1e-9);
   }
 }
