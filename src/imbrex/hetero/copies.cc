@@ -170,10 +170,12 @@ void hetero_copies::order(task_node& t, place& p, lane& l) {
 }
 
 void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
+  bool sliced = false;
   for (task_access& a : t.uses()) {
     hetero_copy& c = a.data->at(p.number());
     if (!writes(a.mode)) c.reads.add(end);
     if (!p.is_host()) touch(c);
+    sliced |= a.data->family != nullptr;
   }
   for (task_access& a : t.uses()) {
     if (!writes(a.mode)) continue;
@@ -185,9 +187,10 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
     if (a.data->family != nullptr) [[unlikely]]
       a.data->family->written(*a.data, p.number());
   }
+  if (!sliced) [[likely]]
+    return;
   for (task_access& a : t.uses()) {
-    if (a.data->family != nullptr && a.data->family->num_dead > 0) [[unlikely]]
-      bury_dead(*a.data->family);
+    if (a.data->family != nullptr && a.data->family->num_dead > 0) bury_dead(*a.data->family);
   }
 }
 

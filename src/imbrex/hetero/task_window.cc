@@ -64,8 +64,8 @@ struct window_run final : task_node {
     n->run = [](task_node* t, const task_call&) { static_cast<window_run*>(t)->go_on(); };
     n->next_turn.of = n;
     n->next_turn.set_priority(priorities::normal);
-    n->next_turn.act = [](work* w, work_action action) {
-      window_run& self = *static_cast<turn*>(w)->of;
+    n->next_turn.act = [](work* item, work_action action) {
+      window_run& self = *static_cast<turn*>(item)->of;
       self.posted = false;
       if (action != work_action::run) return;
       self.go_on();
