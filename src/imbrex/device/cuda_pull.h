@@ -11,10 +11,13 @@ namespace imbrex {
 /// One kernel that waits for another GPU's word, copies what lies there, and tells that it has: three operations of a
 /// stream in one, which saves what a GPU takes to go from one to the next.
 struct cuda_pull {
+  /// More than any number that is waited for; the driver compares by the sign of the difference, so half of the
+  /// largest.
+  static constexpr unsigned long long open_gate = 1ULL << 62;
+
   const unsigned long long* ready = nullptr;  ///< null: nothing is waited for
   unsigned long long ready_value = 0;
-  const unsigned long long* give_up =
-      nullptr;  ///< in pinned memory: when it is the largest number, nobody waits any more
+  const unsigned long long* give_up = nullptr;  ///< in pinned memory: `open_gate` means that nobody waits any more
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;

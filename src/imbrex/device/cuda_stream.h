@@ -59,7 +59,7 @@ class cuda_stream final : public stream {
     if (trace_ != nullptr) trace_->lose_anchor();
   }
   /// Lets the stream pass all functions for the host, done or not.
-  void open_gates() noexcept { gate_->store(UINT64_MAX, std::memory_order_release); }
+  void open_gates() noexcept { gate_->store(cuda_pull::open_gate, std::memory_order_release); }
   /// "kernel 'update'" for those not known to have finished, oldest first.
   std::string unfinished() const;
   cuda_progress progress;

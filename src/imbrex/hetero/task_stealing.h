@@ -25,7 +25,7 @@ class task_stealing {
   /// Whether another PE than `i` seems to have a task to spare. Cheap.
   bool any(std::size_t i) const {
     for (std::size_t n = 0; n < offered_.size(); ++n) {
-      const host_tasks* const of = n == i ? nullptr : offered_[n].load(std::memory_order_relaxed);
+      const host_tasks* const of = n == i ? nullptr : offered_[n].load(std::memory_order_acquire);
       if (of != nullptr && of->size() > 0) return true;
     }
     return false;
