@@ -340,7 +340,8 @@ void opencl_stream::launch_program_kernel(const char* source, const char* option
     return add_kernel(l);
   }
   l.keep();
-  submit(l.kernel->name.c_str(), [this, kept = std::move(l)] {
+  const char* const name = l.kernel->name.c_str();
+  submit(name, [this, kept = std::move(l)] {
     set_arguments(kept);
     add_kernel(kept);
   });

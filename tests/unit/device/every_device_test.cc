@@ -285,11 +285,12 @@ TEST_P(every_device, steady_state_asks_nothing_of_the_system) {
     bench->finish(*s);
     bench->finish(*t);
   };
+  const std::uint64_t of_streams = on().used(memory_kind::pinned).in_use;
   for (int i = 0; i < 3; ++i) round();
   const std::uint64_t calls = on().used(on().allocates()).system_calls + on().used(memory_kind::pinned).system_calls;
   for (int i = 0; i < 10; ++i) round();
   EXPECT_EQ(on().used(on().allocates()).system_calls + on().used(memory_kind::pinned).system_calls, calls);
-  EXPECT_EQ(on().used(memory_kind::pinned).in_use, 0U);
+  EXPECT_EQ(on().used(memory_kind::pinned).in_use, of_streams);
 }
 
 TEST_P(every_device, tells_what_it_is_and_has) {
@@ -315,10 +316,11 @@ TEST_P(every_device, reads_its_memory_now_and_then) {
 TEST_P(every_device, memory_that_is_not_there_is_a_named_error) {
   buffer<double> held(on(), 1 << 20);
   try {
-    buffer<double> all(on(), std::size_t{1} << 40);
+    buffer<double> all(on(),
+                       std::size_t{1} << 56);  // more than there are addresses: hosts promise what they do not have
     FAIL() << "no device has that much";
   } catch (const out_of_memory& e) {
-    EXPECT_THAT(e.what(), testing::HasSubstr("8796093022208"));
+    EXPECT_THAT(e.what(), testing::HasSubstr("576460752303423488"));
   }
 }
 
