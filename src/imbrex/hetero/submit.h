@@ -193,7 +193,7 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
   task_of(F f, const A&... arguments) : function(std::move(f)), values(stored_of<A>(arguments)...) {
     num_accesses = num_objects;
     accesses = uses.data();
-    std::size_t i = 0;
+    [[maybe_unused]] std::size_t i = 0;
     (add_use<P, A>(arguments, i), ...);
     destroy = [](task_node* t) {
       static_cast<task_of*>(t)->~task_of();

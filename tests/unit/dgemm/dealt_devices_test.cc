@@ -16,7 +16,9 @@ TEST(dealt_devices, every_device_has_a_pe_and_every_pe_a_device) {
         used.insert(mine.begin(), mine.end());
       }
       for (int d = 0; d < devices; ++d) EXPECT_GE(used.count(d), 1U) << pes << " PEs, device " << d;
-      if (pes <= devices) EXPECT_EQ(used.size(), static_cast<std::size_t>(devices));
+      if (pes <= devices) {
+        EXPECT_EQ(used.size(), static_cast<std::size_t>(devices));
+      }
     }
   }
 }
