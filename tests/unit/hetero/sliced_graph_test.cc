@@ -100,7 +100,9 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects, 
     ASSERT_EQ(found[i], expected[i]) << "object " << i << ", seed " << seed;
   }
   for (const auto& p : on.domain->places()) {
-    if (!p->is_host()) ASSERT_LE(p->used(), p->capacity());
+    if (!p->is_host()) {
+      ASSERT_LE(p->used(), p->capacity());
+    }
   }
   objects.clear();
   kept.clear();

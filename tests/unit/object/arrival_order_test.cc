@@ -17,8 +17,8 @@ struct named_arrival : arrival {
     from = sender;
     level = static_cast<std::int8_t>(p);
     act = [](work* w, work_action action) {
-      const char n = static_cast<named_arrival*>(static_cast<arrival*>(w))->name;
-      done += action == work_action::run ? n : static_cast<char>(n - 'a' + 'A');
+      const char its = static_cast<named_arrival*>(static_cast<arrival*>(w))->name;
+      done += action == work_action::run ? its : static_cast<char>(its - 'a' + 'A');
     };
   }
   char name;
