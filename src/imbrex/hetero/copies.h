@@ -37,7 +37,6 @@ class hetero_copies {
   hetero_data* make(hetero_domain& domain, std::uint64_t bytes);
   /// Bytes of an object, or of what it is a slice of, as an object; the range is inside. No reference is counted.
   hetero_data* slice(hetero_data& of, std::uint64_t offset, std::uint64_t bytes, std::size_t element_bytes);
-  void add_reference(hetero_data& d) { ++d.references; }
   /// The last one frees the copies as soon as nothing reads or writes them.
   void release(hetero_data* d);
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
