@@ -133,6 +133,7 @@ void hetero_domain::check_uses(task_node& t) const {
 
 void hetero_domain::check_places(task_node& t) const {
   if (places().size() == 1 && wanted(t, *places()[0])) return;
+  if (t.bytes == 0) t.bytes = bytes_of(t);
   std::uint64_t most = 0;
   bool anywhere = false;
   for (const auto& p : places()) {
@@ -145,7 +146,7 @@ void hetero_domain::check_places(task_node& t) const {
     throw out_of_memory(
         fmt::format("{}: its objects take {} bytes at once, but no device it may run on has more than {} "
                     "for them: use smaller objects",
-                    text(t), bytes_of(t), most));
+                    text(t), t.bytes, most));
   }
   throw device_error(fmt::format("{}: there is no {} that it could run on", text(t),
                                  t.wishes.any ? "device" : to_string(t.wishes.kind)));
@@ -183,6 +184,7 @@ void hetero_domain::keep(task_node& t) {
   check_places(t);
   bool only_on_host = wanted(t, *places()[0]);
   for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
+  std::erase_if(recording->devices, [&](const place* p) { return !wanted(t, *p); });
   recording->keep(t, only_on_host);
   t.release();
 }
@@ -213,7 +215,7 @@ void hetero_domain::release(task_node& t) {
 }
 
 bool hetero_domain::eligible(const task_node& t, const place& p) const {
-  return wanted(t, p) && (p.is_host() || bytes_of(t) <= p.capacity());
+  return wanted(t, p) && (p.is_host() || t.bytes <= p.capacity());
 }
 
 std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) const {

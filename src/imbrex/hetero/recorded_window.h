@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "imbrex/hetero/device_window.h"
 #include "imbrex/hetero/task_node.h"
 
 namespace imbrex {
 
 /// What a `task_window` refers to. Counted references: of handles and of replays under way. For the domain's PE.
 struct recorded_window {
-  explicit recorded_window(hetero_domain& d) : domain(&d) {}
+  explicit recorded_window(hetero_domain& d);
   ~recorded_window();
   recorded_window(const recorded_window&) = delete;
 
@@ -22,6 +24,8 @@ struct recorded_window {
   hetero_domain* domain;
   std::uint32_t references = 1;
   bool in_order = true;                                        ///< all of its tasks run on the host, and only there
+  std::vector<const place*> devices;                           ///< on which all of its tasks could run
+  std::unique_ptr<device_window> on_device;                    ///< since the first replay as a whole on one
   std::vector<task_node*> tasks;                               ///< never submitted; `age` is the position, from 1
   std::vector<use> uses;                                       ///< each object once: what the window does with it
   std::vector<std::pair<std::uint64_t, std::uint64_t>> after;  ///< by `age`: a task, and one that it waits for
@@ -30,6 +34,7 @@ struct recorded_window {
   void keep(task_node& t, bool only_on_host);
   /// Once, when all are there.
   void sum_up();
+  std::uint64_t bytes() const;
   void release() {
     if (--references == 0) delete this;
   }

@@ -69,7 +69,8 @@ struct task_wishes {
 struct task_node {
   hetero_domain* domain = nullptr;
   task_wishes wishes;
-  std::uint64_t age = 0;  ///< the number of its submission
+  std::uint64_t age = 0;    ///< the number of its submission
+  std::uint64_t bytes = 0;  ///< of its objects, where there are devices; 0 until it has been submitted
   std::uint32_t references = 0;
   std::uint32_t num_blockers = 0;
   task_state state = task_state::waiting;

@@ -39,6 +39,25 @@ Node* new_node(recorded_window& w, std::size_t num_accesses) {
   return n;
 }
 
+/// A node for a replay as a whole, with the uses of all tasks.
+template <class Node>
+Node* new_whole(recorded_window& w) {
+  auto* n = new_node<Node>(w, w.uses.size());
+  for (std::size_t i = 0; i < w.uses.size(); ++i) {
+    n->accesses[i].data = w.uses[i].data;
+    n->accesses[i].mode = w.uses[i].mode;
+  }
+  n->wishes.name = "window";
+  return n;
+}
+
+/// What a task of the window threw becomes the failure of the whole.
+void fail_with(task_node& whole, task_node& t) {
+  whole.failure = std::exchange(t.failure, nullptr);
+  whole.threw = true;
+  t.threw = false;
+}
+
 /// A whole window on the host, as one task.
 struct window_run final : task_node {
   recorded_window* window = nullptr;
@@ -53,12 +72,7 @@ struct window_run final : task_node {
   }
 
   static hetero_task submit(recorded_window& w) {
-    auto* n = new_node<window_run>(w, w.uses.size());
-    for (std::size_t i = 0; i < w.uses.size(); ++i) {
-      n->accesses[i].data = w.uses[i].data;
-      n->accesses[i].mode = w.uses[i].mode;
-    }
-    n->wishes.name = "window";
+    auto* n = new_whole<window_run>(w);
     n->runs_on = on_the_host;
     n->stays_open = true;  // and so on this PE
     n->run = [](task_node* t, const task_call&) { static_cast<window_run*>(t)->go_on(); };
@@ -85,9 +99,7 @@ struct window_run final : task_node {
       t.at = at;
       domain->call(t, nullptr);
       if (t.threw) [[unlikely]] {
-        failure = std::exchange(t.failure, nullptr);
-        t.threw = false;
-        threw = true;
+        fail_with(*this, t);
         break;
       }
       if (position % 16 == 0 && position < tasks.size() && cycle_count() - began > cycles_in_a_turn) {
@@ -97,6 +109,28 @@ struct window_run final : task_node {
       }
     }
     stays_open = false;
+  }
+};
+
+/// A whole window on a device, as one task.
+struct window_on_device final : task_node {
+  recorded_window* window = nullptr;
+
+  static hetero_task submit(recorded_window& w, const place& at) {
+    auto* n = new_whole<window_on_device>(w);
+    n->bytes = w.bytes();
+    n->wishes.any = false;
+    n->wishes.kind = at.kind();
+    n->wishes.number = at.on().number();
+    n->runs_on = on_devices(at.kind());
+    n->run = [](task_node* t, const task_call& c) {
+      recorded_window& of = *static_cast<window_on_device*>(t)->window;
+      if (of.on_device == nullptr) of.on_device = std::make_unique<device_window>(of, c.at->compute().size());
+      if (task_node* const failed = of.on_device->run(*c.at, *c.order); failed != nullptr) fail_with(*t, *failed);
+    };
+    hetero_task handle(n);
+    w.domain->submit(n);
+    return handle;
   }
 };
 
@@ -154,6 +188,12 @@ hetero_task submit_each(recorded_window& w) {
 
 // ------------------------------------------------------------------------------------------------ recording
 
+recorded_window::recorded_window(hetero_domain& d) : domain(&d) {
+  for (const auto& p : d.places()) {
+    if (!p->is_host()) devices.push_back(p.get());
+  }
+}
+
 recorded_window::~recorded_window() {
   for (task_node* t : tasks) {
     for (const task_access& a : t->uses()) domain->copies().release(a.data);
@@ -188,11 +228,19 @@ void recorded_window::sum_up() {
       }
     }
   }
-  in_order &= uses.size() <= UINT16_MAX;
+  bool as_one = uses.size() <= UINT16_MAX;
   for (const use& u : uses) {
     if (u.data->family == nullptr) continue;
-    u.data->family->for_each_overlapping(*u.data, [&](hetero_data& e) { in_order &= !known.contains(&e); });
+    u.data->family->for_each_overlapping(*u.data, [&](hetero_data& e) { as_one &= !known.contains(&e); });
   }
+  in_order &= as_one;
+  std::erase_if(devices, [&](const place* p) { return !as_one || bytes() > p->capacity(); });
+}
+
+std::uint64_t recorded_window::bytes() const {
+  std::uint64_t sum = 0;
+  for (const use& u : uses) sum += u.data->bytes;
+  return sum;
 }
 
 namespace detail {
@@ -231,18 +279,25 @@ std::size_t task_window::num_tasks() const { return of_ == nullptr ? 0 : of_->ta
 
 bool task_window::in_order() const { return of_ == nullptr || of_->in_order; }
 
+bool task_window::on_device() const { return of_ != nullptr && !of_->in_order && of_->devices.size() == 1; }
+
+bool task_window::was_graph() const {
+  return of_ != nullptr && of_->on_device != nullptr && of_->on_device->was_graph();
+}
+
 hetero_task task_window::replay() const {
   if (of_ == nullptr) throw usage_error("a window was replayed that is empty: record one");
   if (of_->domain->recording != nullptr) throw usage_error("a window cannot be replayed while one is recorded");
   for (const recorded_window::use& u : of_->uses) {
     if (!reads(u.mode) || u.data->defined) continue;
-    if (!of_->in_order && u.data->family != nullptr) continue;  // other parts of it may be written before
+    if (!of_->in_order && !on_device() && u.data->family != nullptr) continue;  // parts of it may be written before
     throw usage_error(
         fmt::format("a window of {} tasks reads an object of {} bytes that nobody has written: submit "
                     "what does before the replay",
                     of_->tasks.size(), u.data->bytes));
   }
-  return of_->in_order ? window_run::submit(*of_) : submit_each(*of_);
+  if (of_->in_order) return window_run::submit(*of_);
+  return on_device() ? window_on_device::submit(*of_, *of_->devices.front()) : submit_each(*of_);
 }
 
 }  // namespace imbrex

@@ -30,14 +30,25 @@ class task_window {
   ///
   /// Tasks that can only run on the host run one after the other, in the order of recording: what they wait for was
   /// found when they were recorded, and a replay costs nanoseconds for each. When one of them fails, those after it do
-  /// not run, and all that the window writes is worth nothing. A window with others, or with an object and slices of
-  /// it, is submitted task by task.
+  /// not run, and all that the window writes is worth nothing.
+  ///
+  /// Tasks that can all run on one device, and no other, with all of their objects there at once, run there: enqueued
+  /// without looking for dependencies again, and from the second time on, as long as the objects stay where they are,
+  /// as a CUDA graph. So a function that enqueues on a GPU's stream may not be called again, while what it enqueued is
+  /// done again; when it calls functions of the host, there will be no graph. One task that throws makes all worthless.
+  ///
+  /// Other windows, as those with tasks of the host and of devices, or with an object and slices of it, are submitted
+  /// task by task.
   /// Throws `usage_error` when it reads an object that nobody has written; then nothing is submitted, except where the
   /// window writes slices of it.
   hetero_task replay() const;
   std::size_t num_tasks() const;
   /// Whether a replay runs its tasks in the order of recording.
   bool in_order() const;
+  /// Whether a replay runs all of its tasks on one device.
+  bool on_device() const;
+  /// Whether the last replay that has been started was one CUDA graph.
+  bool was_graph() const;
 
  private:
   template <class F>

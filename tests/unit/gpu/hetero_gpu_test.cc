@@ -115,6 +115,57 @@ TEST_P(hetero_gpus, more_objects_than_fit) {
   for (int i = 0; i < 30; ++i) expect_all(all[static_cast<std::size_t>(i)], i + 5);
 }
 
+TEST_P(hetero_gpus, a_window_becomes_a_graph) {
+  SKIP_WITHOUT_GPU(1);
+  open({0});
+  auto x = object(1), y = object(0), z = object(0);
+  const int count = static_cast<int>(n);
+  const task_window w = record(*domain, [&] {
+    submit(*domain, {}, times_plus, launch_shape::over(n), count, 2.0, 0.0, x);
+    submit(*domain, {}, times_plus, launch_shape::over(n), count, 1.0, 3.0, y);
+    auto copy = [](stream& s, std::span<const double> from, std::span<double> to) {
+      s.copy(to.data(), from.data(), from.size_bytes());
+    };
+    submit(*domain, {}, copy, y, write(z));
+    submit(*domain, {}, times_plus, launch_shape::over(n), count, 1.0, 1.0, z);
+  });
+  ASSERT_TRUE(w.on_device());
+  for (int i = 0; i < 10; ++i) {
+    w.replay();
+    if (i == 4) submit(*domain, {.on = device_kind::host}, times_plus, launch_shape::over(n), count, 1.0, -1.0, x);
+  }
+  expect_all(x, ((1 << 5) - 1) * (1 << 5));
+  EXPECT_TRUE(w.was_graph());
+  expect_all(y, 30);
+  expect_all(z, 31);
+  // Elsewhere in memory: not the old graph.
+  for (auto* o : {&x, &y, &z}) domain->evict(*o->data());
+  const auto in_the_way = object(5);
+  submit(*domain, {.on = device_kind::cuda}, times_plus, launch_shape::over(n), count, 1.0, 0.0, in_the_way);
+  w.replay();
+  expect_all(z, 34);
+  EXPECT_FALSE(w.was_graph());
+  w.replay();
+  expect_all(z, 37);
+  EXPECT_TRUE(w.was_graph());
+}
+
+TEST_P(hetero_gpus, a_window_with_functions_of_the_host_is_no_graph) {
+  SKIP_WITHOUT_GPU(1);
+  open({0});
+  auto x = object(1);
+  int calls = 0;
+  auto counts = [&calls](stream& s, double*) { s.launch("count", [&calls] { ++calls; }); };
+  const task_window w = record(*domain, [&] {
+    submit(*domain, {}, counts, x);
+    submit(*domain, {}, times_plus, launch_shape::over(n), static_cast<int>(n), 1.0, 1.0, x);
+  });
+  for (int i = 0; i < 4; ++i) w.replay();
+  expect_all(x, 5);
+  EXPECT_FALSE(w.was_graph());
+  EXPECT_EQ(calls, 4);
+}
+
 TEST_P(hetero_gpus, a_refused_launch_is_the_tasks_error) {
   SKIP_WITHOUT_GPU(1);
   open({0});

@@ -85,6 +85,99 @@ TEST(task_window, of_tasks_on_devices_is_submitted_task_by_task) {
   EXPECT_EQ(order.size(), 2);
 }
 
+/// Steps of a line of objects, each of which reads its neighbours, one window for two steps.
+TEST(task_window, on_one_device_runs_there_as_a_whole) {
+  constexpr std::size_t width = 7;
+  hetero_pe on(1);
+  std::vector<hetero_object<double>> now, next;
+  std::vector<double> expected(width);
+  for (std::size_t i = 0; i < width; ++i) {
+    now.push_back(on.object<double>(1));
+    next.push_back(on.object<double>(1));
+    expected[i] = static_cast<double>(i * i);
+    submit(*on.domain, {}, [v = expected[i]](double* x) { *x = v; }, write(now[i]));
+  }
+  const auto mean = [](stream& s, const double* a, const double* b, const double* c, double* to) {
+    s.launch("mean", [=] { *to = (*a + *b + *c) / 4; });
+  };
+  const task_window w = record(*on.domain, [&] {
+    for (int step = 0; step < 2; ++step) {
+      for (std::size_t i = 0; i < width; ++i) {
+        submit(*on.domain, {}, mean, now[(i + width - 1) % width], now[i], now[(i + 1) % width], write(next[i]));
+      }
+      std::swap(now, next);
+    }
+  });
+  EXPECT_TRUE(w.on_device());
+  EXPECT_FALSE(w.in_order());
+  for (int i = 0; i < 5; ++i) {
+    w.replay();
+    submit(*on.domain, {}, [](double* x) { *x += 1; }, now[3]);
+    for (int step = 0; step < 2; ++step) {
+      const std::vector<double> before = expected;
+      for (std::size_t k = 0; k < width; ++k) {
+        expected[k] = (before[(k + width - 1) % width] + before[k] + before[(k + 1) % width]) / 4;
+      }
+    }
+    expected[3] += 1;
+  }
+  on.pe.run();
+  std::vector<double> found;
+  for (const auto& o : now) found.push_back(value(on, o));
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(on.counts().tasks, width + 5 * 2 + width) << "a replay counts as one";
+}
+
+TEST(task_window, that_does_not_fit_as_a_whole_is_submitted_task_by_task) {
+  hetero_pe on(1, 64);
+  auto x = on.object<double>(6), y = on.object<double>(6);
+  for (auto* o : {&x, &y}) {
+    submit(*on.domain, {}, [](std::span<double> v) { std::fill(v.begin(), v.end(), 0.0); }, write(*o));
+  }
+  const task_window w = record(*on.domain, [&] {
+    submit(*on.domain, {}, add_on_device(1), x);
+    submit(*on.domain, {}, add_on_device(2), y);
+  });
+  EXPECT_FALSE(w.on_device());
+  w.replay();
+  w.replay();
+  EXPECT_EQ(value(on, x), 2);
+  EXPECT_EQ(value(on, y), 4);
+}
+
+TEST(task_window, on_a_device_fails_as_a_whole) {
+  hetero_pe on(1);
+  auto x = zero(on), y = zero(on);
+  bool fails = true;
+  const task_window w = record(*on.domain, [&] {
+    submit(*on.domain, {}, add_on_device(1), x);
+    submit(
+        *on.domain, {.name = "divide"},
+        [&fails](stream& s, double* v) {
+          if (fails) throw device_error("no such number");
+          s.launch("set", [v] { *v = 5; });
+        },
+        write(y));
+  });
+  ASSERT_TRUE(w.on_device());
+  const hetero_task bad = w.replay();
+  const hetero_task reader = submit(*on.domain, {}, [](const double*) { FAIL(); }, x);
+  try {
+    on.run(await(bad));
+    FAIL() << "nothing was thrown";
+  } catch (const device_error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("divide"), testing::HasSubstr("no such number")));
+  }
+  on.pe.run();
+  EXPECT_EQ(reader.state(), task_state::failed);
+  x = zero(on);
+  fails = false;
+  auto z = zero(on);
+  const task_window good = record(*on.domain, [&] { submit(*on.domain, {}, add_on_device(1), z); });
+  on.run(await(good.replay()));
+  EXPECT_EQ(value(on, z), 1);
+}
+
 TEST(task_window, orders_an_object_and_its_slices) {
   hetero_pe on;
   auto x = on.object<double>(4);
@@ -212,6 +305,7 @@ void run_windows(int devices, unsigned seed) {
     objects.push_back(on.object<std::uint64_t>(elements));
     submit(*on.domain, {}, [](out v) { std::fill(v.begin(), v.end(), 7); }, write(objects.back()));
   }
+  enum class where { host, devices, either };
   struct step {
     std::size_t from, to, offset, count, id;
     bool on_device;
@@ -219,12 +313,13 @@ void run_windows(int devices, unsigned seed) {
       for (std::size_t i = 0; i < b.size(); ++i) b[i] = (b[i] ^ (a[i] * 0x9e3779b97f4a7c15)) + id;
     }
   };
-  const auto some = [&](std::size_t n, bool slices, bool with_devices) {
+  const auto some = [&](std::size_t n, bool slices, where at) {
     std::vector<step> steps;
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t from = pick(num_objects), to = (from + 1 + pick(num_objects - 1)) % num_objects;
       const std::size_t offset = slices && pick(2) == 0 ? 4 * pick(2) : 0, count = offset > 0 || slices ? 4 : elements;
-      steps.push_back({from, to, offset, count, random(), with_devices && devices > 0 && pick(2) == 0});
+      const bool there = devices > 0 && (at == where::devices || (at == where::either && pick(2) == 0));
+      steps.push_back({from, to, offset, count, random(), there});
     }
     return steps;
   };
@@ -245,17 +340,18 @@ void run_windows(int devices, unsigned seed) {
   };
   std::vector<std::vector<step>> contents;
   std::vector<task_window> windows;
-  for (int i = 0; i < 4; ++i) {
-    contents.push_back(some(1 + pick(6), i % 2 == 1, i >= 2));
+  for (int i = 0; i < 6; ++i) {
+    const where at[] = {where::host, where::either, where::devices};
+    contents.push_back(some(1 + pick(i < 4 ? 6 : 20), i % 2 == 1, at[i / 2]));
     windows.push_back(record(*on.domain, [&] { submit_all(contents.back()); }));
   }
   for (int i = 0; i < 60; ++i) {
-    const std::size_t which = pick(6);
-    if (which < 4) {
+    const std::size_t which = pick(8);
+    if (which < 6) {
       windows[which].replay();
       follow(contents[which]);
     } else {
-      const auto steps = some(1, which == 5, true);
+      const auto steps = some(1, which == 7, where::either);
       submit_all(steps);
       follow(steps);
     }
