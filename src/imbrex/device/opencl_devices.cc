@@ -17,7 +17,7 @@ std::vector<int> opencl_devices::choose(int wanted, int local_rank, int num_loca
     throw config_error(fmt::format("{} devices of OpenCL were asked for, but there {} {}: ask for at most {}", wanted,
                                    there == 1 ? "is" : "are", there, there));
   }
-  const std::vector<opencl_found> all = opencl_machine::list();
+  const std::vector<opencl_found>& all = opencl_machine::list();
   const auto cpus =
       static_cast<int>(std::count_if(all.begin(), all.begin() + there, [](const opencl_found& f) { return f.is_cpu; }));
   // Together with a GPU, a CPU would get as much of the work as that.

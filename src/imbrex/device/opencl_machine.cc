@@ -61,9 +61,7 @@ void add_devices_of(cl_platform_id platform, std::vector<opencl_found>& list) {
   }
 }
 
-}  // namespace
-
-std::vector<opencl_found> opencl_machine::list() {
+std::vector<opencl_found> find_devices() {
   std::vector<opencl_found> all;
   cl_uint n = 0;
   if (clGetPlatformIDs(0, nullptr, &n) != CL_SUCCESS || n == 0) return all;
@@ -80,8 +78,16 @@ std::vector<opencl_found> opencl_machine::list() {
   return all;
 }
 
+}  // namespace
+
+// PoCL 3.1 crashes when several threads ask for the first time.
+const std::vector<opencl_found>& opencl_machine::list() {
+  static const std::vector<opencl_found> all = find_devices();
+  return all;
+}
+
 int opencl_machine::count(std::string* why_none) {
-  const std::vector<opencl_found> all = list();
+  const std::vector<opencl_found>& all = list();
   const auto n = std::ranges::count_if(all, [](const opencl_found& f) { return f.why_not.empty(); });
   if (n == 0 && why_none != nullptr) {
     *why_none = all.empty() ? fmt::format("no device of OpenCL was found: {}", what_to_install)
@@ -92,7 +98,7 @@ int opencl_machine::count(std::string* why_none) {
 }
 
 opencl_machine::opencl_machine(const std::vector<int>& numbers, const std::filesystem::path& cache_folder) {
-  const std::vector<opencl_found> all = list();
+  const std::vector<opencl_found>& all = list();
   std::vector<std::size_t> chosen;
   for (const int n : numbers) {
     if (n < 0 || n >= static_cast<int>(all.size()) || !all[static_cast<std::size_t>(n)].why_not.empty())

@@ -26,8 +26,8 @@ struct opencl_found {
 class opencl_machine {
  public:
   /// All devices of all platforms, in the order of their numbers: those that are no CPUs, then CPUs, and last, without
-  /// numbers, those that cannot be used. The first call makes the drivers start their threads.
-  static std::vector<opencl_found> list();
+  /// numbers, those that cannot be used. The first call asks, and makes the drivers start their threads. Any thread.
+  static const std::vector<opencl_found>& list();
   /// How many devices can be used, and, when there are none, why and what to install.
   static int count(std::string* why_none = nullptr);
 

@@ -174,7 +174,7 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
   for (task_access& a : t.uses()) {
     hetero_copy& c = a.data->at(p.number());
     if (!writes(a.mode)) c.reads.add(end);
-    if (!p.is_host()) touch(c);
+    if (!p.is_host() && c.memory != nullptr) touch(c);
     sliced |= a.data->family != nullptr;
   }
   for (task_access& a : t.uses()) {

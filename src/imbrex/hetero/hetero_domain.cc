@@ -204,10 +204,16 @@ void hetero_domain::make_ready(task_node& t) {
   t.state = task_state::ready;
   if (t.poisoned) {
     doomed_.push(t);
+  } else if (t.placed != placed_by::policy) {
+    unplaced_.push(t);
   } else {
     policy_->push(t);
   }
   wake_up();
+}
+
+void hetero_domain::unblock(task_node& t) {
+  if (--t.num_blockers == 0) make_ready(t);
 }
 
 void hetero_domain::release(task_node& t) {
@@ -283,6 +289,24 @@ void hetero_domain::start_waiting_ones() {
   for (task_node*& waiting : short_of_memory_) {
     if (waiting != nullptr) start(*std::exchange(waiting, nullptr));
   }
+  start_unplaced_ones();
+}
+
+/// Those without a policy. Where a task waits for room, one that needs some stays behind it.
+void hetero_domain::start_unplaced_ones() {
+  task_node* before = nullptr;
+  for (task_node* t = unplaced_.first(); t != nullptr;) {
+    task_node* const next = t->next;
+    place& p = choose_place(*t);
+    if (!t->stays_open && short_of_memory_[static_cast<std::size_t>(p.number())] != nullptr) {
+      before = t;
+    } else {
+      unplaced_.take_after(before);
+      t->at = &p;
+      start(*t);
+    }
+    t = next;
+  }
 }
 
 void hetero_domain::start(task_node& t) {
@@ -301,12 +325,46 @@ void hetero_domain::start(task_node& t) {
   }
 }
 
+// ------------------------------------------------------------------------------------------------ without a policy
+
+place& hetero_domain::choose_place(const task_node& t) const {
+  const bool sliced = t.accesses[0].data->family != nullptr;  // its newest bytes may be at several places
+  if (places().size() == 1 || sliced || t.accesses[0].data->bytes == 0) return *places()[0];
+  return t.placed == placed_by::its_data ? place_of_data(t) : place_of_next_use(t);
+}
+
+/// A device before the host: if the data are at both, whoever uses them was last there.
+place& hetero_domain::place_of_data(const task_node& t) const {
+  hetero_data& d = *t.accesses[0].data;
+  for (const auto& p : places()) {
+    if (!p->is_host() && d.at(p->number()).state != coherence::invalid && eligible(t, *p)) return *p;
+  }
+  return *places()[0];
+}
+
+/// Of the devices that the next task could run on, the one that has most of its data.
+place& hetero_domain::place_of_next_use(const task_node& t) const {
+  const task_access* const use = t.accesses[0].after;
+  const task_node* const next = use == nullptr || use->by->placed != placed_by::policy ? nullptr : use->by;
+  place* best = nullptr;
+  std::uint64_t least = UINT64_MAX;
+  for (const auto& p : places()) {
+    if (p->is_host() || !eligible(t, *p)) continue;
+    if (next == nullptr ? !t.from_device : !eligible(*next, *p)) continue;
+    const std::uint64_t missing = next == nullptr ? p->num_tasks_under_way : missing_bytes(*next, *p);
+    if (missing < least) best = p.get();
+    least = std::min(least, missing);
+  }
+  return best != nullptr ? *best : *places()[0];
+}
+
 /// True when the task can run, or be enqueued; else it will be started again.
 bool hetero_domain::gather(task_node& t) {
   using outcome = hetero_copies::outcome;
   t.state = task_state::fetching;
   if (!t.pinned) {
-    const outcome o = copies_.pin(t, *t.at);
+    outcome o = copies_.pin(t, *t.at);
+    if (o != outcome::done && t.placed == placed_by::next_use) o = pin_on_host(t);
     if (o == outcome::never) {
       throw out_of_memory(fmt::format("{}: {} has no room for its objects of {} bytes, though nothing else is there",
                                       text(t), t.at->name(), bytes_of(t)));
@@ -326,6 +384,12 @@ bool hetero_domain::gather(task_node& t) {
     }
   }
   return t.num_blockers == 0;
+}
+
+/// What is received never waits for room: who sends it may hold the memory.
+hetero_copies::outcome hetero_domain::pin_on_host(task_node& t) {
+  t.at->pressed = short_of_memory_[static_cast<std::size_t>(t.at->number())] != nullptr;
+  return copies_.pin(t, *places()[0]);
 }
 
 void hetero_domain::await_host_data(task_node& t) {
@@ -409,6 +473,10 @@ void hetero_domain::share_host_tasks(task_stealing& with, std::size_t place) {
 }
 
 void hetero_domain::close(task_node& t) {
+  if (t.open_in != nullptr) {
+    enqueued(t, *t.open_in);
+    return wake_up();  // which tells the PE of the lane's end
+  }
   copies_.used(t, *t.at, {});
   t.state = t.threw ? task_state::failed : task_state::done;
   complete(t);
@@ -429,20 +497,29 @@ lane& hetero_domain::choose_lane(task_node& t) const {
 
 void hetero_domain::run_on_device(task_node& t) {
   place& p = *t.at;
-  lane& l = choose_lane(t);
+  lane& l = t.stays_open ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
   if (timed_) t.started_ns = now_ns();
   call(t, &*l);
+  if (t.stays_open && !t.threw) {
+    t.state = task_state::issued;
+    t.open_in = &l;
+    return;
+  }
+  enqueued(t, l);
+}
+
+void hetero_domain::enqueued(task_node& t, lane& l) {
   t.end = l.put();
-  copies_.used(t, p, t.end);
+  copies_.used(t, *t.at, t.end);
   if (t.threw) {
     t.state = task_state::failed;
     complete(t);
     return;
   }
   t.state = task_state::issued;
-  ++p.num_tasks_under_way;
+  ++t.at->num_tasks_under_way;
   t.arrival.arrived = [](lane_arrival* a) {
     task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, arrival));
     --ended.at->num_tasks_under_way;

@@ -58,7 +58,9 @@ class hetero_domain final : placement_view {
     copies_.evict(d);
     wake_up();
   }
-  /// A task that stayed open is over.
+  /// A task that was submitted with a blocker more than it has tasks to wait for, has one less.
+  void unblock(task_node& t);
+  /// A task that stayed open is over; on a device, when what has been enqueued in its lane by now is.
   void close(task_node& t);
   /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
   void share_host_tasks(task_stealing& with, std::size_t place);
@@ -82,12 +84,18 @@ class hetero_domain final : placement_view {
   void release(task_node& t);
   void start(task_node& t);
   void start_waiting_ones();
+  void start_unplaced_ones();
   bool gather(task_node& t);
+  hetero_copies::outcome pin_on_host(task_node& t);
   void await(task_node& t, const lane_point& p);
   void await_host_data(task_node& t);
   void run_on_host(task_node& t);
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
+  void enqueued(task_node& t, lane& l);
+  place& choose_place(const task_node& t) const;
+  place& place_of_data(const task_node& t) const;
+  place& place_of_next_use(const task_node& t) const;
   void run_own_host_task(task_node& t);
   void complete(task_node& t);
   void drop(task_node& t);
@@ -107,6 +115,7 @@ class hetero_domain final : placement_view {
   task_node* first_outstanding_ = nullptr;
   task_node* last_outstanding_ = nullptr;
   ready_list doomed_;                        // they will fail
+  ready_list unplaced_;                      // they could run, and it is not the policy that says where
   ready_list gathered_;                      // what they waited for has come
   std::vector<task_node*> short_of_memory_;  // by place: waits for room, before all that come later
   host_tasks runnable_;                      // here or elsewhere

@@ -9,8 +9,13 @@
 
 namespace imbrex::detail {
 
-open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mode mode, const char* name,
-                             waiter& told) {
+namespace {
+constexpr std::uint8_t anywhere = task_node::on_the_host | task_node::on_devices(device_kind::host) |
+                                  task_node::on_devices(device_kind::cuda) | task_node::on_devices(device_kind::opencl);
+}
+
+open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mode mode, const char* name, waiter& told,
+                             bool held) {
   auto* t = new (slab::allocate(sizeof(open_task))) open_task;
   t->use.by = t;
   t->use.data = &data;
@@ -18,11 +23,14 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
   t->accesses = &t->use;
   t->num_accesses = 1;
   t->stays_open = true;
-  t->runs_on = task_node::on_the_host;
+  t->runs_on = anywhere;
+  t->placed = writes(mode) ? placed_by::next_use : placed_by::its_data;
+  t->num_blockers = held ? 1 : 0;
   t->wishes.name = name;
   t->run = [](task_node* n, const task_call& c) {
     auto* self = static_cast<open_task*>(n);
     self->memory = c.arguments[0];
+    self->order = c.order;
     self->opened = true;
     wake_waiting(*n);
   };
@@ -33,6 +41,11 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
   domain.submit(t);
   add_waiting(*t, told);
   return t;
+}
+
+void open_task::let_go(bool comes_from_device) {
+  from_device = comes_from_device;
+  domain->unblock(*this);
 }
 
 void open_task::end() { domain->close(*this); }
@@ -79,8 +92,8 @@ void submit_copy(hetero_data& from, hetero_data& to) {
   t->from_to[1].mode = access_mode::write;
   t->accesses = t->from_to.data();
   t->num_accesses = 2;
-  t->runs_on = task_node::on_the_host | task_node::on_devices(device_kind::host) |
-               task_node::on_devices(device_kind::cuda) | task_node::on_devices(device_kind::opencl);
+  t->runs_on = anywhere;
+  t->placed = placed_by::its_data;
   t->wishes.name = "copy";
   t->run = [](task_node* n, const task_call& c) {
     const std::uint64_t size = static_cast<copy_task*>(n)->bytes;

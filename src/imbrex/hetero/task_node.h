@@ -56,6 +56,13 @@ struct task_call {
   std::span<std::byte* const> arguments;  ///< each object's copy there
 };
 
+/// Who decides where a task runs.
+enum class placed_by : std::uint8_t {
+  policy,
+  its_data,  ///< it runs where what its first argument names is: one that copies, or lends
+  next_use,  ///< it writes, and runs where the task that will read that can: one that receives
+};
+
 /// What tasks may ask for besides their arguments.
 struct task_wishes {
   const char* name = "task";  ///< static lifetime; for reports
@@ -79,6 +86,8 @@ struct task_node {
   bool stays_open = false;  ///< it is over when somebody says so, not when `run` returns
   bool recorded = false;    ///< of a window: never submitted itself
   bool threw = false;       ///< `run` did: `failure`
+  placed_by placed = placed_by::policy;
+  bool from_device = false;  ///< with `next_use`: where it runs if nobody is known who will read
   std::uint16_t num_accesses = 0;
   task_access* accesses = nullptr;
   std::uint8_t runs_on = 0;  ///< where it can: bits of these
@@ -87,8 +96,9 @@ struct task_node {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(k));
   }
 
-  place* at = nullptr;  ///< once placed
-  lane_point end;       ///< of a device's task that was issued
+  place* at = nullptr;      ///< once placed
+  lane* open_in = nullptr;  ///< of a device's task that stays open: what uses its objects is enqueued there
+  lane_point end;           ///< of a device's task that was issued
   task_edge* successors = nullptr;
   std::exception_ptr failure;
   waiter* awaiting = nullptr;  ///< the first; see `add_waiting`

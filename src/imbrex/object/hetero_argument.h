@@ -15,8 +15,10 @@
 ///
 /// The receiver gets an object of its own, on its PE, with the elements as they are after all tasks submitted before
 /// the message was sent. The sender does not wait: its handle may end, the object lives until the data are gone; tasks
-/// that it submits later and that write wait until they have been read. The method starts before the data are there:
-/// tasks and views that read them wait, as they do for any task before them. When the data never come into being
+/// that it submits later and that write wait until they have been read. The data are read where the newest are, and
+/// come to where the first task that reads them can run, if it has been submitted by then, else to the same kind of
+/// place: from device to device without the host where they reach each other. The method starts before the data are
+/// there: tasks and views that read them wait, as they do for any task before them. When the data never come into being
 /// because a task failed, whoever reads them at the receiver fails with that error's kind and text. An element of the
 /// same PE that is given the last handle of an object that nobody uses gets that object, not a copy. `call` sends when
 /// it is awaited. A result of `call` may be an object,

@@ -9,15 +9,19 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/comm/remote_data.h"
+#include "imbrex/device/event.h"
 #include "imbrex/hetero/hetero_task.h"
 #include "imbrex/object/object_parcel.h"
 #include "imbrex/object/reply.h"
 
-/// Objects' data between PEs: one lends, another asks for them and writes them into an object of its own. Between
-/// processes they go from host memory to host memory by `data_mover`; in one, the reader copies them.
+/// Objects' data between PEs: one lends, another asks for them and writes them into an object of its own. Either may
+/// be at a device. In a process the reader copies them, device to device where these reach each other; between
+/// processes they go by `data_mover`, as those of GPU messages.
 namespace imbrex {
 
+class device;
 class scheduler;
+class stream;
 
 namespace detail {
 
@@ -53,14 +57,44 @@ struct loan_request {
 struct loan_answer {
   std::uint64_t arrival = 0;
   const std::byte* at = nullptr;  ///< in this process
-  object_parcel packed;           ///< or here
-  remote_data data;               ///< or on their way
+  device* on = nullptr;           ///< with `at`: in its memory, from `ready` on; null: of the host
+  event ready;
+  object_parcel packed;  ///< or here
+  remote_data data;      ///< or on their way
+  bool offered = false;  ///< or `data` are to be asked for, from a device
   object_failure why_not;
 
+  bool from_device() const { return on != nullptr || offered; }
   void operator()(scheduler& pe);
   template <class Archive>
   void serialize(Archive& ar) {
     ar & arrival & packed & data & why_not;
+    char asked_for = offered ? 1 : 0;
+    ar & asked_for;
+    offered = asked_for != 0;
+  }
+};
+
+/// Asks for lent data, which are at a device, in host memory of this process; and says that they are there.
+struct loan_copy {
+  std::uint64_t loan = 0;
+  std::uint64_t arrival = 0;
+  pe_id pe = no_pe;
+  std::byte* to = nullptr;
+
+  void operator()(scheduler& at) const;
+  template <class Archive>
+  void serialize(Archive&) {
+    throw comm_error("a copy inside a process left it");
+  }
+};
+struct loan_copied {
+  std::uint64_t arrival = 0;
+
+  void operator()(scheduler& at) const;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & arrival;
   }
 };
 
@@ -91,6 +125,7 @@ class object_desk {
   /// Lends an object from this place in the order of its uses on, until all shares are back.
   std::shared_ptr<loan_share> lend(hetero_data& d);
   void ask(const loan_request& r);
+  void copy(const loan_copy& r);
   void give_back(std::uint64_t loan, std::uint64_t weight);
 
   /// Overwrites an object with what the parcel holds, from this place in the order of its uses on; then answers
@@ -101,6 +136,7 @@ class object_desk {
   void grant(std::uint64_t arrival, object_parcel from);
   void refuse(std::uint64_t arrival, const object_failure& why);
   void answered(loan_answer&& a);
+  void copied(std::uint64_t arrival);
 
   /// \name Objects that others know by number. The number ends with the object's last other handle.
   ///@{
@@ -117,10 +153,18 @@ class object_desk {
   struct leaving_copy;
 
   void serve(loan& l, const loan_request& r);
+  void serve_at_device(loan& l, const loan_request& r);
   void settle(loan& l);
+
   void settle(arrival& a);
-  void take(arrival& a, const std::byte* from);
+  void take(arrival& a);
+  void take_on_host(arrival& a);
+  void take_on_device(arrival& a);
+  void take_elsewhere(arrival& a);
+  void ask_for_copy(arrival& a, std::byte* to);
+  void fetch(arrival& a, std::byte* to, memory_kind kind, stream* in_order_of);
   void finish(arrival& a, const object_failure& why = {});
+
   void forget_dead_exposures();
 
   scheduler& pe_;

@@ -97,4 +97,14 @@ TEST(eviction, a_large_task_is_not_overtaken_for_ever) {
   EXPECT_EQ(on.domain->num_outstanding(), 0);
 }
 
+TEST(eviction, forgets_objects_without_elements) {
+  hetero_pe on(1);
+  {
+    const auto nothing = on.object<double>(0);
+    submit(*on.domain, {}, [](stream&, double*) {}, write(nothing));
+    on.pe.run();
+  }
+  EXPECT_EQ(on.domain->places()[1]->oldest, nullptr) << "what is gone is still in the list";
+}
+
 }  // namespace
