@@ -268,8 +268,8 @@ void hetero_domain::dispatch() {
     for (const auto& p : places()) p->flush();
     if (helpers_ != nullptr) {
       if (runnable_.size() > 1) helpers_->call(runnable_.size() - 1);
-      if (task_node* const t = runnable_.take(); t != nullptr) {
-        run_own_host_task(*t);
+      if (const host_tasks::taken part = runnable_.take(); part.task != nullptr) {
+        if (run_anywhere(part) && (part.task->threw || !part.task->stays_open)) close(*part.task);
         changed_ = true;
         more = cycle_count() - began > cycles_in_a_turn;
       }
@@ -415,7 +415,7 @@ void hetero_domain::await(task_node& t, const lane_point& p) {
   p.of->when_reached(p.number, w);
 }
 
-void hetero_domain::call(task_node& t, stream* order) {
+void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& part) {
   constexpr std::size_t few = 16;
   std::byte* places_of_few[few];
   std::vector<std::byte*> places_of_many;
@@ -426,8 +426,9 @@ void hetero_domain::call(task_node& t, stream* order) {
   }
   for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(t.at->number()).memory;
   try {
-    t.run(&t, task_call{t.at, order, {memory, t.num_accesses}});
+    t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
   } catch (const error& e) {
+    if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
     t.threw = true;
     try {
       throw_error(e.kind(), fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what()));
@@ -435,6 +436,7 @@ void hetero_domain::call(task_node& t, stream* order) {
       t.failure = std::current_exception();
     }
   } catch (const std::exception& e) {
+    if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
     t.threw = true;
     t.failure =
         std::make_exception_ptr(remote_error(fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what())));
@@ -456,9 +458,12 @@ void hetero_domain::run_own_host_task(task_node& t) {
   if (t.threw || !t.stays_open) close(t);
 }
 
-void hetero_domain::run_anywhere(task_node& t) {
-  if (t.domain->timed_) t.started_ns = now_ns();
-  call(t, nullptr);
+bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
+  task_node& t = *part.task;
+  if (t.domain->timed_ && part.first_part == 0) t.started_ns = now_ns();
+  call(t, nullptr, part);
+  const std::size_t num = part.last_part - part.first_part;
+  return num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
 }
 
 void hetero_domain::ended_elsewhere(task_node& t) {
@@ -469,6 +474,7 @@ void hetero_domain::ended_elsewhere(task_node& t) {
 void hetero_domain::share_host_tasks(task_stealing& with, std::size_t place) {
   helpers_ = &with;
   place_among_helpers_ = place;
+  runnable_.share_between(with.num_pes());
   with.offer(place, &runnable_);
 }
 

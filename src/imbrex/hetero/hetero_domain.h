@@ -50,7 +50,7 @@ class hetero_domain final : placement_view {
   /// `t`, not yet submitted, has to wait for `earlier`, which has been.
   void add_dependency(task_node& t, task_node& earlier);
   /// Runs a task's function where it was placed, or has it enqueue; what it throws becomes the task's failure.
-  static void call(task_node& t, stream* order);
+  static void call(task_node& t, stream* order, const host_tasks::taken& part = {});
   /// Where tasks go instead while a window is recorded.
   recorded_window* recording = nullptr;
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
@@ -64,8 +64,9 @@ class hetero_domain final : placement_view {
   void close(task_node& t);
   /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
   void share_host_tasks(task_stealing& with, std::size_t place);
-  /// For these: runs a task of another PE here; and at home, when it has been.
-  static void run_anywhere(task_node& t);
+  /// For these: runs a task of another PE here, or parts of it, and says whether that was the last of it; and then at
+  /// home.
+  static bool run_anywhere(const host_tasks::taken& part);
   void ended_elsewhere(task_node& t);
   /// Starts what can be started, now instead of when the PE's loop comes to it.
   void dispatch();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "imbrex/base/clock.h"
@@ -7,33 +8,61 @@
 
 namespace imbrex {
 
-/// Tasks of one PE that could run on the host this moment, oldest first. Any PE of the process may take one.
+/// Tasks of one PE that could run on the host this moment, oldest first. Any PE of the process may take one, or some
+/// parts of one.
 class host_tasks {
  public:
+  /// What has been taken; all parts of a task that has none are 0 to 0.
+  struct taken {
+    task_node* task = nullptr;
+    std::size_t first_part = 0;
+    std::size_t last_part = 0;
+  };
+  /// Those who take parts; each takes so much that all have some left to take.
+  explicit host_tasks(std::size_t num_pes = 1) : num_pes_(num_pes) {}
+  void share_between(std::size_t num_pes) { num_pes_ = num_pes; }
+
   /// Any thread; may be old news.
   int size() const { return size_.load(std::memory_order_relaxed); }
 
   /// The PE whose they are.
   void push(task_node& t) {
     t.next = nullptr;
+    if (t.parts != nullptr) {
+      t.parts->next = 0;
+      t.parts->left.store(t.parts->total, std::memory_order_relaxed);
+    }
     const holder hold(*this);
     (last_ != nullptr ? last_->next : first_) = &t;
     last_ = &t;
-    size_.store(size() + 1, std::memory_order_relaxed);
+    size_.store(size() + weight(t), std::memory_order_relaxed);
   }
-  /// Any PE; null when there is none.
-  task_node* take() {
-    if (size() == 0) return nullptr;
+  /// Any PE; no task when there is none.
+  taken take() {
+    if (size() == 0) return {};
     const holder hold(*this);
     task_node* const t = first_;
-    if (t == nullptr) return nullptr;
-    first_ = t->next;
-    if (first_ == nullptr) last_ = nullptr;
-    size_.store(size() - 1, std::memory_order_relaxed);
-    return t;
+    if (t == nullptr) return {};
+    if (t->parts == nullptr) {
+      pop(*t);
+      return {t};
+    }
+    task_parts& p = *t->parts;
+    const std::size_t from = p.next;
+    p.next += std::max<std::size_t>((p.total - from) / (2 * num_pes_), 1);
+    if (p.next == p.total) pop(*t);
+    return {t, from, p.next};
   }
 
  private:
+  /// A task in parts is enough for all.
+  int weight(const task_node& t) const { return t.parts == nullptr ? 1 : static_cast<int>(num_pes_); }
+  void pop(task_node& t) {
+    first_ = t.next;
+    if (first_ == nullptr) last_ = nullptr;
+    size_.store(size() - weight(t), std::memory_order_relaxed);
+  }
+
   struct holder {
     explicit holder(host_tasks& q) : of(q) {
       while (of.held_.exchange(true, std::memory_order_acquire)) {
@@ -48,6 +77,7 @@ class host_tasks {
   std::atomic<int> size_{0};
   task_node* first_ = nullptr;
   task_node* last_ = nullptr;
+  std::size_t num_pes_;
 };
 
 }  // namespace imbrex

@@ -168,13 +168,18 @@ struct kernel_call<void(P...)> {
   const kernel<void(P...)>* which;
   launch_shape shape;
 
-  void operator()(stream* order, P... values) const {
-    if (order != nullptr) {
-      launch(*order, *which, shape, std::forward<P>(values)...);
+  void operator()(const task_call& c, P... values) const {
+    if (c.order != nullptr) {
+      launch(*c.order, *which, shape, std::forward<P>(values)...);
     } else {
       void* const places[] = {const_cast<void*>(static_cast<const void*>(&values))...};
-      run_on_cpu(*which, shape, places, 0, shape.num_groups());
+      run_on_cpu(*which, shape, places, c.first_part, c.last_part != 0 ? c.last_part : shape.num_groups());
     }
+  }
+  /// Work-groups that other PEs may take some of; 0: it is not worth their while.
+  std::size_t num_parts() const {
+    constexpr std::size_t worth_it = 16'384;  // work-items
+    return shape.num_groups() > 1 && shape.num_groups() * shape.items_of_group() >= worth_it ? shape.num_groups() : 0;
   }
 };
 template <class F>
@@ -200,6 +205,10 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
       slab::free(t);
     };
     run = [](task_node* t, const task_call& c) { static_cast<task_of*>(t)->call(c, std::index_sequence_for<P...>{}); };
+    if constexpr (is_kernel_call<F>::value) {
+      groups.total = function.num_parts();
+      if (groups.total > 0) parts = &groups;
+    }
   }
 
   template <class B>
@@ -241,7 +250,7 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
   template <std::size_t... I>
   void call(const task_call& c, std::index_sequence<I...>) {
     if constexpr (is_kernel_call<F>::value) {
-      function(c.order, argument<I>(c)...);
+      function(c, argument<I>(c)...);
     } else if constexpr (split_stream<typename signature<F>::parameters>::enqueues) {
       function(*c.order, argument<I>(c)...);
     } else {
@@ -252,6 +261,8 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
   [[no_unique_address]] F function;
   std::tuple<typename task_argument<A>::stored...> values;
   std::array<task_access, num_objects> uses;
+  struct nothing {};
+  [[no_unique_address]] std::conditional_t<is_kernel_call<F>::value, task_parts, nothing> groups;
 };
 
 template <class Parameters, class F, class... A>

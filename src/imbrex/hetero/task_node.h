@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <span>
@@ -54,6 +55,16 @@ struct task_call {
   place* at;
   stream* order;                          ///< of a device: enqueue here; null on the host
   std::span<std::byte* const> arguments;  ///< each object's copy there
+  std::size_t first_part = 0;             ///< of a task in parts, on the host: those up to `last_part - 1`
+  std::size_t last_part = 0;              ///< 0: all
+};
+
+/// Of a task of the host that several PEs may run at once, each some of its parts: the work-groups of a kernel.
+struct task_parts {
+  std::size_t total = 0;
+  std::size_t next = 0;              ///< the first that nobody has taken; guarded by the queue that the task is in
+  std::atomic<std::size_t> left{0};  ///< that have not ended
+  std::atomic<bool> failed{false};   ///< one has thrown, and its PE sets the task's `failure`
 };
 
 /// Who decides where a task runs.
@@ -96,9 +107,10 @@ struct task_node {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(k));
   }
 
-  place* at = nullptr;      ///< once placed
-  lane* open_in = nullptr;  ///< of a device's task that stays open: what uses its objects is enqueued there
-  lane_point end;           ///< of a device's task that was issued
+  place* at = nullptr;          ///< once placed
+  task_parts* parts = nullptr;  ///< null: it runs as one; its own
+  lane* open_in = nullptr;      ///< of a device's task that stays open: what uses its objects is enqueued there
+  lane_point end;               ///< of a device's task that was issued
   task_edge* successors = nullptr;
   std::exception_ptr failure;
   waiter* awaiting = nullptr;  ///< the first; see `add_waiting`

@@ -41,12 +41,12 @@ std::size_t task_stealing::place_of(const executor& pe) const {
 bool task_stealing::run_one(std::size_t i) {
   for (std::size_t n = 1; n < offered_.size(); ++n) {
     host_tasks* const of = offered_[(i + n) % offered_.size()].load(std::memory_order_acquire);
-    task_node* const t = of != nullptr ? of->take() : nullptr;
-    if (t == nullptr) continue;
-    executor& home = t->domain->pe();
-    hetero_domain::run_anywhere(*t);
+    const host_tasks::taken part = of != nullptr ? of->take() : host_tasks::taken{};
+    if (part.task == nullptr) continue;
+    executor& home = part.task->domain->pe();
+    if (!hetero_domain::run_anywhere(part)) return true;
     auto* note = new (slab::allocate(sizeof(ended_note))) ended_note;
-    note->task = t;
+    note->task = part.task;
     note->act = &come_home;
     note->set_priority(priorities::communication);
     home.post(note);

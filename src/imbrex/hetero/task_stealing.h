@@ -19,6 +19,7 @@ class task_stealing {
   /// Tasks of PE `i` may be taken from now on, until null is given: before no PE runs or after all have stopped, or by
   /// PE i itself.
   void offer(std::size_t i, host_tasks* of) { offered_[i].store(of, std::memory_order_release); }
+  std::size_t num_pes() const { return offered_.size(); }
   /// Which PE an executor is.
   std::size_t place_of(const executor& pe) const;
 

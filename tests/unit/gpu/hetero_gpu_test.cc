@@ -140,8 +140,12 @@ TEST_P(hetero_gpus, a_window_becomes_a_graph) {
   expect_all(z, 31);
   // Elsewhere in memory: not the old graph.
   for (auto* o : {&x, &y, &z}) domain->evict(*o->data());
-  const auto in_the_way = object(5);
-  submit(*domain, {.on = device_kind::cuda}, times_plus, launch_shape::over(n), count, 1.0, 0.0, in_the_way);
+  std::vector<hetero_object<double>> in_the_way;
+  for (int i = 0; i < 3; ++i) {
+    in_the_way.push_back(object(5));
+    submit(*domain, {.on = device_kind::cuda}, times_plus, launch_shape::over(n), count, 1.0, 0.0, in_the_way.back());
+    expect_all(in_the_way.back(), 5);
+  }
   w.replay();
   expect_all(z, 34);
   EXPECT_FALSE(w.was_graph());

@@ -103,6 +103,89 @@ ix::task<int> graphs_everywhere(ix::runtime& rt) {
   co_return 0;
 }
 
+/// x[i] counts the steps from 0; one that was left out, or came twice, shows.
+void count_one_group(const ix::cpu_group& g, void* const* arguments) {
+  const int step = *static_cast<int*>(arguments[0]);
+  int* const x = *static_cast<int**>(arguments[1]);
+  for (int i = g.ids[0] * g.items[0]; i < (g.ids[0] + 1) * g.items[0]; ++i) {
+    x[i] = step == 0 ? 0 : x[i] == step - 1 ? step : -1'000'000;
+  }
+}
+constexpr ix::kernel<void(int, int*)> count_items("count_items", &count_one_group, nullptr, nullptr);
+
+std::mutex who_mutex;
+std::set<std::thread::id> who;
+
+void slow_group(const ix::cpu_group& g, void* const* arguments) {
+  take_time(50);
+  int* const x = *static_cast<int**>(arguments[0]);
+  for (int i = g.ids[0] * g.items[0]; i < (g.ids[0] + 1) * g.items[0]; ++i) x[i] = i;
+  const std::lock_guard lock(who_mutex);
+  who.insert(std::this_thread::get_id());
+}
+constexpr ix::kernel<void(int*)> slow_groups("slow_groups", &slow_group, nullptr, nullptr);
+
+void throwing_group(const ix::cpu_group& g, void* const*) {
+  if (g.ids[0] % 3 == 0) throw ix::usage_error("on purpose");
+}
+constexpr ix::kernel<void(int*)> throwing_groups("throwing_groups", &throwing_group, nullptr, nullptr);
+
+ix::task<int> kernels_of_many_groups(ix::runtime&) {
+  constexpr int n = 1 << 18;
+  ix::hetero_object<int> times(n);
+  ix::submit({}, count_items, ix::launch_shape::over(n, 64), 0, write(times));
+  for (int i = 1; i <= 20; ++i) ix::submit({}, count_items, ix::launch_shape::over(n, 64), i, times);
+  auto access = times.host(ix::access_mode::read);
+  const auto view = co_await access;
+  for (const int t : view) {
+    if (t != 20) co_return 1;
+  }
+  co_return 0;
+}
+
+TEST(task_stealing, pes_share_the_groups_of_a_kernel) { run_over_all_shapes(kernels_of_many_groups); }
+
+ix::task<int> one_slow_kernel(ix::runtime&) {
+  who.clear();
+  ix::hetero_object<int> x(1 << 16);
+  ix::submit({}, slow_groups, ix::launch_shape::over(1 << 16, 256), write(x));
+  auto access = x.host(ix::access_mode::read);
+  const auto view = co_await access;
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    if (view[i] != static_cast<int>(i)) co_return 1;
+  }
+  EXPECT_GT(who.size(), 1) << "one PE ran all groups";
+  co_return 0;
+}
+
+ix::task<int> a_kernel_that_throws(ix::runtime&) {
+  for (int i = 0; i < 50; ++i) {
+    ix::hetero_object<int> x(1 << 16);
+    const ix::hetero_task t = ix::submit({}, throwing_groups, ix::launch_shape::over(1 << 16, 256), write(x));
+    const ix::hetero_task reader = submit({}, [](std::span<const int>) {}, x);
+    int failures = 0;
+    try {
+      co_await t;
+    } catch (const ix::usage_error&) {
+      ++failures;
+    }
+    try {
+      co_await reader;
+    } catch (const ix::usage_error&) {
+      ++failures;
+    }
+    if (failures != 2) co_return 1;
+  }
+  co_return 0;
+}
+
+TEST(task_stealing, a_part_that_throws_fails_the_task_once) { run_over_all_shapes(a_kernel_that_throws); }
+
+TEST(task_stealing, several_pes_run_one_kernel) {
+  EXPECT_EQ(run_job_with({2, 1}, one_slow_kernel), 0);
+  EXPECT_EQ(run_job_with({4, 1}, one_slow_kernel), 0);
+}
+
 TEST(task_stealing, gives_the_same_results) { run_over_all_shapes(graphs_everywhere); }
 
 }  // namespace
