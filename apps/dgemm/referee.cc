@@ -9,8 +9,8 @@
 
 #include "command_line.h"
 #include "dealt_devices.h"
-#include "progress.h"
 #include "result.h"
+#include "step_progress.h"
 #include "worker.h"
 
 namespace dgemm {
@@ -140,7 +140,7 @@ class contest {
   const options& o_;
   result& r_;
   const workers all_;
-  progress shown_;
+  apps::step_progress shown_;
 };
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 #include "imbrex/base/build_config.h"
 #include "player.h"
-#include "progress.h"
 #include "result.h"
 #include "sizes.h"
+#include "step_progress.h"
 #if IMBREX_HAVE_MPI
 #include "imbrex/comm/mpi_transport.h"
 #endif
@@ -203,7 +203,7 @@ class contest {
   const options& o_;
   result& r_;
   const players both_;
-  progress shown_;
+  apps::step_progress shown_;
   std::uint64_t round_ = 0;
 };
 

@@ -11,7 +11,7 @@
 #include "command_line.h"
 #include "host_blas.h"
 #include "imbrex/base/clock.h"
-#include "progress.h"
+#include "step_progress.h"
 #include "tile_result.h"
 #include "tile_worker.h"
 #if TILED_DGEMM_CUBLAS
@@ -161,7 +161,7 @@ class contest {
   const options& o_;
   result& r_;
   const workers all_;
-  dgemm::progress shown_;
+  apps::step_progress shown_;
 };
 
 }  // namespace

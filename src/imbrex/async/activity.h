@@ -75,9 +75,15 @@ struct waiter : work {
   std::string (*describe)(const waiter*) = nullptr;
 
  private:
-  // Discarding does nothing: the frame that holds the waiter is destroyed with its activity.
+  // The frame that holds a waiter whose turn is discarded is destroyed with its activity: from now on it is in no
+  // queue.
   static void resume_posted(work* w, work_action action) {
-    if (action == work_action::run) static_cast<waiter*>(w)->resume();
+    auto* const self = static_cast<waiter*>(w);
+    if (action == work_action::run) {
+      self->resume();
+    } else {
+      self->handle = nullptr;
+    }
   }
 
   void link() {

@@ -9,20 +9,7 @@ namespace imbrex {
 
 std::string hetero_task::where() const { return node_ == nullptr || node_->at == nullptr ? "" : node_->at->name(); }
 
-namespace {
-/// A coroutine that will not be resumed, because the job ends, is posted no more and cannot be withdrawn.
-void resume_or_forget(work* w, work_action action) {
-  auto* const self = static_cast<waiter*>(w);
-  if (action == work_action::run) {
-    self->resume();
-  } else {
-    self->handle = nullptr;
-  }
-}
-}  // namespace
-
 void add_waiting(task_node& t, waiter& w) {
-  if (w.handle) w.act = &resume_or_forget;
   w.next = t.awaiting;
   t.awaiting = &w;
 }

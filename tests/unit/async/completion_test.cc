@@ -128,6 +128,19 @@ TEST(completion, an_awaiter_destroyed_after_set_leaves_the_queue) {
   EXPECT_EQ(passed, 0);
 }
 
+TEST(completion, an_awaiter_whose_turn_was_discarded_can_be_destroyed) {
+  bare_pe pe;
+  completion c;
+  int passed = 0;
+  started s(wait_for(&c, &passed));
+  c.set();
+  pe.queue.collect();
+  imbrex::work* const turn = pe.queue.next();
+  turn->act(turn, imbrex::work_action::discard);  // as at the end of a job
+  s.destroy();
+  EXPECT_EQ(passed, 0);
+}
+
 TEST(completion, an_awaiter_destroyed_while_another_thread_sets_is_safe) {
   bare_pe pe;
   int passed = 0;

@@ -3,16 +3,16 @@
 #include <chrono>
 #include <string>
 
-namespace pingpong {
+namespace apps {
 
 /// A progress line on stderr: only where that is a terminal, rewritten at most ten times a second, wiped at the end.
-class progress {
+class step_progress {
  public:
   /// `shown` false makes all calls do nothing.
-  progress(int num_steps, bool shown);
-  ~progress() { finish(); }
-  progress(const progress&) = delete;
-  progress& operator=(const progress&) = delete;
+  step_progress(int num_steps, bool shown);
+  ~step_progress() { finish(); }
+  step_progress(const step_progress&) = delete;
+  step_progress& operator=(const step_progress&) = delete;
 
   /// One more step is under way: `what`.
   void step(const std::string& what);
@@ -29,4 +29,4 @@ class progress {
   clock::time_point next_ = start_;
 };
 
-}  // namespace pingpong
+}  // namespace apps

@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "step_progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace dgemm {
+namespace apps {
 
-progress::progress(int num_steps, bool shown)
+step_progress::step_progress(int num_steps, bool shown)
     : num_steps_(std::max(num_steps, 1)), shown_(shown && isatty(STDERR_FILENO) != 0) {}
 
-void progress::step(const std::string& what) {
+void step_progress::step(const std::string& what) {
   const int before = done_++;
   if (!shown_) return;
   const clock::time_point now = clock::now();
@@ -25,11 +25,11 @@ void progress::step(const std::string& what) {
   drawn_ = true;
 }
 
-void progress::finish() {
+void step_progress::finish() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
   if (drawn_) std::fflush(stderr);
   drawn_ = false;
   shown_ = false;
 }
 
-}  // namespace dgemm
+}  // namespace apps
