@@ -33,6 +33,12 @@ face_set sides_of(const neighbour_table& neighbours) {
   return sides;
 }
 
+bool exceeds_caches(const options& o, const imbrex::runtime& rt, const imbrex::device& where) {
+  if (where.kind() != imbrex::device_kind::host) return false;
+  const std::uint64_t bytes = bytes_of_fields(o.grid) / static_cast<std::uint64_t>(rt.num_ranks());
+  return choose_store_policy(bytes) == store_policy::streaming;
+}
+
 }  // namespace
 
 hetero_block::hetero_block()
@@ -41,7 +47,7 @@ hetero_block::hetero_block()
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
       neighbours_(neighbours_of(blocks_, position_, options_.boundary.periodic)),
-      field_(cells_.size, sides_of(neighbours_), options_, on_device()) {}
+      field_(cells_.size, sides_of(neighbours_), options_, on_device(), exceeds_caches(options_, rt(), on_device())) {}
 
 // ------------------------------------------------------------------------------------------------ one iteration
 

@@ -40,12 +40,14 @@ unsigned groups(std::int64_t items, std::int64_t of_each) {
 
 }  // namespace
 
-hetero_field::hetero_field(extents size, face_set neighbours, const options& o, ix::device& where)
+hetero_field::hetero_field(extents size, face_set neighbours, const options& o, ix::device& where,
+                           bool streaming)
     : size_(size),
       pitch_(row_pitch(size.nx)),
       neighbours_(neighbours),
       formula_(o.formula),
       where_(where),
+      streaming_(streaming),
       field_(doubles_of_field(size, front)),
       next_(doubles_of_field(size, front)),
       outside_(largest_face(size)),
@@ -71,6 +73,7 @@ jacobi3d_block hetero_field::arguments() const {
   b.rows = static_cast<int>((size_.ny + s.groups.y - 1) / s.groups.y);
   b.planes = static_cast<int>((size_.nz + s.groups.z - 1) / s.groups.z);
   b.neighbours = static_cast<int>(neighbours_.bits);
+  b.streaming = streaming_ ? 1 : 0;
   b.weighted = formula_.weighted ? 1 : 0;
   b.alpha = formula_.alpha;
   b.beta = formula_.beta;
@@ -82,12 +85,14 @@ ix::launch_shape hetero_field::shape() const {
   if (where_.kind() == ix::device_kind::host) {
     const std::int64_t fitting = tile_bytes / (3 * pitch_ * static_cast<std::int64_t>(sizeof(double)));
     const auto x = static_cast<unsigned>(std::min<std::int64_t>(size_.nx, ix::launch_shape::max_items));
-    return {.groups = {groups(size_.nx, x), groups(size_.ny, std::max<std::int64_t>(fitting, 8))}, .group = {x}};
+    return {.groups = {groups(size_.nx, x), groups(size_.ny, std::max<std::int64_t>(fitting, 8))}, .group = {x},
+            .shared_bytes = x * sizeof(double)};
   }
   constexpr unsigned x = 32, y = 8;
   const std::int64_t rows = std::max<std::int64_t>(y, groups(size_.ny, most_groups));
   return {.groups = {groups(size_.nx, x), groups(size_.ny, rows), groups(size_.nz, groups(size_.nz, most_groups))},
-          .group = {x, y}};
+          .group = {x, y},
+          .shared_bytes = std::size_t{x} * y * sizeof(double)};
 }
 
 ix::task_options hetero_field::task(const char* name) const {

@@ -24,8 +24,9 @@ class hetero_field {
  public:
   using faces = std::array<imbrex::hetero_object<double>, num_faces>;
 
-  /// Undefined before somebody has set both fields. `neighbours` are the faces to which faces come.
-  hetero_field(extents size, face_set neighbours, const options& o, imbrex::device& where);
+  /// Undefined before somebody has set both fields. `neighbours` are the sides to which faces come; `streaming`: on the
+  /// host the fields exceed the caches.
+  hetero_field(extents size, face_set neighbours, const options& o, imbrex::device& where, bool streaming);
 
   /// \name A field on the host: rows of `size().nx` doubles from `first_row` of the view on, `pitch()` doubles apart
   ///@{
@@ -64,6 +65,7 @@ class hetero_field {
   const face_set neighbours_;
   const stencil formula_;
   imbrex::device& where_;
+  const bool streaming_;
   imbrex::hetero_object<double> field_, next_;
   imbrex::hetero_object<double> outside_;  ///< what stands beyond the sides without neighbours
   imbrex::hetero_object<double> nowhere_;  ///< stands for faces that are not written

@@ -31,16 +31,27 @@ struct kernel_argument {
   constexpr std::size_t value_bytes() const { return what == kind::value ? bytes : sizeof(void*); }
 };
 
+/// Runs one work-group on the calling thread; `arguments[i]` points to the value of the i-th argument (of a pointer
+/// too).
+using cpu_function = void (*)(const cpu_group&, void* const* arguments);
+
+/// A kernel for the CPU, by instruction set: the same loops for vectors of other widths. Null: there is none.
+struct cpu_forms {
+  cpu_function everywhere = nullptr;
+  cpu_function avx2 = nullptr;
+  cpu_function avx512 = nullptr;
+
+  /// For the widest vectors that this machine has.
+  cpu_function best() const;
+};
+
 /// A kernel of any signature. Made by the macros of the dialect, of static lifetime, immutable: for any thread.
 struct kernel_source {
-  using cpu_function = void (*)(const cpu_group&, void* const* arguments);
   using cuda_function = void (*)(stream&, const launch_shape&, void* const* arguments);
 
   const char* name;
   std::span<const kernel_argument> arguments;
-  /// Runs one work-group on the calling thread; `arguments[i]` points to the value of the i-th argument (of a pointer
-  /// too).
-  cpu_function on_cpu;
+  cpu_forms on_cpu;
   /// Launches it into a stream of a CUDA device; null when the program was built without.
   cuda_function on_cuda = nullptr;
   /// What `with_first_parameters` (kernel_text.h) makes the source for clBuildProgram of, with the dialect's
@@ -82,14 +93,30 @@ template <auto Body>
 struct group_runner;
 template <class Group, class... P, void (*Body)(Group, P...)>
 struct group_runner<Body> {
-  static void run(const cpu_group& g, void* const* arguments) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      if constexpr (std::is_same_v<Group, cpu_group>)
-        Body(g, *static_cast<P*>(arguments[I])...);
-      else
-        Body(Group{g}, *static_cast<P*>(arguments[I])...);
-    }(std::index_sequence_for<P...>{});
+  template <std::size_t... I>
+  [[gnu::always_inline]] static inline void call(const cpu_group& g, void* const* arguments,
+                                                 std::index_sequence<I...>) {
+    if constexpr (std::is_same_v<Group, cpu_group>) {
+      Body(g, *static_cast<P*>(arguments[I])...);
+    } else {
+      Body(Group{g}, *static_cast<P*>(arguments[I])...);
+    }
   }
+  static void run(const cpu_group& g, void* const* arguments) { call(g, arguments, std::index_sequence_for<P...>{}); }
+#if defined(__x86_64__) && defined(__OPTIMIZE__)
+  [[gnu::target("avx2")]] static void run_avx2(const cpu_group& g, void* const* arguments) {
+    call(g, arguments, std::index_sequence_for<P...>{});
+  }
+  [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] static void run_avx512(const cpu_group& g,
+                                                                               void* const* arguments) {
+    call(g, arguments, std::index_sequence_for<P...>{});
+  }
+  static constexpr cpu_forms all{&run, &run_avx2, &run_avx512};
+#else
+  static constexpr cpu_forms all{&run, nullptr, nullptr};
+#endif
+  /// For a file that the compiler may contract to FMA where there is FMA.
+  static constexpr cpu_forms plain{&run, nullptr, nullptr};
 };
 }  // namespace detail
 
@@ -102,7 +129,7 @@ class kernel<void(P...)> : public kernel_source {
   static_assert(sizeof...(P) > 0, "a kernel has at least one parameter");
   static constexpr std::array<kernel_argument, sizeof...(P)> parameters{detail::argument_of<P>()...};
 
-  constexpr kernel(const char* its_name, cpu_function cpu, cuda_function cuda, const char* text,
+  constexpr kernel(const char* its_name, const cpu_forms& cpu, cuda_function cuda, const char* text,
                    extent3 group = {0, 0, 0})
       : kernel_source{its_name, parameters, cpu, cuda, text, group} {}
 };
