@@ -36,6 +36,13 @@ inline void stream_out(T* to, const T* from, int n) {
   if (bytes > 0) std::memcpy(out, in, bytes);
 }
 
+/// Asks for the lines of `n` values, to be read soon.
+template <class T>
+inline void prefetch(const T* from, int n) {
+  constexpr int in_a_line = sizeof(T) < 64 ? static_cast<int>(64 / sizeof(T)) : 1;
+  for (int i = 0; i < n; i += in_a_line) __builtin_prefetch(from + i);
+}
+
 /// Orders what was streamed on this thread before its later stores.
 inline void streamed_is_visible() {
 #if defined(__SSE2__)

@@ -1,5 +1,7 @@
 #include "imbrex/device/host_memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -10,17 +12,33 @@
 
 namespace imbrex {
 
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t bytes, std::size_t step) { return (bytes + step - 1) / step * step; }
+
+void* from_system(std::size_t size) {
+  if (size % huge_page != 0) return std::aligned_alloc(64, size);
+  void* const memory = std::aligned_alloc(huge_page, size);
+  if (memory != nullptr) madvise(memory, size, MADV_HUGEPAGE);  // a hint; refusal costs only speed
+  return memory;
+}
+
+}  // namespace
+
 host_memory::~host_memory() {
   for (auto& [size, blocks] : kept_) {
     for (void* b : blocks) std::free(b);
   }
 }
 
-// Few different sizes, so that blocks are found again: at most an eighth is wasted.
+// Few different sizes, so that blocks are found again: at most an eighth is wasted. Large ones are whole huge pages.
 std::size_t host_memory::rounded(std::size_t bytes) {
   std::size_t step = 64;
   while (step * 16 < bytes) step *= 2;
-  return (std::max<std::size_t>(bytes, 1) + step - 1) / step * step;
+  const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), step), large = round_up(size, huge_page);
+  return large - size <= size / 8 ? large : size;
 }
 
 void* host_memory::allocate(std::size_t bytes) {
@@ -32,7 +50,7 @@ void* host_memory::allocate(std::size_t bytes) {
     at->second.pop_back();
     usage_.kept -= size;
   } else {
-    memory = std::aligned_alloc(64, size);
+    memory = from_system(size);
     if (memory == nullptr) {
       throw out_of_memory(
           fmt::format("no host memory for a buffer of {} bytes: {} bytes are in use by buffers, about {} free; "

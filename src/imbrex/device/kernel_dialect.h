@@ -48,6 +48,7 @@
 #define IX_ITEMS for (int ix_once = 1; ix_once != 0; ix_once = 0, __syncthreads())
 #define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))
 #define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value
+#define IX_PREFETCH_BELOW(n, place)
 #define IX_SHARED __shared__
 #define IX_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char ix_dynamic_shared[]; \
@@ -86,6 +87,7 @@
   "  ix_once = 0, barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE))\n"                               \
   "#define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))\n"                                     \
   "#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value\n"                           \
+  "#define IX_PREFETCH_BELOW(n, place)\n"                                                                \
   "#define IX_SHARED __local\n"                                                                         \
   "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n" \
   "#define IX_PRIVATE(type, name) type name\n"                                                          \
@@ -143,11 +145,14 @@
       for (int ix_local_0 = 0, ix_end = (end); ix_local_0 < ix_end; ++ix_local_0)
 #define IX_ITEMS IX_ITEMS_TO(ix_group.size(0))
 #define IX_ITEMS_BELOW(n) IX_ITEMS_TO(::imbrex::detail::items_below(ix_group, n))
-#define IX_STREAM_BELOW(n, place, value)                                  \
+#define IX_FIRST_ITEMS                                                    \
   for (int ix_local_2 = 0; ix_local_2 < ix_group.size(2); ++ix_local_2)   \
     for (int ix_local_1 = 0; ix_local_1 < ix_group.size(1); ++ix_local_1) \
-      for (int ix_local_0 = 0, ix_once = 1; ix_once != 0; ix_once = 0)    \
-  ::imbrex::detail::stream_out(&(place), &(value), ::imbrex::detail::items_below(ix_group, n) - ix_local_0)
+      for (int ix_local_0 = 0, ix_once = 1; ix_once != 0; ix_once = 0)
+#define IX_PREFETCH_BELOW(n, place) \
+  IX_FIRST_ITEMS::imbrex::detail::prefetch(&(place), ::imbrex::detail::items_below(ix_group, n) - ix_local_0)
+#define IX_STREAM_BELOW(n, place, value)                                  \
+  IX_FIRST_ITEMS::imbrex::detail::stream_out(&(place), &(value), ::imbrex::detail::items_below(ix_group, n) - ix_local_0)
 #define IX_SHARED alignas(64)
 #define IX_DYNAMIC_SHARED(type, name) type* const __restrict__ name = static_cast<type*>(ix_group.shared)
 #define IX_PRIVATE(type, name) alignas(64) type name[decltype(ix_group)::max_items]
