@@ -19,8 +19,7 @@ std::size_t number(face f) { return static_cast<std::size_t>(f); }
 
 std::size_t face_cells(extents size, face f) {
   const auto side = static_cast<int>(f) / 2;
-  const std::int64_t cells =
-      side == 0 ? size.ny * size.nz : side == 1 ? size.nx * size.nz : size.nx * size.ny;
+  const std::int64_t cells = side == 0 ? size.ny * size.nz : side == 1 ? size.nx * size.nz : size.nx * size.ny;
   return static_cast<std::size_t>(cells);
 }
 
@@ -40,8 +39,7 @@ unsigned groups(std::int64_t items, std::int64_t of_each) {
 
 }  // namespace
 
-hetero_field::hetero_field(extents size, face_set neighbours, const options& o, ix::device& where,
-                           bool streaming)
+hetero_field::hetero_field(extents size, face_set neighbours, const options& o, ix::device& where, bool streaming)
     : size_(size),
       pitch_(row_pitch(size.nx)),
       neighbours_(neighbours),
@@ -85,7 +83,8 @@ ix::launch_shape hetero_field::shape() const {
   if (where_.kind() == ix::device_kind::host) {
     const std::int64_t fitting = tile_bytes / (3 * pitch_ * static_cast<std::int64_t>(sizeof(double)));
     const auto x = static_cast<unsigned>(std::min<std::int64_t>(size_.nx, ix::launch_shape::max_items));
-    return {.groups = {groups(size_.nx, x), groups(size_.ny, std::max<std::int64_t>(fitting, 8))}, .group = {x},
+    return {.groups = {groups(size_.nx, x), groups(size_.ny, std::max<std::int64_t>(fitting, 8))},
+            .group = {x},
             .shared_bytes = x * sizeof(double)};
   }
   constexpr unsigned x = 32, y = 8;
@@ -122,10 +121,9 @@ ix::hetero_task hetero_field::update(faces&& arrived) {
   outgoing_ = std::exchange(spare_, {});
   make_missing(outgoing_);
   const faces& o = outgoing_;
-  ix::hetero_task t =
-      ix::submit(task("update"), jacobi3d_update, shape(), arguments(), field_, in[0], in[1], in[2], in[3], in[4],
-                 in[5], next_, ix::write(o[0]), ix::write(o[1]), ix::write(o[2]), ix::write(o[3]), ix::write(o[4]),
-                 ix::write(o[5]));
+  ix::hetero_task t = ix::submit(task("update"), jacobi3d_update, shape(), arguments(), field_, in[0], in[1], in[2],
+                                 in[3], in[4], in[5], next_, ix::write(o[0]), ix::write(o[1]), ix::write(o[2]),
+                                 ix::write(o[3]), ix::write(o[4]), ix::write(o[5]));
   std::swap(field_, next_);
   for (const face f : all_faces) {
     if (neighbours_.has(f)) spare_[number(f)] = std::move(in[number(f)]);

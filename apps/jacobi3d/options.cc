@@ -79,10 +79,12 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--alpha", raw.alpha, "weighted update: alpha*c + beta*(sum of the neighbours)");
   app.add_option("--beta", raw.beta, "see --alpha");
   app.add_option("--boundary", raw.boundary, "value outside the domain, or periodic")->capture_default_str();
-  app.add_option("--impl", raw.impl, "chare, mpi (one block for each rank) or hetero (objects and tasks)")->capture_default_str();
+  app.add_option("--impl", raw.impl, "chare, mpi (one block for each rank) or hetero (objects and tasks)")
+      ->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
-  app.add_option("--device", o.device, "where the kernels run: host, cuda, opencl (with --impl hetero), or auto (cuda where there is a GPU)")
+  app.add_option("--device", o.device,
+                 "where the kernels run: host, cuda, opencl (with --impl hetero), or auto (cuda where there is a GPU)")
       ->capture_default_str();
   app.add_option("--gpus", o.gpu.gpus, "GPUs of each process (default: all there are)")->check(whole<int>());
   app.add_option("--streams", raw.streams, "on GPUs: chare (default), split or device");

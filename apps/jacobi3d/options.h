@@ -11,8 +11,8 @@
 /// The command line of jacobi3d as one value. Every rank parses its own copy; `digest` finds out whether they agree.
 namespace jacobi {
 
-/// Chares with channels, or streams on GPUs; one block for each MPI rank; chares whose data are `hetero_object`s and whose
-/// work is tasks.
+/// Chares with channels, or streams on GPUs; one block for each MPI rank; chares whose data are `hetero_object`s and
+/// whose work is tasks.
 enum class implementation { chare, mpi, hetero };
 enum class map_kind { block, round_robin };
 enum class initial_kind { hot_face, random, sine, file };

@@ -28,7 +28,8 @@ inline void stream_out(T* to, const T* from, int n) {
     out += before, in += before, bytes -= before;
     for (; bytes >= line; out += line, in += line, bytes -= line) {
       for (std::size_t i = 0; i < line; i += sizeof(__m128i)) {
-        _mm_stream_si128(reinterpret_cast<__m128i*>(out + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i)));
+        _mm_stream_si128(reinterpret_cast<__m128i*>(out + i),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i)));
       }
     }
   }

@@ -91,32 +91,16 @@ concept kernel_argument_for = std::convertible_to<A, P> && (!std::is_pointer_v<P
 
 template <auto Body>
 struct group_runner;
-template <class Group, class... P, void (*Body)(Group, P...)>
+template <class Group, class... P, void (*Body)(Group, void*, P...)>
 struct group_runner<Body> {
-  template <std::size_t... I>
-  [[gnu::always_inline]] static inline void call(const cpu_group& g, void* const* arguments,
-                                                 std::index_sequence<I...>) {
-    if constexpr (std::is_same_v<Group, cpu_group>) {
-      Body(g, *static_cast<P*>(arguments[I])...);
-    } else {
-      Body(Group{g}, *static_cast<P*>(arguments[I])...);
-    }
+  static void run(const cpu_group& g, void* const* arguments) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      if constexpr (std::is_same_v<Group, cpu_group>)
+        Body(g, g.shared, *static_cast<P*>(arguments[I])...);
+      else
+        Body(Group{g}, g.shared, *static_cast<P*>(arguments[I])...);
+    }(std::index_sequence_for<P...>{});
   }
-  static void run(const cpu_group& g, void* const* arguments) { call(g, arguments, std::index_sequence_for<P...>{}); }
-#if defined(__x86_64__) && defined(__OPTIMIZE__)
-  [[gnu::target("avx2")]] static void run_avx2(const cpu_group& g, void* const* arguments) {
-    call(g, arguments, std::index_sequence_for<P...>{});
-  }
-  [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] static void run_avx512(const cpu_group& g,
-                                                                               void* const* arguments) {
-    call(g, arguments, std::index_sequence_for<P...>{});
-  }
-  static constexpr cpu_forms all{&run, &run_avx2, &run_avx512};
-#else
-  static constexpr cpu_forms all{&run, nullptr, nullptr};
-#endif
-  /// For a file that the compiler may contract to FMA where there is FMA.
-  static constexpr cpu_forms plain{&run, nullptr, nullptr};
 };
 }  // namespace detail
 
