@@ -48,7 +48,7 @@
 #define IX_ITEMS for (int ix_once = 1; ix_once != 0; ix_once = 0, __syncthreads())
 #define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))
 #define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value
-#define IX_PREFETCH_BELOW(n, place)
+#define IX_PREFETCH_BELOW(n, place) static_cast<void>(0)
 #define IX_SHARED __shared__
 #define IX_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char ix_dynamic_shared[]; \
@@ -87,7 +87,7 @@
   "  ix_once = 0, barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE))\n"                               \
   "#define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))\n"                                     \
   "#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value\n"                          \
-  "#define IX_PREFETCH_BELOW(n, place)\n"                                                               \
+  "#define IX_PREFETCH_BELOW(n, place) (void)0\n"                                                             \
   "#define IX_SHARED __local\n"                                                                         \
   "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n" \
   "#define IX_PRIVATE(type, name) type name\n"                                                          \
