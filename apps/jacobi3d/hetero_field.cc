@@ -49,14 +49,15 @@ hetero_field::hetero_field(extents size, face_set neighbours, const options& o, 
       field_(doubles_of_field(size, front)),
       next_(doubles_of_field(size, front)),
       outside_(largest_face(size)),
-      nowhere_(1) {
+      nowhere_(largest_face(size)) {
   static_assert(front == JACOBI3D_FRONT);
   auto fill = [](std::span<double> all, double value) { std::ranges::fill(all, value); };
   ix::submit({.name = "outside"}, fill, ix::write(outside_), o.boundary.value);
+  ix::submit({.name = "nowhere"}, fill, ix::write(nowhere_), 0.0);
 }
 
 std::uint64_t hetero_field::bytes_needed(extents size) {
-  std::size_t doubles = 2 * doubles_of_field(size, front) + largest_face(size);
+  std::size_t doubles = 2 * doubles_of_field(size, front) + 2 * largest_face(size);
   for (const face f : all_faces) doubles += 3 * face_cells(size, f);
   return doubles * sizeof(double);
 }
