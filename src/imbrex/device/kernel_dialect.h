@@ -87,7 +87,7 @@
   "  ix_once = 0, barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE))\n"                               \
   "#define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))\n"                                     \
   "#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value\n"                          \
-  "#define IX_PREFETCH_BELOW(n, place) (void)0\n"                                                             \
+  "#define IX_PREFETCH_BELOW(n, place) (void)0\n"                                                       \
   "#define IX_SHARED __local\n"                                                                         \
   "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n" \
   "#define IX_PRIVATE(type, name) type name\n"                                                          \

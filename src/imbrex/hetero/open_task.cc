@@ -43,9 +43,7 @@ void open_task::fail(std::exception_ptr why) {
   domain->close(*this);
 }
 
-bool has_one_handle(const hetero_data& d) {
-  return d.family == nullptr && d.references == d.of_tasks + 1;
-}
+bool has_one_handle(const hetero_data& d) { return d.family == nullptr && d.references == d.of_tasks + 1; }
 
 bool is_ready_on_host(hetero_data& d) {
   return d.defined && d.first_use == nullptr && d.failure == nullptr && d.at(0).state != coherence::invalid &&
