@@ -102,15 +102,19 @@ def gpus_there(p):
 
 
 def opencl(p, folder):
-    """Objects and tasks on devices of OpenCL, which may have less memory than the blocks take."""
+    """Objects and tasks on devices of OpenCL; also with less memory than the blocks take: they are evicted in turn."""
     if not devices_there(p, "opencl"):
         print("skipped: no device of OpenCL")
         return 77
     ways = [[p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]]
-    for way in ("-c 1 --pes 1", "-c 12 --pes 2", "--odf 2 --pes 4", "-c 8 --pes 1 --imbrex-task-memory-mb 1",
-                "-c 9 --pes 2 --imbrex-task-policy round_robin"):
-        ways.append([p.jacobi, "--impl", "hetero", "--device", "opencl", *way.split()])
+    on_opencl = [p.jacobi, "--impl", "hetero", "--device", "opencl"]
+    for way in ("-c 1 --pes 1", "-c 12 --pes 2", "--odf 2 --pes 4", "-c 9 --pes 2 --imbrex-task-policy round_robin"):
+        ways.append([*on_opencl, *way.split()])
     same_bits(p, folder, ways)
+    short = "-x 72 -c 16 --pes 1 -w 1 -i 5 --repeats 1 --verify --imbrex-task-memory-mb 1".split()
+    expect(report_of([*on_opencl, *short], folder).get("verified") is True, "with memory for some blocks only: not verified")
+    done = run([*on_opencl, "-x", "72", "-c", "1", "--pes", "1", "--imbrex-task-memory-mb", "1"], code=None)
+    expect(done.returncode not in (0, 124) and "task 'pack'" in done.stderr, f"a block that never fits: {done.stderr}")
     return 0
 
 
