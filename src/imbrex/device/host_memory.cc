@@ -21,7 +21,8 @@ constexpr std::size_t stagger = 5 * 64, num_places = 13;
 
 std::size_t round_up(std::size_t bytes, std::size_t step) { return (bytes + step - 1) / step * step; }
 
-bool is_large(std::size_t size) { return size >= huge_page; }
+// At most a third of a huge page more.
+bool is_large(std::size_t size) { return size >= huge_page / 4 * 3; }
 
 void* from_system(std::size_t size, std::uint64_t number) {
   if (!is_large(size)) return std::aligned_alloc(64, size);
