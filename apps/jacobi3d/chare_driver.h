@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -80,10 +81,41 @@ inline result facts_of(const ix::runtime& rt, const options& o, const decomposit
   r.pes = rt.pes_per_rank();
   r.ranks = rt.num_ranks();
   r.transport = rt.transport_name();
-  r.impl = implementation::chare;
+  r.impl = o.impl;
   r.warm_up = o.warm_up;
   r.why_no_gpu = rt.why_no_gpu();
   return r;
+}
+
+/// One repeat; its time and iterations go to `r`.
+template <class Block>
+ix::task<> run_repeat(ix::array_proxy<Block> blocks, const options* o, result* r, std::int64_t done_before) {
+  using clock = std::chrono::steady_clock;
+  blocks.template broadcast<&Block::prepare>(done_before);
+  const std::string failures = co_await blocks.template reduction<std::string>();
+  if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
+  const clock::time_point begin = clock::now();
+  blocks.template broadcast<&Block::iterate>(done_before + o->warm_up);
+  const auto outcome = co_await blocks.template reduction<repeat_outcome>();
+  const double microseconds = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+  r->iterations = outcome.iterations;
+  r->converged = outcome.converged;
+  if (outcome.has_norm) r->change_norm = outcome.norm;
+  if (outcome.iterations > 0) r->iteration_us.push_back(microseconds / static_cast<double>(outcome.iterations));
+}
+
+/// All repeats, with the progress line.
+template <class Block>
+ix::task<> run_repeats(ix::array_proxy<Block> blocks, const options* o, result* r) {
+  const std::int64_t each = o->warm_up + o->iterations;
+  progress shown(o->repeats * each, !o->quiet);
+  this_job.shown = &shown;
+  for (int repeat = 0; repeat < o->repeats; ++repeat) {
+    auto one = run_repeat(blocks, o, r, repeat * each);
+    co_await one;
+  }
+  shown.finish();
+  this_job.shown = nullptr;
 }
 
 /// Everything after the iterations: hash, outputs, verification, report.
@@ -105,5 +137,7 @@ ix::task<int> conclude(ix::array_proxy<Block> blocks, const options* o, const de
 
 /// The main chare on GPUs.
 ix::task<int> start_on_gpus(ix::runtime& rt);
+/// The main chare of --impl hetero, on any device.
+ix::task<int> start_with_tasks(ix::runtime& rt);
 
 }  // namespace jacobi

@@ -1,6 +1,5 @@
 #include "chare_solver.h"
 
-#include <chrono>
 #include <vector>
 
 #include "chare_driver.h"
@@ -11,7 +10,6 @@ namespace jacobi {
 namespace {
 
 using blocks_proxy = ix::array_proxy<block>;
-using steady_clock = std::chrono::steady_clock;
 
 void check_host_memory(const ix::runtime& rt, const options& o, const decomposition& cut) {
   const auto ranks = static_cast<std::uint64_t>(rt.num_ranks());
@@ -20,23 +18,12 @@ void check_host_memory(const ix::runtime& rt, const options& o, const decomposit
   check_memory(needed);
 }
 
-/// One repeat; its time and iterations go to `r`.
-ix::task<> run_repeat(blocks_proxy blocks, const options* o, result* r, std::int64_t done_before) {
-  blocks.broadcast<&block::prepare>(done_before);
-  const std::string failures = co_await blocks.reduction<std::string>();
-  if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
-  const steady_clock::time_point begin = steady_clock::now();
-  blocks.broadcast<&block::iterate>(done_before + o->warm_up);
-  const auto outcome = co_await blocks.reduction<repeat_outcome>();
-  const double microseconds = std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count();
-  r->iterations = outcome.iterations;
-  r->converged = outcome.converged;
-  if (outcome.has_norm) r->change_norm = outcome.norm;
-  if (outcome.iterations > 0) r->iteration_us.push_back(microseconds / static_cast<double>(outcome.iterations));
-}
-
 ix::task<int> start(ix::runtime& rt) {
   const options& o = *this_job.given;
+  if (o.impl == implementation::hetero) {
+    auto with_tasks = start_with_tasks(rt);
+    co_return co_await with_tasks;
+  }
 #if IMBREX_HAVE_CUDA
   if (rt.kind_of_device() == ix::device_kind::cuda) {
     auto on_gpus = start_on_gpus(rt);
@@ -51,16 +38,9 @@ ix::task<int> start(ix::runtime& rt) {
   if (!o.quiet) fmt::print("{}", header_text(o, r));
   std::fflush(stdout);
 
-  const std::int64_t each = o.warm_up + o.iterations;
-  progress shown(o.repeats * each, !o.quiet);
-  this_job.shown = &shown;
   const blocks_proxy blocks = create_blocks<block>(rt, o, cut);
-  for (int repeat = 0; repeat < o.repeats; ++repeat) {
-    auto one = run_repeat(blocks, &o, &r, repeat * each);
-    co_await one;
-  }
-  shown.finish();
-  this_job.shown = nullptr;
+  auto repeats = run_repeats(blocks, &o, &r);
+  co_await repeats;
   auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
   co_return co_await concluded;
 }

@@ -79,10 +79,12 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--alpha", raw.alpha, "weighted update: alpha*c + beta*(sum of the neighbours)");
   app.add_option("--beta", raw.beta, "see --alpha");
   app.add_option("--boundary", raw.boundary, "value outside the domain, or periodic")->capture_default_str();
-  app.add_option("--impl", raw.impl, "chare or mpi (one block for each rank)")->capture_default_str();
+  app.add_option("--impl", raw.impl, "chare, mpi (one block for each rank) or hetero (objects and tasks)")
+      ->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
-  app.add_option("--device", o.device, "where the kernels run: host, cuda, or auto (cuda where there is a GPU)")
+  app.add_option("--device", o.device,
+                 "where the kernels run: host, cuda, opencl (with --impl hetero), or auto (cuda where there is a GPU)")
       ->capture_default_str();
   app.add_option("--gpus", o.gpu.gpus, "GPUs of each process (default: all there are)")->check(whole<int>());
   app.add_option("--streams", raw.streams, "on GPUs: chare (default), split or device");
@@ -94,7 +96,7 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--completion", o.gpu.completion, "on GPUs: flag (default), event, callback or sync");
   app.add_flag("--verify", o.verify, "compare the result with a serial reference, bit by bit");
   app.add_option("--report", o.report, "write a JSON report");
-  app.add_option("--trace", o.trace, "write a Chrome trace (with --impl chare)");
+  app.add_option("--trace", o.trace, "write a Chrome trace (not with --impl mpi)");
   app.add_flag("--quiet", o.quiet, "print errors only");
 }
 
@@ -151,26 +153,6 @@ stencil read_formula(const raw_options& raw) {
   return {true, *raw.alpha, *raw.beta};
 }
 
-void read_words(options& o, const raw_options& raw) {
-  if (raw.impl != "chare" && raw.impl != "mpi") refuse(fmt::format("--impl {} is unknown: use chare or mpi", raw.impl));
-  o.impl = raw.impl == "mpi" ? implementation::mpi : implementation::chare;
-  if (!raw.map.empty() && raw.map != "block" && raw.map != "round-robin")
-    refuse(fmt::format("--map {} is unknown: use block or round-robin", raw.map));
-  o.map = raw.map == "round-robin" ? map_kind::round_robin : map_kind::block;
-}
-
-void check_device(const std::string& device) {
-  if (device == "host" || device == "auto") return;
-  if (device == "opencl")
-    throw imbrex::not_built("--device opencl is not built into this jacobi3d: use --device host or cuda");
-  if (device != "cuda") refuse(fmt::format("--device {} is unknown: use host, cuda or auto", device));
-#if !IMBREX_HAVE_CUDA
-  throw imbrex::not_built(
-      "--device cuda is not built into this jacobi3d: install the CUDA toolkit with nvcc and build again, or use "
-      "--device host");
-#endif
-}
-
 /// The value whose name is `text`; nothing for an empty text.
 template <class Value>
 std::optional<Value> read_word(const char* option, const std::string& text, std::initializer_list<Value> all) {
@@ -181,6 +163,39 @@ std::optional<Value> read_word(const char* option, const std::string& text, std:
     known += fmt::format("{}{}", known.empty() ? "" : v == *(all.end() - 1) ? " or " : ", ", name(v));
   }
   refuse(fmt::format("{} {} is unknown: use {}", option, text, known));
+}
+
+void read_words(options& o, const raw_options& raw) {
+  const auto impl = read_word("--impl", raw.impl, {implementation::chare, implementation::mpi, implementation::hetero});
+  if (!impl) refuse("--impl is empty: use chare, mpi or hetero");
+  o.impl = *impl;
+  if (!raw.map.empty() && raw.map != "block" && raw.map != "round-robin")
+    refuse(fmt::format("--map {} is unknown: use block or round-robin", raw.map));
+  o.map = raw.map == "round-robin" ? map_kind::round_robin : map_kind::block;
+}
+
+void check_opencl(const options& o) {
+  if (o.impl != implementation::hetero)
+    refuse("--device opencl needs --impl hetero: use --device host or cuda, or that");
+  if (!o.gpu.completion.empty())
+    refuse(fmt::format("--completion {} needs --device cuda: leave it out", o.gpu.completion));
+#if !IMBREX_HAVE_OPENCL
+  throw imbrex::not_built(
+      "--device opencl is not built into this jacobi3d: install the OpenCL headers and loader and build again, or use "
+      "--device host");
+#endif
+}
+
+void check_device(const options& o) {
+  const std::string& device = o.device;
+  if (device == "host" || device == "auto") return;
+  if (device == "opencl") return check_opencl(o);
+  if (device != "cuda") refuse(fmt::format("--device {} is unknown: use host, cuda, opencl or auto", device));
+#if !IMBREX_HAVE_CUDA
+  throw imbrex::not_built(
+      "--device cuda is not built into this jacobi3d: install the CUDA toolkit with nvcc and build again, or use "
+      "--device host");
+#endif
 }
 
 void read_gpu_options(options& o, const raw_options& raw) {
@@ -210,11 +225,19 @@ void read_gpu_options(options& o, const raw_options& raw) {
   if (any && o.device == "auto") o.device = "cuda";
 }
 
-void check_mpi_only(const options& o, const raw_options& raw) {
-  if (o.impl == implementation::chare) {
-    if (o.overlap) refuse("--overlap needs --impl mpi: chares overlap by themselves, so leave it out");
-    return;
-  }
+/// What the runtime decides where data and work are objects and tasks.
+void check_hetero(const options& o, const raw_options& raw) {
+  const auto refuse_one = [](const std::string& option) {
+    refuse(option + " needs --impl chare: with --impl hetero streams and copies are the runtime's, so leave it out");
+  };
+  const gpu_options& g = o.gpu;
+  if (g.streams) refuse_one("--streams " + raw.streams);
+  if (g.halos) refuse_one("--comm " + raw.halos);
+  if (g.fusion) refuse_one("--fusion " + raw.fusion);
+  if (g.graph) refuse_one(*g.graph ? "--graph" : "--no-graph");
+}
+
+void check_mpi(const options& o, const raw_options& raw) {
   if (o.odf) refuse("--odf needs --impl chare: with --impl mpi every rank has one block");
   if (o.pes > 1) refuse(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
   if (!raw.map.empty()) refuse(fmt::format("--map {} needs --impl chare: leave it out", raw.map));
@@ -227,6 +250,12 @@ void check_mpi_only(const options& o, const raw_options& raw) {
   if (g.fusion) refuse(fmt::format("--fusion {} needs --impl chare: leave it out", raw.fusion));
   if (g.graph) refuse(fmt::format("{} needs --impl chare: leave it out", *g.graph ? "--graph" : "--no-graph"));
   if (!g.completion.empty()) refuse(fmt::format("--completion {} needs --impl chare: leave it out", g.completion));
+}
+
+void check_implementation(const options& o, const raw_options& raw) {
+  if (o.impl == implementation::mpi) return check_mpi(o, raw);
+  if (o.overlap) refuse("--overlap needs --impl mpi: chares overlap by themselves, so leave it out");
+  if (o.impl == implementation::hetero) check_hetero(o, raw);
 }
 
 void check_outputs(const std::vector<std::string>& outputs) {
@@ -268,7 +297,10 @@ void settle_grid(options& o, bool extents_given) {
 
 }  // namespace
 
-const char* name(implementation impl) { return impl == implementation::mpi ? "mpi" : "chare"; }
+const char* name(implementation impl) {
+  static constexpr const char* names[] = {"chare", "mpi", "hetero"};
+  return names[static_cast<int>(impl)];
+}
 const char* name(map_kind map) { return map == map_kind::round_robin ? "round-robin" : "block"; }
 const char* name(stream_design streams) {
   return streams == stream_design::chare ? "chare" : streams == stream_design::split ? "split" : "device";
@@ -301,8 +333,8 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   o.boundary = read_boundary(raw.boundary);
   o.formula = read_formula(raw);
   read_gpu_options(o, raw);
-  check_mpi_only(o, raw);
-  check_device(o.device);
+  check_implementation(o, raw);
+  check_device(o);
   check_numbers(o, raw);
   check_outputs(o.outputs);
   settle_grid(o, extents_given);

@@ -11,7 +11,9 @@
 /// The command line of jacobi3d as one value. Every rank parses its own copy; `digest` finds out whether they agree.
 namespace jacobi {
 
-enum class implementation { chare, mpi };
+/// Chares with channels, or streams on GPUs; one block for each MPI rank; chares whose data are `hetero_object`s and
+/// whose work is tasks.
+enum class implementation { chare, mpi, hetero };
 enum class map_kind { block, round_robin };
 enum class initial_kind { hot_face, random, sine, file };
 
@@ -72,7 +74,7 @@ struct options {
   std::vector<std::string> outputs;  ///< .npy, .vti or .pvti, told apart by suffix; no duplicates
   std::string report;                ///< JSON; empty: none
   std::string trace;                 ///< Chrome-trace JSON, written by the runtime; empty: none
-  std::string device = "auto";       ///< "host", "cuda", or "auto": cuda where there is a GPU
+  std::string device = "auto";       ///< "host", "cuda", "opencl" (hetero), or "auto": cuda where there is a GPU
   gpu_options gpu;
 };
 
@@ -94,7 +96,7 @@ std::string digest(const options& o);
 /// Precondition: the digests differ.
 std::string describe_difference(const std::string& mine, int my_rank, const std::string& other, int other_rank);
 
-/// The option's spelling on the command line: "chare", "mpi"; "block", "round-robin".
+/// The option's spelling on the command line: "chare", "mpi", "hetero"; "block", "round-robin".
 const char* name(implementation impl);
 const char* name(map_kind map);
 const char* name(stream_design streams);

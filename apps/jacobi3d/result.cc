@@ -58,7 +58,7 @@ std::string header_text(const options& o, const result& known) {
   std::string text =
       fmt::format("jacobi3d  grid {} x {} x {}, {}\n", o.grid.nx, o.grid.ny, o.grid.nz, formula_text(o.formula));
   const std::int64_t count = std::int64_t{known.cx} * known.cy * known.cz;
-  if (known.impl == implementation::chare)
+  if (known.impl != implementation::mpi)
     text += fmt::format("  {} ({}), ODF {:g}, on {} of {} (map {})", plural(count, "chare"), blocks, known.odf(),
                         plural(known.ranks, "rank"), plural(known.pes, "PE"), name(o.map));
   else

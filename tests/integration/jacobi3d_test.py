@@ -3,7 +3,7 @@
 
   jacobi3d_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
 
-Groups: same_bits, files, bad_input, mpi, seeds, gpu, gpu_ranks. Prints what it skips and why; exit status 0 when all is well.
+Groups: same_bits, files, bad_input, mpi, seeds, opencl, gpu, gpu_ranks. Prints what it skips and why; exit status 0 when all is well.
 """
 import concurrent.futures
 import itertools
@@ -66,6 +66,13 @@ WAYS = ["-c 1 --pes 1", "-c 1 --pes 2", "-c 8 --pes 1", "-c 12 --pes 2", "-c 30 
         "-c 12 --pes 2 --map round-robin", "-c 12 --pes 1 --imbrex-ranks 2", "-c 18 --pes 2 --imbrex-ranks 2",
         "-c 12 --pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder",
         "-c 12 --pes 2 --imbrex-schedule-seed 4"]
+# Objects and tasks: within a PE, between PEs, between ranks; few blocks and many; with and without stealing.
+WAYS += [f"--impl hetero --device host {way}" for way in
+         ("-c 1 --pes 1", "-c 8 --pes 1", "-c 12 --pes 2", "--odf 4 --pes 4", "-c 30 --pes 3",
+          "-c 12 --pes 2 --map round-robin", "-c 9 --pes 2 --imbrex-task-stealing=off",
+          "-c 12 --pes 1 --imbrex-ranks 2", "-c 18 --pes 2 --imbrex-ranks 2",
+          "-c 12 --pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder",
+          "-c 12 --pes 2 --imbrex-schedule-seed 5")]
 
 
 def same_bits(p, folder, ways=None):
@@ -85,9 +92,30 @@ def same_bits(p, folder, ways=None):
         print(f"{case}: {len(ways or WAYS)} ways, field hash and iterations {list(hashes)}")
 
 
-def gpus_there(p):
+def devices_there(p, kind):
     probe = subprocess.run([p.tool, "info", "--json"], capture_output=True, text=True)
-    return [d for d in json.loads(probe.stdout)["devices"] if d["kind"] == "cuda"] if probe.returncode == 0 else []
+    return [d for d in json.loads(probe.stdout)["devices"] if d["kind"] == kind] if probe.returncode == 0 else []
+
+
+def gpus_there(p):
+    return devices_there(p, "cuda")
+
+
+def opencl(p, folder):
+    """Objects and tasks on devices of OpenCL; also with less memory than the blocks take: they are evicted in turn."""
+    if not devices_there(p, "opencl"):
+        print("skipped: no device of OpenCL")
+        return 77
+    ways = [[p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]]
+    on_opencl = [p.jacobi, "--impl", "hetero", "--device", "opencl"]
+    for way in ("-c 1 --pes 1", "-c 12 --pes 2", "--odf 2 --pes 4", "-c 9 --pes 2 --imbrex-task-policy round_robin"):
+        ways.append([*on_opencl, *way.split()])
+    same_bits(p, folder, ways)
+    short = "-x 72 -c 16 --pes 1 -w 1 -i 5 --repeats 1 --verify --imbrex-task-memory-mb 1".split()
+    expect(report_of([*on_opencl, *short], folder).get("verified") is True, "with memory for some blocks only: not verified")
+    done = run([*on_opencl, "-x", "72", "-c", "1", "--pes", "1", "--imbrex-task-memory-mb", "1"], code=None)
+    expect(done.returncode not in (0, 124) and "task 'pack'" in done.stderr, f"a block that never fits: {done.stderr}")
+    return 0
 
 
 def mpi(p, folder):
@@ -98,12 +126,15 @@ def mpi(p, folder):
     over_ucx = []
     if has_ucx(p):
         over_ucx = [p.ranks(2, "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
+                    p.ranks(2, "--impl", "hetero", "--device", "host", "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
                     p.ranks(3, "-c", "12", "--pes", "2", "--imbrex-transport=ucx")]
     else:
         print("skipped: no UCX")
     same_bits(p, folder, [one, p.ranks(2, "-c", "6", "--pes", "1"), p.ranks(4, "-c", "12", "--pes", "1"),
                           p.ranks(2, "-c", "8", "--pes", "2"), p.ranks(2, "--impl", "mpi"),
-                          p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"], *over_ucx])
+                          p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"],
+                          p.ranks(2, "--impl", "hetero", "--device", "host", "-c", "6", "--pes", "1"),
+                          p.ranks(3, "--impl", "hetero", "--device", "host", "-c", "12", "--pes", "2"), *over_ucx])
     # One block for each rank on one GPU for each rank; ranks may share a GPU.
     if gpus_there(p):
         host = [p.jacobi, "--impl", "mpi", "--device", "host"]
@@ -112,13 +143,17 @@ def mpi(p, folder):
                               p.ranks(4, *on_gpus, "--comm", "host"), p.ranks(2, *on_gpus, "--comm", "host", "--overlap")])
     else:
         print("skipped: no GPU for ranks")
+    if devices_there(p, "opencl"):
+        same_bits(p, folder, [one, p.ranks(2, "--impl", "hetero", "--device", "opencl", "-c", "6", "--pes", "1")])
+    else:
+        print("skipped: no device of OpenCL for ranks")
     # Files are assembled from all ranks.
     a, b = os.path.join(folder, "a.npy"), os.path.join(folder, "b.npy")
     run([*one, *SMALL, "--quiet", "--output", a])
     run([*p.ranks(3, "-c", "7", "--pes", "1"), *SMALL, "--quiet", "--output", b])
     expect(open(a, "rb").read() == open(b, "rb").read(), "three ranks wrote another .npy than one")
     # Ranks that disagree: one line on standard error, exit 2.
-    for impl in ("chare", "mpi"):
+    for impl in ("chare", "mpi", "hetero"):
         done = run([*p.mpirun, "-n", "1", p.jacobi, "-x", "32", "--pes", "1", "--impl", impl, ":", "-n", "1", p.jacobi,
                     "-x", "33", "--pes", "1", "--impl", impl], code=2)
         lines = [l for l in done.stderr.splitlines() if "error" in l or l.startswith("jacobi3d:")]
@@ -148,6 +183,13 @@ def gpu(p, folder):
         for count in sorted({1, len(gpus)}):
             chares = [1, 2, 5, 8, 16][n % 5]
             ways.append([p.jacobi, *strategy.split(), "--gpus", str(count), "--odf", str(chares)])
+    hetero = [p.jacobi, "--impl", "hetero", "--device", "cuda"]
+    for count in sorted({1, len(gpus)}):
+        ways.append([*hetero, "--gpus", str(count), "--odf", "1"])
+        ways.append([*hetero, "--gpus", str(count), "--odf", "6"])
+        ways.append([*hetero, "--gpus", str(count), "--odf", "4", "--imbrex-task-memory-mb", "1"])
+    ways.append([*hetero, "--gpus", "1", "--pes", "3", "-c", "12"])
+    ways.append([*hetero, "--gpus", "1", "--pes", "2", "-c", "9", "--imbrex-ranks", "2"])
     ways.append([p.jacobi, "--fusion", "C", "--gpus", "1", "--pes", "3", "-c", "12"])
     ways.append([p.jacobi, "--fusion", "D", "--gpus", "1", "--pes", "3", "-c", "12"])
     ways.append([p.jacobi, "--fusion", "D", "--no-graph", "--gpus", str(len(gpus)), "--pes", str(2 * len(gpus)),
@@ -174,6 +216,8 @@ def gpu_ranks(p, folder):
         ways.append(p.ranks(4, *on_gpus, "--fusion", "C", "-c", "8", f"--imbrex-transport={transport}"))
         ways.append(p.ranks(2, "--device", "cuda", "--gpus", "1", "--pes", "2", "--fusion", "B", "-c", "8",
                             f"--imbrex-transport={transport}", "--imbrex-protocol=shared"))
+        ways.append(p.ranks(2, "--impl", "hetero", *on_gpus, "-c", "6", f"--imbrex-transport={transport}"))
+        ways.append(p.ranks(3, "--impl", "hetero", *on_gpus, "-c", "12", f"--imbrex-transport={transport}"))
     same_bits(p, folder, ways)
     return 0
 
@@ -193,6 +237,10 @@ def files(p, folder):
     run([p.jacobi, "-x", "9", "-y", "7", "-z", "5", "-w", "0", "-i", "8", "--repeats", "1", "-c", "2", "--quiet", "--output",
          whole, "--init", "random:1"])
     expect(open(again, "rb").read() == open(whole, "rb").read(), "a run continued from a file differs")
+    tasks = os.path.join(folder, "tasks.npy")
+    run([p.jacobi, "--impl", "hetero", "--device", "host", "--input", npy, "-w", "0", "-i", "4", "--repeats", "1", "-c", "4",
+         "--quiet", "--output", tasks])
+    expect(open(tasks, "rb").read() == open(whole, "rb").read(), "--impl hetero continued from a file differs")
     # The trace opens as JSON and the summary names the entry methods.
     trace = os.path.join(folder, "trace.json")
     run([p.jacobi, *SMALL, "-c", "8", "--pes", "2", "--quiet", "--trace", trace])
@@ -220,6 +268,11 @@ def bad_input(p, folder):
         (f"--input {wrong}", 2, "<f4"), (f"--input {folder}/none.npy", None, "none.npy"),
         (f"--input {good} -x 9", 2, "9"), ("-x 8 --output /nowhere/x.npy", None, "/nowhere"),
         ("-x 8 --report /nowhere/r.json", None, "/nowhere"), ("-x 8 --output out.txt", 2, "out.txt"),
+        ("--impl hetero --fusion B", 2, "--fusion B"), ("--impl hetero --streams split", 2, "--streams split"),
+        ("--impl hetero --comm host", 2, "--comm host"), ("--impl hetero --graph", 2, "--graph"),
+        ("--impl hetero --overlap", 2, "--overlap"), ("--device opencl", 2, "--impl hetero"),
+        (f"--impl hetero --device host --input {wrong}", 2, "<f4"), ("--impl hetero --device host -x 30000", None, "memory"),
+        ("--impl hetero --device host -x 4 -c 1000", 2, "1000"),
         ("-x 30000", None, "memory"), ("--imbrex-pes nonsense", 2, "nonsense"), ("-x 8 --trace /nowhere/t.json", None, "/nowhere"),
     ]:
         done = run([p.jacobi, *words.split()], code=code)
@@ -241,6 +294,8 @@ def seeds(p, folder):
         words = [p.jacobi, "-x", "12", "-y", "9", "-z", "7", "-c", "12", "--pes", str(1 + seed % 3), "-w", "1", "-i", "4",
                  "--repeats", "1", "--init", "random:1", "--imbrex-schedule-seed", str(seed)]
         hashes.add(report_of(words, folder).get("field_hash"))
+        if seed % 4 == 0:
+            hashes.add(report_of([*words, "--impl", "hetero", "--device", "host"], folder).get("field_hash"))
     expect(len(hashes) == 1 and None not in hashes, f"200 schedules gave {hashes}")
     return 0
 
@@ -250,7 +305,7 @@ def main():
     assert words[0] == "--bin"
     p = programs(words[1], words[3:] if len(words) > 3 else [])
     with tempfile.TemporaryDirectory() as folder:
-        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks}[group](p, folder)
+        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks, "opencl": opencl}[group](p, folder)
     for f in FAILURES:
         print("FAILED:", f)
     return 1 if FAILURES else code or 0

@@ -9,6 +9,7 @@
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
+#include "imbrex/device/cpu_streaming.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/stream.h"
 
@@ -58,6 +59,17 @@ std::string text_of(const extent3& n) { return fmt::format("{{{}, {}, {}}}", n[0
 
 }  // namespace
 
+cpu_function cpu_forms::best() const {
+#if defined(__x86_64__)
+  static const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  if (has_avx512 && avx512 != nullptr) return avx512;
+  if (has_avx2 && avx2 != nullptr) return avx2;
+#endif
+  return everywhere;
+}
+
 void check_launch(const kernel_source& k, const launch_shape& shape) {
   if (shape.num_groups() == 0)
     throw usage_error(
@@ -97,13 +109,15 @@ void run_on_cpu(const kernel_source& k, const launch_shape& shape, void* const* 
     g.num[d] = static_cast<int>(shape.groups[static_cast<std::size_t>(d)]);
     g.items[d] = static_cast<int>(shape.group[static_cast<std::size_t>(d)]);
   }
+  const cpu_function run = k.on_cpu.best();
   const std::size_t nx = shape.groups[0], ny = shape.groups[1];
   for (std::size_t i = first_group; i < last_group; ++i) {
     g.ids[0] = static_cast<int>(i % nx);
     g.ids[1] = static_cast<int>(i / nx % ny);
     g.ids[2] = static_cast<int>(i / (nx * ny));
-    k.on_cpu(g, arguments);
+    run(g, arguments);
   }
+  detail::streamed_is_visible();
 }
 
 void launch(stream& s, const kernel_source& k, const launch_shape& shape, void* const* arguments) {

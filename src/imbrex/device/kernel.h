@@ -31,16 +31,27 @@ struct kernel_argument {
   constexpr std::size_t value_bytes() const { return what == kind::value ? bytes : sizeof(void*); }
 };
 
+/// Runs one work-group on the calling thread; `arguments[i]` points to the value of the i-th argument (of a pointer
+/// too).
+using cpu_function = void (*)(const cpu_group&, void* const* arguments);
+
+/// A kernel for the CPU, by instruction set: the same loops for vectors of other widths. Null: there is none.
+struct cpu_forms {
+  cpu_function everywhere = nullptr;
+  cpu_function avx2 = nullptr;
+  cpu_function avx512 = nullptr;
+
+  /// For the widest vectors that this machine has.
+  cpu_function best() const;
+};
+
 /// A kernel of any signature. Made by the macros of the dialect, of static lifetime, immutable: for any thread.
 struct kernel_source {
-  using cpu_function = void (*)(const cpu_group&, void* const* arguments);
   using cuda_function = void (*)(stream&, const launch_shape&, void* const* arguments);
 
   const char* name;
   std::span<const kernel_argument> arguments;
-  /// Runs one work-group on the calling thread; `arguments[i]` points to the value of the i-th argument (of a pointer
-  /// too).
-  cpu_function on_cpu;
+  cpu_forms on_cpu;
   /// Launches it into a stream of a CUDA device; null when the program was built without.
   cuda_function on_cuda = nullptr;
   /// What `with_first_parameters` (kernel_text.h) makes the source for clBuildProgram of, with the dialect's
@@ -80,14 +91,14 @@ concept kernel_argument_for = std::convertible_to<A, P> && (!std::is_pointer_v<P
 
 template <auto Body>
 struct group_runner;
-template <class Group, class... P, void (*Body)(Group, P...)>
+template <class Group, class... P, void (*Body)(Group, void*, P...)>
 struct group_runner<Body> {
   static void run(const cpu_group& g, void* const* arguments) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       if constexpr (std::is_same_v<Group, cpu_group>)
-        Body(g, *static_cast<P*>(arguments[I])...);
+        Body(g, g.shared, *static_cast<P*>(arguments[I])...);
       else
-        Body(Group{g}, *static_cast<P*>(arguments[I])...);
+        Body(Group{g}, g.shared, *static_cast<P*>(arguments[I])...);
     }(std::index_sequence_for<P...>{});
   }
 };
@@ -102,7 +113,7 @@ class kernel<void(P...)> : public kernel_source {
   static_assert(sizeof...(P) > 0, "a kernel has at least one parameter");
   static constexpr std::array<kernel_argument, sizeof...(P)> parameters{detail::argument_of<P>()...};
 
-  constexpr kernel(const char* its_name, cpu_function cpu, cuda_function cuda, const char* text,
+  constexpr kernel(const char* its_name, const cpu_forms& cpu, cuda_function cuda, const char* text,
                    extent3 group = {0, 0, 0})
       : kernel_source{its_name, parameters, cpu, cuda, text, group} {}
 };

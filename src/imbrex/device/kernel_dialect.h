@@ -47,6 +47,8 @@
 #define IX_GLOBAL_ID(d) (IX_GROUP_ID(d) * IX_GROUP_SIZE(d) + IX_LOCAL_ID(d))
 #define IX_ITEMS for (int ix_once = 1; ix_once != 0; ix_once = 0, __syncthreads())
 #define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))
+#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value
+#define IX_PREFETCH_BELOW(n, place) static_cast<void>(0)
 #define IX_SHARED __shared__
 #define IX_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char ix_dynamic_shared[]; \
@@ -58,6 +60,7 @@
 
 #include <math.h>
 
+#include "imbrex/device/cpu_streaming.h"
 #include "imbrex/device/kernel.h"
 
 /// In front of every OpenCL program. A kernel's first parameter, IX_FIRST, is its dynamic shared memory; kernel_text.h
@@ -83,6 +86,8 @@
   "#define IX_ITEMS for (int ix_once = 1; ix_once != 0; \\\n"                                           \
   "  ix_once = 0, barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE))\n"                               \
   "#define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))\n"                                     \
+  "#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value\n"                          \
+  "#define IX_PREFETCH_BELOW(n, place) (void)0\n"                                                       \
   "#define IX_SHARED __local\n"                                                                         \
   "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n" \
   "#define IX_PRIVATE(type, name) type name\n"                                                          \
@@ -92,9 +97,21 @@
 #define IX_CPU_TYPES(name, group, parameters)                      \
   using ix_group_##name = ::imbrex::cpu_group_of<IX_UNPACK group>; \
   using ix_signature_##name = void parameters
-#define IX_CPU_BODY(name, parameters) \
-  [[maybe_unused]] static void ix_body_##name([[maybe_unused]] ix_group_##name ix_group, IX_UNPACK parameters)
+#define IX_CPU_BODY(name, parameters)                                                    \
+  [[maybe_unused]] static void ix_body_##name([[maybe_unused]] ix_group_##name ix_group, \
+                                              [[maybe_unused]] void* __restrict__ ix_shared, IX_UNPACK parameters)
 #define IX_CPU_FUNCTION(name) (&::imbrex::detail::group_runner<&ix_body_##name>::run)
+// The file that defines the kernels has their loops several times: for each instruction set in a namespace of its own.
+#if defined(__x86_64__) && defined(__OPTIMIZE__)
+#define IX_CPU_FORMS(name)                                                                       \
+  ::imbrex::cpu_forms {                                                                          \
+    IX_CPU_FUNCTION(name), &::imbrex::detail::group_runner<&::ix_for_avx2::ix_body_##name>::run, \
+        &::imbrex::detail::group_runner<&::ix_for_avx512::ix_body_##name>::run                   \
+  }
+#else
+#define IX_CPU_FORMS(name) \
+  ::imbrex::cpu_forms { IX_CPU_FUNCTION(name) }
+#endif
 
 #if defined(IX_KERNELS_ON_CUDA) || defined(IX_INLINE_KERNELS_ON_CUDA)
 #define IX_CUDA_DECLARED(name) \
@@ -105,16 +122,19 @@
 #define IX_CUDA_FUNCTION(name) nullptr
 #endif
 
-#if defined(IX_KERNEL_TEXT)  // the generated file that defines the kernels
-#define IX_CPU_KERNEL(name, group, parameters)                                                                    \
+#define IX_CPU_LOOPS(name, group, parameters) \
+  IX_CPU_TYPES(name, group, parameters);      \
+  IX_CPU_BODY(name, parameters)
+#define IX_CPU_DEFINED(name, group, parameters)                                                                   \
   IX_CPU_TYPES(name, group, parameters);                                                                          \
   IX_CPU_BODY(name, parameters);                                                                                  \
   IX_CUDA_DECLARED(name)                                                                                          \
   extern const ::imbrex::kernel<ix_signature_##name> name;                                                        \
-  constexpr ::imbrex::kernel<ix_signature_##name> name(#name, IX_CPU_FUNCTION(name), IX_CUDA_FUNCTION(name),      \
+  constexpr ::imbrex::kernel<ix_signature_##name> name(#name, IX_CPU_FORMS(name), IX_CUDA_FUNCTION(name),         \
                                                        IX_KERNEL_TEXT, ::imbrex::detail::fixed<IX_UNPACK group>); \
   IX_CPU_BODY(name, parameters)
-#else  // a file that launches them
+// The generated file that defines the kernels says itself which of both IX_CPU_KERNEL is.
+#if !defined(IX_KERNEL_TEXT)
 #define IX_CPU_KERNEL(name, group, parameters)             \
   IX_CPU_TYPES(name, group, parameters);                   \
   extern const ::imbrex::kernel<ix_signature_##name> name; \
@@ -138,8 +158,17 @@
       for (int ix_local_0 = 0, ix_end = (end); ix_local_0 < ix_end; ++ix_local_0)
 #define IX_ITEMS IX_ITEMS_TO(ix_group.size(0))
 #define IX_ITEMS_BELOW(n) IX_ITEMS_TO(::imbrex::detail::items_below(ix_group, n))
+#define IX_FIRST_ITEMS                                                    \
+  for (int ix_local_2 = 0; ix_local_2 < ix_group.size(2); ++ix_local_2)   \
+    for (int ix_local_1 = 0; ix_local_1 < ix_group.size(1); ++ix_local_1) \
+      for (int ix_local_0 = 0, ix_once = 1; ix_once != 0; ix_once = 0)
+#define IX_PREFETCH_BELOW(n, place) \
+  IX_FIRST_ITEMS::imbrex::detail::prefetch(&(place), ::imbrex::detail::items_below(ix_group, n) - ix_local_0)
+#define IX_STREAM_BELOW(n, place, value)                         \
+  IX_FIRST_ITEMS::imbrex::detail::stream_out(&(place), &(value), \
+                                             ::imbrex::detail::items_below(ix_group, n) - ix_local_0)
 #define IX_SHARED alignas(64)
-#define IX_DYNAMIC_SHARED(type, name) type* const __restrict__ name = static_cast<type*>(ix_group.shared)
+#define IX_DYNAMIC_SHARED(type, name) type* const __restrict__ name = static_cast<type*>(ix_shared)
 #define IX_PRIVATE(type, name) alignas(64) type name[decltype(ix_group)::max_items]
 #define IX_MY(name) name[(ix_local_2 * ix_group.size(1) + ix_local_1) * ix_group.size(0) + ix_local_0]
 
@@ -152,7 +181,7 @@
   IX_CPU_BODY(name, parameters);                                                                                 \
   IX_CUDA_DECLARED(name)                                                                                         \
   [[maybe_unused]] static constexpr ::imbrex::kernel<ix_signature_##name> name(                                  \
-      #name, IX_CPU_FUNCTION(name), IX_CUDA_FUNCTION(name),                                                      \
+      #name, ::imbrex::cpu_forms{IX_CPU_FUNCTION(name)}, IX_CUDA_FUNCTION(name),                                 \
       IX_OPENCL_DIALECT "#line " IX_LINE(__LINE__) " \"" __FILE__ "\"\nIX_KERNEL(" #name ", " #parameters        \
                                                    ") { IX_ITEMS { const int i = IX_GLOBAL_ID(0); " #__VA_ARGS__ \
                                                    "; } }\n");                                                   \

@@ -104,6 +104,7 @@ struct hetero_data {
   std::uint64_t merged = 0;         ///< of a slice: where the whole's copy has what was written to it; bits by place
   std::uint64_t written_as = 0;     ///< of a slice: the number of its last write, of all of the slices
   std::uint32_t handles = 0;        ///< `hetero_object`s, of `references`
+  std::uint32_t of_tasks = 0;       ///< submitted and not over, of `references`
   std::uint32_t element_bytes = 1;  ///< of a slice's elements, for reports
 
   hetero_copy* copies() { return reinterpret_cast<hetero_copy*>(this + 1); }

@@ -93,9 +93,16 @@ void hetero_domain::drop(task_node& t) {
     free_edge(e);
   }
   unqueue_uses(t);
-  for (task_access& a : t.uses()) copies_.release(a.data);
-  t.num_accesses = 0;
+  release_uses(t);
   t.release();
+}
+
+void hetero_domain::release_uses(task_node& t) {
+  for (const task_access& a : t.uses()) {
+    --a.data->of_tasks;
+    copies_.release(a.data);
+  }
+  t.num_accesses = 0;
 }
 
 void hetero_domain::turn::take(work* w, work_action action) {
@@ -166,7 +173,7 @@ void hetero_domain::submit(task_node* t) {
     t->release();
     throw;
   }
-  for (const task_access& a : t->uses()) ++a.data->references;
+  for (const task_access& a : t->uses()) ++a.data->references, ++a.data->of_tasks;
   if (num_outstanding_++ == 0) ++pe_.operations;
   t->older = last_outstanding_;
   (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
@@ -540,8 +547,7 @@ void hetero_domain::complete(task_node& t) {
   copies_.unpin(t);
   release(t);
   if (timed_ && t.started_ns != 0) policy_->finished(t, now_ns() - t.started_ns);
-  for (task_access& a : t.uses()) copies_.release(a.data);
-  t.num_accesses = 0;
+  release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);
   (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;

@@ -83,6 +83,7 @@ class hetero_domain final : placement_view {
   void keep(task_node& t);
   void make_ready(task_node& t);
   void release(task_node& t);
+  void release_uses(task_node& t);
   void start(task_node& t);
   void start_waiting_ones();
   void start_unplaced_ones();

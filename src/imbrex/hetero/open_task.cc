@@ -56,11 +56,7 @@ void open_task::fail(std::exception_ptr why) {
   domain->close(*this);
 }
 
-bool has_one_handle(const hetero_data& d) {
-  std::uint32_t num_uses = 0;
-  for (const task_access* a = d.first_use; a != nullptr; a = a->after) ++num_uses;
-  return d.references == num_uses + 1;
-}
+bool has_one_handle(const hetero_data& d) { return d.family == nullptr && d.references == d.of_tasks + 1; }
 
 bool is_ready_on_host(hetero_data& d) {
   return d.defined && d.first_use == nullptr && d.failure == nullptr && d.at(0).state != coherence::invalid &&

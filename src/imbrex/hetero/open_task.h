@@ -33,7 +33,7 @@ struct open_task final : task_node {
   void fail(std::exception_ptr why);
 };
 
-/// Whether one handle is all that refers to `d`, other than tasks that have not been started.
+/// Whether one handle is all that refers to `d`, which is no part of another object, besides tasks that use it.
 bool has_one_handle(const hetero_data& d);
 /// Whether the newest data are on the host and nobody uses them.
 bool is_ready_on_host(hetero_data& d);

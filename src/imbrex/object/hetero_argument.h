@@ -20,10 +20,9 @@
 /// place: from device to device without the host where they reach each other. The method starts before the data are
 /// there: tasks and views that read them wait, as they do for any task before them. When the data never come into being
 /// because a task failed, whoever reads them at the receiver fails with that error's kind and text. An element of the
-/// same PE that is given the last handle of an object that nobody uses gets that object, not a copy. `call` sends when
-/// it is awaited. A result of `call` may be an object,
-/// too. An empty handle arrives as one. Throws `usage_error` for an object of another PE, or one that nobody
-/// has written.
+/// same PE that is given the last handle of an object gets that object, not a copy, though tasks still use it; slices
+/// are copied. `call` sends when it is awaited. A result of `call` may be an object, too. An empty handle arrives as
+/// one. Throws `usage_error` for an object of another PE, or one that nobody has written.
 namespace imbrex::detail {
 
 template <class T>

@@ -107,7 +107,7 @@ TEST(jacobi_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--alpha 1"), HasSubstr("both"));
   EXPECT_THAT(refusal("--alpha inf --beta 1"), HasSubstr("finite"));
   EXPECT_THAT(refusal("--boundary warm"), AllOf(HasSubstr("warm"), HasSubstr("periodic")));
-  EXPECT_THAT(refusal("--impl charm"), AllOf(HasSubstr("charm"), HasSubstr("chare or mpi")));
+  EXPECT_THAT(refusal("--impl charm"), AllOf(HasSubstr("charm"), HasSubstr("chare, mpi or hetero")));
   EXPECT_THAT(refusal("--map spiral"), HasSubstr("spiral"));
   EXPECT_THAT(refusal("--overlap"), HasSubstr("--impl mpi"));
   EXPECT_THAT(refusal("--impl mpi --odf 2"), HasSubstr("--odf"));
@@ -121,10 +121,28 @@ TEST(jacobi_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--impl mpi --completion event"), HasSubstr("--completion event"));
   EXPECT_THAT(refusal("--impl mpi --device host --comm host"), HasSubstr("--device cuda"));
   EXPECT_THAT(refusal("--device moon"), HasSubstr("use host"));
-  EXPECT_THAT(refusal("--device cuda:0"), HasSubstr("use host, cuda or auto"));
-  EXPECT_THAT(refusal<imbrex::not_built>("--device opencl"), HasSubstr("--device host"));
+  EXPECT_THAT(refusal("--device cuda:0"), HasSubstr("use host, cuda, opencl or auto"));
+  EXPECT_THAT(refusal("--device opencl"), AllOf(HasSubstr("--impl hetero"), HasSubstr("--device host")));
   EXPECT_THAT(refusal("--unknown"), HasSubstr("--unknown"));
   EXPECT_THAT(refusal("stray"), HasSubstr("stray"));
+}
+
+TEST(jacobi_options, objects_and_tasks_refuse_what_the_runtime_decides) {
+  using testing::AllOf;
+  using testing::HasSubstr;
+  EXPECT_EQ(parse("--impl hetero --odf 8 --pes 2 --map round-robin").impl, implementation::hetero);
+  EXPECT_THAT(refusal("--impl hetero --overlap"), HasSubstr("--impl mpi"));
+  EXPECT_THAT(refusal("--impl hetero --streams split"), AllOf(HasSubstr("--streams split"), HasSubstr("leave it out")));
+  EXPECT_THAT(refusal("--impl hetero --comm device"), HasSubstr("--comm device needs --impl chare"));
+  EXPECT_THAT(refusal("--impl hetero --fusion C"), HasSubstr("--fusion C needs --impl chare"));
+  EXPECT_THAT(refusal("--impl hetero --graph"), HasSubstr("--graph needs --impl chare"));
+  EXPECT_THAT(refusal("--impl hetero --no-graph"), HasSubstr("--no-graph needs --impl chare"));
+  EXPECT_THAT(refusal("--impl hetero --device opencl --completion flag"), HasSubstr("--completion flag"));
+#if IMBREX_HAVE_OPENCL
+  EXPECT_EQ(parse("--impl hetero --device opencl --gpus 2").device, "opencl");
+#else
+  EXPECT_THAT(refusal<imbrex::not_built>("--impl hetero --device opencl"), HasSubstr("--device host"));
+#endif
 }
 
 TEST(jacobi_options, ranks_on_gpus_choose_how_halos_go) {

@@ -71,6 +71,37 @@ TEST(kernel, items_beyond_the_end_do_nothing) {
   EXPECT_EQ(detail::items_below(cpu_group{{0, 0, 0}, {4, 1, 1}, {10, 1, 1}, nullptr}, 25L), 10);
 }
 
+TEST(kernel, streamed_rows_are_those_below_the_bound) {
+  const auto before = find(all_cases(), streamed_rows).arguments[3].as<double>();
+  const auto results = run(streamed_rows);
+  const auto in = results[2].as<double>(), out = results[3].as<double>();
+  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i % 121 < 117 ? 2 * in[i] : before[i]) << i;
+}
+
+TEST(kernel, has_the_same_bits_from_every_instruction_set) {
+  const auto bytes_of = [](const kernel_case& c, cpu_function form) {
+    kernel_source k = *c.kernel;
+    k.on_cpu = {form, nullptr, nullptr};
+    std::vector<std::byte> all;
+    for (const given& g : run_case_on_cpu({&k, c.shape, c.arguments}))
+      all.insert(all.end(), g.bytes.begin(), g.bytes.end());
+    return all;
+  };
+  int num_forms = 0;
+  for (const kernel_case& c : all_cases()) {
+    const cpu_forms& f = c.kernel->on_cpu;
+    ASSERT_NE(f.everywhere, nullptr);
+    ASSERT_NE(f.best(), nullptr);
+    for (const cpu_function wide : {f.avx2, f.avx512}) {
+      const cpu_forms only{f.everywhere, wide == f.avx2 ? wide : nullptr, wide == f.avx512 ? wide : nullptr};
+      if (wide == nullptr || only.best() != wide) continue;  // not built, or not for this machine
+      ++num_forms;
+      EXPECT_EQ(bytes_of(c, wide), bytes_of(c, f.everywhere)) << c.kernel->name;
+    }
+  }
+  if (num_forms == 0) GTEST_SKIP() << "no wide forms in this build, or for this machine";
+}
+
 TEST(kernel, regions_reverse_through_static_shared_memory) {
   auto expected = find(all_cases(), reverse_groups).arguments[0].as<int>();
   for (auto at = expected.begin(); at != expected.end(); at += 50) std::reverse(at, at + 50);
