@@ -111,7 +111,7 @@ void count_one_group(const ix::cpu_group& g, void* const* arguments) {
     x[i] = step == 0 ? 0 : x[i] == step - 1 ? step : -1'000'000;
   }
 }
-constexpr ix::kernel<void(int, int*)> count_items("count_items", &count_one_group, nullptr, nullptr);
+constexpr ix::kernel<void(int, int*)> count_items("count_items", {&count_one_group}, nullptr, nullptr);
 
 std::mutex who_mutex;
 std::set<std::thread::id> who;
@@ -123,12 +123,12 @@ void slow_group(const ix::cpu_group& g, void* const* arguments) {
   const std::lock_guard lock(who_mutex);
   who.insert(std::this_thread::get_id());
 }
-constexpr ix::kernel<void(int*)> slow_groups("slow_groups", &slow_group, nullptr, nullptr);
+constexpr ix::kernel<void(int*)> slow_groups("slow_groups", {&slow_group}, nullptr, nullptr);
 
 void throwing_group(const ix::cpu_group& g, void* const*) {
   if (g.ids[0] % 3 == 0) throw ix::usage_error("on purpose");
 }
-constexpr ix::kernel<void(int*)> throwing_groups("throwing_groups", &throwing_group, nullptr, nullptr);
+constexpr ix::kernel<void(int*)> throwing_groups("throwing_groups", {&throwing_group}, nullptr, nullptr);
 
 ix::task<int> kernels_of_many_groups(ix::runtime&) {
   constexpr int n = 1 << 18;
