@@ -443,6 +443,7 @@ void hetero_domain::call(task_node& t, stream* order) {
 
 void hetero_domain::run_on_host(task_node& t) {
   t.state = task_state::issued;
+  if (places().size() > 1) copies_.begun(t, *t.at);
   if (helpers_ != nullptr && !t.stays_open) {
     runnable_.push(t);
   } else {
@@ -500,6 +501,7 @@ void hetero_domain::run_on_device(task_node& t) {
   lane& l = t.stays_open ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
+  if (t.stays_open) copies_.begun(t, p);
   if (timed_) t.started_ns = now_ns();
   call(t, &*l);
   if (t.stays_open && !t.threw) {
