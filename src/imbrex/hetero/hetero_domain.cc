@@ -45,7 +45,7 @@ struct hetero_domain::point_wait : lane_arrival {
 
 hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<device*>& devices,
                              const hetero_options& options)
-    : hetero_domain(pe, host, devices, options, make_placement_policy(options.policy)) {}
+    : hetero_domain(pe, host, devices, options, make_placement_policy(options.policy, options.costs)) {}
 
 hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<device*>& devices,
                              const hetero_options& options, std::unique_ptr<placement_policy> policy)
