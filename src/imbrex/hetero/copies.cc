@@ -169,6 +169,20 @@ void hetero_copies::order(task_node& t, place& p, lane& l) {
   }
 }
 
+void hetero_copies::begun(task_node& t, const place& p) {
+  for (task_access& a : t.uses()) {
+    if (a.mode == access_mode::write) own(*a.data, p);
+  }
+}
+
+/// The only copy that is worth something is here, or will be.
+void hetero_copies::own(hetero_data& d, const place& p) {
+  for (int i = 0; i < d.num_places; ++i) d.at(i).state = coherence::invalid;
+  d.at(p.number()).state = coherence::exclusive;
+  if (d.family != nullptr) [[unlikely]]
+    d.family->written(d, p.number());
+}
+
 void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
   bool sliced = false;
   for (task_access& a : t.uses()) {
@@ -179,13 +193,10 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
   }
   for (task_access& a : t.uses()) {
     if (!writes(a.mode)) continue;
-    for (int i = 0; i < a.data->num_places; ++i) a.data->at(i).state = coherence::invalid;
+    own(*a.data, p);
     hetero_copy& c = a.data->at(p.number());
-    c.state = coherence::exclusive;
     c.written = end;
     c.reads.clear();
-    if (a.data->family != nullptr) [[unlikely]]
-      a.data->family->written(*a.data, p.number());
   }
   if (!sliced) [[likely]]
     return;

@@ -60,6 +60,9 @@ class hetero_copies {
   void order(task_node& t, place& p, lane& l);
   /// What a task that reads a slice, or an object with slices, would need to have brought.
   std::uint64_t missing_of_sliced(hetero_data& d, const place& p) const;
+  /// A task has begun whose use ends later: what it overwrites is worth nothing elsewhere from now on, so that nobody
+  /// saves the old data, least of all to where it writes.
+  void begun(task_node& t, const place& p);
   /// The task's use of its objects ends at `end`, or has ended.
   void used(task_node& t, place& p, const lane_point& end);
 
@@ -98,6 +101,7 @@ class hetero_copies {
   hetero_copy* victim(const place& p) const;
   bool evict(place& p, hetero_copy& c);
   bool valid_elsewhere(const hetero_copy& c) const;
+  static void own(hetero_data& d, const place& p);
   void drop(hetero_copy& c);
   void touch(hetero_copy& c);
   void unlink(hetero_copy& c);

@@ -45,7 +45,7 @@ struct hetero_domain::point_wait : lane_arrival {
 
 hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<device*>& devices,
                              const hetero_options& options)
-    : hetero_domain(pe, host, devices, options, make_placement_policy(options.policy)) {}
+    : hetero_domain(pe, host, devices, options, make_placement_policy(options.policy, options.costs)) {}
 
 hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<device*>& devices,
                              const hetero_options& options, std::unique_ptr<placement_policy> policy)
@@ -452,6 +452,7 @@ void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& p
 
 void hetero_domain::run_on_host(task_node& t) {
   t.state = task_state::issued;
+  if (places().size() > 1) copies_.begun(t, *t.at);
   if (helpers_ != nullptr && !t.stays_open) {
     runnable_.push(t);
   } else {
@@ -513,6 +514,7 @@ void hetero_domain::run_on_device(task_node& t) {
   lane& l = t.stays_open ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
+  if (t.stays_open) copies_.begun(t, p);
   if (timed_) t.started_ns = now_ns();
   call(t, &*l);
   if (t.stays_open && !t.threw) {

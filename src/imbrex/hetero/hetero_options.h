@@ -5,6 +5,8 @@
 
 namespace imbrex {
 
+class cost_store;
+
 /// How a PE's objects and tasks are looked after.
 struct hetero_options {
   std::uint64_t device_bytes =
@@ -14,6 +16,7 @@ struct hetero_options {
   int host_tasks_at_hand = 64;  ///< that are put where other PEs may take them
   int tasks_under_way = 64;     ///< that a device is given before some have finished
   std::string policy = "locality";  ///< of `make_placement_policy`
+  cost_store* costs = nullptr;      ///< for a policy that learns; outlives the domain; null: it begins with nothing
 
   /// \name What makes transfers and allocations fast, to be switched off by who measures what each is worth (4.1)
   ///@{

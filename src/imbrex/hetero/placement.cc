@@ -104,10 +104,12 @@ class round_robin final : public placement_policy {
 
 }  // namespace
 
-std::unique_ptr<placement_policy> make_placement_policy(std::string_view name) {
+std::unique_ptr<placement_policy> make_placement_policy(std::string_view name, cost_store* costs) {
   if (name == "locality") return std::make_unique<locality>();
   if (name == "round_robin") return std::make_unique<round_robin>();
-  if (name == "shortest_finish") return std::make_unique<shortest_finish>();
+  if (name == "shortest_finish") {
+    return costs != nullptr ? std::make_unique<shortest_finish>(*costs) : std::make_unique<shortest_finish>();
+  }
   throw config_error(
       fmt::format("there is no placement policy '{}': use locality, round_robin or shortest_finish", name));
 }

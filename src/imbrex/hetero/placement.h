@@ -10,6 +10,8 @@
 
 namespace imbrex {
 
+class cost_store;
+
 /// What a policy sees of the domain.
 class placement_view {
  public:
@@ -46,7 +48,8 @@ class placement_policy {
 
 /// "locality" (the default): the task whose data are there already goes first, on a device if it can run on one;
 /// "round_robin": in order of submission, device after device; "shortest_finish": where it will be over first, by what
-/// tasks of this name and size took before. Throws `config_error` for other names.
-std::unique_ptr<placement_policy> make_placement_policy(std::string_view name);
+/// tasks of this name and size took before: as `costs` knows, which may be null, outlives the policy, and is told what
+/// this one learns. Throws `config_error` for other names.
+std::unique_ptr<placement_policy> make_placement_policy(std::string_view name, cost_store* costs = nullptr);
 
 }  // namespace imbrex

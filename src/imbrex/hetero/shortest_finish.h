@@ -1,48 +1,25 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
-#include <utility>
 
+#include "imbrex/hetero/cost_store.h"
 #include "imbrex/hetero/placement.h"
 #include "imbrex/hetero/ready_list.h"
 
 namespace imbrex {
 
-/// What tasks took, by name, size and place: a running mean. The size is the power of two of all their objects' bytes.
-class cost_model {
- public:
-  struct key {
-    std::string name;
-    int size = 0;
-    std::string place;
-    auto operator<=>(const key&) const = default;
-  };
-  struct mean {
-    double nanoseconds = 0;
-    std::uint64_t samples = 0;
-  };
-  static key key_of(const task_node& t, const place& p);
-
-  void learn(const key& k, double nanoseconds);
-  /// Null: nothing is known.
-  const mean* find(const key& k) const;
-
-  /// A text file with a line for each: samples, nanoseconds, size, place and name, between tabs. A file that cannot be
-  /// read is none.
-  void read(const std::string& file);
-  /// Replaces the file as a whole. Throws `config_error` when it cannot be written.
-  void write(const std::string& file) const;
-
- private:
-  std::map<key, mean> known_;
-};
-
 /// Each task goes where it is expected to be over first: after what the place has to do, the time to bring what is
 /// missing, and what such tasks took there. What has never run at a place is tried there.
 class shortest_finish final : public placement_policy {
  public:
-  explicit shortest_finish(std::string file = {});
+  /// Begins with nothing, and forgets all in the end.
+  shortest_finish() = default;
+  /// Begins with what is known there, and gives what it has learnt in the end. The store outlives this.
+  explicit shortest_finish(cost_store& with) : store_(&with), costs_(with.known()) {}
+  /// With a store of its own, written in the end; where that fails, the next run learns anew. Throws `config_error`.
+  explicit shortest_finish(std::string file);
   ~shortest_finish() override;
   void push(task_node& t) override { ready_.push(t); }
   choice pop(const placement_view& view) override;
@@ -53,7 +30,8 @@ class shortest_finish final : public placement_policy {
  private:
   double expected(const placement_view& view, const task_node& t, const place& p) const;
 
-  const std::string file_;
+  std::unique_ptr<cost_store> own_store_;
+  cost_store* store_ = nullptr;
   ready_list ready_;
   cost_model costs_;
   std::map<const place*, double> backlog_ns_;  // of tasks that were given out and have not finished

@@ -8,6 +8,7 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
+#include "imbrex/hetero/placement.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda_devices.h"
 #endif
@@ -99,6 +100,9 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "locality",
        .choices = {"locality", "round_robin", "shortest_finish"},
        .help = "which task runs next, and on which device: where its data are; in turn; where it will be over first"},
+      {.name = "task-costs",
+       .kind = text,
+       .help = "file of what tasks took, for shortest_finish: read at the start if it is there, written at the end"},
       {.name = "task-stealing",
        .kind = flag,
        .default_value = "on",
@@ -138,6 +142,16 @@ completion_mode parse_completion(const std::string& text) {
   }
   return completion_mode::flag;  // the setting's choices allow no other text
 }
+
+void check_task_costs(const runtime_options& o, bool asked_for) {
+  if (!asked_for) return;
+  if (o.task_costs.empty()) throw config_error("--imbrex-task-costs needs a file: what tasks took is kept there");
+  if (make_placement_policy(o.tasks.policy)->learns()) return;
+  throw config_error(
+      fmt::format("--imbrex-task-costs={}: the policy '{}' does not learn what tasks take: add "
+                  "--imbrex-task-policy=shortest_finish",
+                  o.task_costs, o.tasks.policy));
+}
 }  // namespace
 
 config read_runtime_config(int& argc, char** argv) { return config(runtime_settings(), argc, argv, environ); }
@@ -164,6 +178,8 @@ runtime_options options_from(const config& settings) {
   o.tasks.policy = settings.text("task-policy");
   o.tasks.device_bytes = static_cast<std::uint64_t>(settings.get<int>("task-memory-mb")) << 20;
   o.tasks.compute_lanes = settings.get<int>("task-streams");
+  o.task_costs = settings.get<std::string>("task-costs");
+  check_task_costs(o, settings.is_set("task-costs"));
   o.task_stealing = settings.get<bool>("task-stealing");
   o.check_races = settings.get<bool>("check-races");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
@@ -234,7 +250,8 @@ std::string options_help() {
   for (const setting& s : runtime_settings()) {
     std::string usage = "--imbrex-" + s.name;
     if (s.kind == setting_kind::integer || s.kind == setting_kind::seed) usage += " N";
-    if (s.kind == setting_kind::text) usage += s.name == "trace" || s.name == "protocols" ? " FILE" : " NAME";
+    if (s.kind == setting_kind::text)
+      usage += s.name == "trace" || s.name == "protocols" || s.name == "task-costs" ? " FILE" : " NAME";
     if (s.kind == setting_kind::flag && s.name != "help") usage += "[=on|off]";
     const bool show_default = !s.default_value.empty() && s.name != "help";
     fmt::format_to(std::back_inserter(text), "  {:<34} {}{}\n", usage, s.help,

@@ -33,6 +33,7 @@ struct runtime_options {
   completion_mode completion = completion_mode::flag;  ///< cuda: how a PE notices that GPU work has finished
   bool kernels_wait = true;                            ///< a GPU's kernel may wait for another GPU
   hetero_options tasks;                                ///< objects and tasks: memory, streams, policy
+  std::string task_costs;                              ///< file of what tasks took; empty: that is forgotten
   bool task_stealing = true;                           ///< idle PEs run other PEs' tasks of the host
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order

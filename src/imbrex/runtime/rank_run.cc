@@ -73,6 +73,10 @@ rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std
   context_.pes_per_rank = plan_.pes;
   context_.transport = context_.num_ranks > 1 ? t : nullptr;
   context_.check_races = options_.check_races;
+  if (!options_.task_costs.empty()) {
+    costs_ = std::make_unique<cost_store>(options_.task_costs);
+    options_.tasks.costs = costs_.get();
+  }
   context_.tasks = options_.tasks;
   context_.tasks.sharing = plan_.pes;
   context_.spin_ns = std::int64_t{plan_.spin_us} * 1000;
@@ -171,6 +175,7 @@ int rank_run::run(const main_function& main) {
   if (opencl_) opencl_->log_memory();
 #endif
   write_trace();
+  write_costs();
   return context_.exit_code;
 }
 
@@ -365,6 +370,24 @@ void rank_run::write_trace() {
   if (context_.rank != 0) return;
   try {
     trace_recorder::write_file(options_.trace, fragments);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+    if (context_.exit_code == 0) context_.exit_code = 1;
+  }
+}
+
+// Rank 0 writes what all have learnt.
+void rank_run::write_costs() {
+  if (costs_ == nullptr || context_.failed) return;
+  std::vector<std::string> news{costs_->news()};
+  if (context_.transport != nullptr) {
+    const auto all = context_.transport->all_gather(to_bytes(news[0]));
+    news.clear();
+    for (const auto& bytes : all) from_bytes(bytes, news.emplace_back());
+  }
+  if (context_.rank != 0) return;
+  try {
+    costs_->write(news);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "imbrex: error: %s\n", e.what());
     if (context_.exit_code == 0) context_.exit_code = 1;

@@ -8,6 +8,7 @@
 #include "imbrex/base/build_config.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/device/host_device.h"
+#include "imbrex/hetero/cost_store.h"
 #include "imbrex/object/scheduler.h"
 #include "imbrex/runtime/runtime.h"
 #if IMBREX_HAVE_CUDA
@@ -38,6 +39,7 @@ class rank_run {
   void meet();
   void wait_for_stop();
   void write_trace();
+  void write_costs();
   std::vector<int> parse_gpu_map(std::size_t num_gpus) const;
   void open_cuda();
   void open_opencl();
@@ -51,6 +53,7 @@ class rank_run {
   std::vector<bool> same_host_;  // by rank
   std::unique_ptr<runtime> facade_;
   std::unique_ptr<trace_recorder> recorder_;
+  std::unique_ptr<cost_store> costs_;
   host_memory host_memory_;
   std::vector<std::unique_ptr<host_device>> hosts_;
 #if IMBREX_HAVE_CUDA

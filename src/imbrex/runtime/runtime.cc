@@ -7,6 +7,7 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/comm/loopback_transport.h"
+#include "imbrex/hetero/cost_store.h"
 #include "imbrex/object/quiescence.h"
 #include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
@@ -117,6 +118,7 @@ int detail::run_job(int argc, char** argv, const main_function& main) {
       return 0;
     }
     if (!options.trace.empty()) trace_recorder::check_writable(options.trace);
+    if (!options.task_costs.empty()) cost_store(options.task_costs).check_writable();
     const transport_choice choice = choose_transport(options);
 #if IMBREX_HAVE_CUDA
     if (options.device != "host") cuda_driver::ask_to_load_kernels_early();  // before MPI or UCX uses CUDA

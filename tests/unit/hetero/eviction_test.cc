@@ -2,6 +2,7 @@
 
 #include "hetero_fixture.h"
 #include "imbrex/base/error.h"
+#include "open_use.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -105,6 +106,81 @@ TEST(eviction, forgets_objects_without_elements) {
     on.pe.run();
   }
   EXPECT_EQ(on.domain->places()[1]->oldest, nullptr) << "what is gone is still in the list";
+}
+
+/// Overwrites on the host, and keeps the view.
+task<> overwrite(hetero_object<double> x, host_view<double>* kept) {
+  auto access = x.host(access_mode::write);
+  auto view = co_await access;
+  std::fill(view.begin(), view.end(), 7.0);
+  *kept = std::move(view);
+}
+
+double last_of(hetero_pe& on, const hetero_object<double>& x) {
+  double value = 0;
+  submit(*on.domain, {}, [&value](std::span<const double> v) { value = v[v.size() - 1]; }, x);
+  on.pe.run();
+  return value;
+}
+
+TEST(eviction, saves_nothing_that_a_view_overwrites) {
+  hetero_pe on(1);
+  many_objects objects(on, 1);
+  auto& x = objects.all[0];
+  submit(*on.domain, {}, add_on_device(1), x);
+  on.pe.run();
+  host_view<double> view;
+  on.run(overwrite(x, &view));
+  x.evict();
+  on.pe.run();
+  EXPECT_EQ(on.domain->places()[1]->used(), 0);
+  EXPECT_EQ(on.counts().bytes_to_host, 0);
+  EXPECT_EQ(view[0], 7);
+  view.release();
+  EXPECT_EQ(last_of(on, x), 7);
+}
+
+TEST(eviction, for_lack_of_room_saves_nothing_that_a_view_overwrites) {
+  hetero_pe on(1, mega);
+  many_objects objects(on, 2);
+  auto &x = objects.all[0], &y = objects.all[1];
+  submit(*on.domain, {}, add_on_device(1), x);
+  on.pe.run();
+  host_view<double> view;
+  on.run(overwrite(x, &view));
+  submit(*on.domain, {}, add_on_device(1), y);
+  on.pe.run();
+  EXPECT_EQ(on.counts().bytes_to_host, 0);
+  EXPECT_EQ(view[0], 7);
+  view.release();
+  EXPECT_EQ(last_of(on, x), 7);
+  EXPECT_EQ(last_of(on, y), 2);
+}
+
+/// What is received at one device while an older copy leaves another one, which would go to the first.
+TEST(eviction, saves_nothing_where_an_object_is_received) {
+  hetero_pe on(2, 2 * mega);
+  many_objects objects(on, 3);
+  auto &x = objects.all[0], &y = objects.all[1], &z = objects.all[2];
+  submit(*on.domain, {.on = device_kind::host, .number = 1}, add_on_device(1), x);
+  on.pe.run();
+  open_use received(*on.domain, *x.data(), access_mode::write);
+  auto* const receive = received.task;
+  submit(*on.domain, {.on = device_kind::host, .number = 0}, add_on_device(1), x);
+  receive->let_go(true);
+  on.pe.run();
+  ASSERT_TRUE(received.told);
+  ASSERT_TRUE(receive->opened);
+  ASSERT_EQ(receive->at, on.domain->places()[1].get());
+  receive->order->launch(
+      "receive", [to = reinterpret_cast<double*>(receive->memory)] { std::fill(to, to + mega / sizeof(double), 7.0); });
+  submit(*on.domain, {.on = device_kind::host, .number = 1}, [](stream&, double*, double*) {}, y, z);
+  on.pe.run();
+  EXPECT_GT(on.counts().evictions, 0);
+  EXPECT_EQ(on.counts().bytes_between, 0);
+  receive->end();
+  EXPECT_EQ(last_of(on, x), 8);
+  EXPECT_EQ(last_of(on, z), 2);
 }
 
 }  // namespace

@@ -56,6 +56,25 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.help, fields.help);
 }
 
+TEST(options, costs_of_tasks_are_kept_for_a_policy_that_learns) {
+  const runtime_options o = options_for({"--imbrex-task-costs=c.txt", "--imbrex-task-policy=shortest_finish"});
+  EXPECT_EQ(o.task_costs, "c.txt");
+  EXPECT_EQ(options_for({}).task_costs, "");
+  EXPECT_THAT(imbrex::options_help(), HasSubstr("--imbrex-task-costs FILE"));
+  const auto message = [](std::vector<std::string> words) -> std::string {
+    try {
+      options_for(std::move(words));
+    } catch (const imbrex::config_error& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_THAT(message({"--imbrex-task-costs=c.txt"}),
+              testing::AllOf(HasSubstr("c.txt"), HasSubstr("'locality'"), HasSubstr("shortest_finish")));
+  EXPECT_THAT(message({"--imbrex-task-costs=c.txt", "--imbrex-task-policy=round_robin"}), HasSubstr("'round_robin'"));
+  EXPECT_THAT(message({"--imbrex-task-costs=", "--imbrex-task-policy=shortest_finish"}), HasSubstr("needs a file"));
+}
+
 TEST(options, every_option_reaches_its_field) {
   const runtime_options o = options_for(
       {"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
