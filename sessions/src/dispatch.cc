@@ -46,7 +46,9 @@ std::atomic<bool> bound{false};
 /// Tools between this library and the MPI come first (they may define PMPI_X too), then the MPI itself, which need not
 /// be visible to all (Python loads it so).
 void* find_in_mpi(const char* symbol) {
-  void* found = next_symbol(symbol);
+  // Variables, which Open MPI's handles are, may have been copied into the program: there the MPI finds them too.
+  const bool is_routine = std::strncmp(symbol, "PMPI_", 5) == 0;
+  void* found = is_routine ? next_symbol(symbol) : symbol_in(RTLD_DEFAULT, symbol);
   return found == nullptr && mpi_library != nullptr ? symbol_in(mpi_library, symbol) : found;
 }
 

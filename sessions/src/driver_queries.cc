@@ -96,7 +96,6 @@ int query_attribute(void* data, int attribute, std::uint64_t pointer) {
       if ((modes_in_use & mode_verify) != 0) verify_attribute(from, attribute, pointer, result, data);
       return result;
     }
-    if (is_ordinary_host(here, pointer)) learn_host_attribute(attribute, pointer);
   }
   return ask_and_time(counts, [=] { return ask(data, attribute, pointer); });
 }
@@ -115,8 +114,6 @@ int query_attributes(unsigned count, int* attributes, void** data, std::uint64_t
       if ((modes_in_use & mode_verify) != 0) verify_attributes(from, count, attributes, data, pointer);
       return result;
     }
-    const bool learning = is_ordinary_host(here, pointer);
-    for (unsigned i = 0; learning && i < count; ++i) learn_host_attributes(attributes[i], pointer);
   }
   return ask_and_time(counts, [=] { return ask(count, attributes, data, pointer); });
 }

@@ -44,22 +44,6 @@ bool put(void* data, std::uint64_t value, unsigned bytes) {
   return true;
 }
 
-/// The attributes that were asked for when the memory was made, in the sizes that cuda.h gives them.
-bool put_cached(const allocation& found, int attribute, void* data) {
-  switch (attribute) {
-    case attribute_context: return put(data, found.context, 8);
-    case attribute_memory_type: return put(data, found.memory_type, 4);
-    case attribute_buffer_id: return put(data, found.buffer_id, 8);
-    case attribute_ordinal: return put(data, static_cast<std::uint32_t>(found.ordinal), 4);
-    case attribute_is_managed: {
-      // The size is not documented: it is known once the driver answered for some memory.
-      const learned& many = of_many[attribute];
-      return many.known.load(std::memory_order_acquire) && many.bytes > 0 && put(data, found.is_managed, many.bytes);
-    }
-    default: return false;
-  }
-}
-
 bool may_be_learned(int attribute) {
   return attribute == attribute_context || attribute == attribute_memory_type || attribute == attribute_buffer_id ||
          attribute == attribute_is_managed || attribute == attribute_ordinal;
@@ -87,11 +71,61 @@ void learn(learned& l, std::uint64_t pointer, Ask ask) {
   l.known.store(true, std::memory_order_release);
 }
 
+/// Ordinary host memory beyond doubt.
+std::uint64_t own_memory;
+
+void learn_one(int attribute) {
+  auto* ask = driver_function_as<get_attribute>(driver_cuPointerGetAttribute);
+  const auto pointer = reinterpret_cast<std::uint64_t>(&own_memory);
+  if (ask == nullptr) return;
+  learn(of_one[attribute], pointer, [=](std::uint64_t* data) { return ask(data, attribute, pointer); });
+}
+
+void learn_many(int attribute) {
+  auto* ask = driver_function_as<get_attributes>(driver_cuPointerGetAttributes);
+  const auto pointer = reinterpret_cast<std::uint64_t>(&own_memory);
+  if (ask == nullptr) return;
+  learn(of_many[attribute], pointer, [=](std::uint64_t* data) {
+    int attributes[] = {attribute};
+    void* places[] = {data};
+    return ask(1, attributes, places, pointer);
+  });
+}
+
 bool put_learned(const learned& l, void* data, int& result) {
-  if (!l.known.load(std::memory_order_acquire)) return false;
   result = l.result;
   if (l.bytes > 0) std::memcpy(data, &l.value, l.bytes);
   return true;
+}
+
+bool put_host_one(int attribute, void* data, int& result) {
+  const learned& l = of_one[attribute];
+  if (!l.known.load(std::memory_order_acquire)) learn_one(attribute);
+  return l.known.load(std::memory_order_acquire) && put_learned(l, data, result);
+}
+
+bool put_host_many(int attribute, void* data, int& result) {
+  const learned& l = of_many[attribute];
+  if (!l.known.load(std::memory_order_acquire)) learn_many(attribute);
+  return l.known.load(std::memory_order_acquire) && put_learned(l, data, result);
+}
+
+/// The attributes that were asked for when the memory was made, in the sizes that cuda.h gives them.
+bool put_cached(const allocation& found, int attribute, void* data) {
+  switch (attribute) {
+    case attribute_context: return put(data, found.context, 8);
+    case attribute_memory_type: return put(data, found.memory_type, 4);
+    case attribute_buffer_id: return put(data, found.buffer_id, 8);
+    case attribute_ordinal: return put(data, static_cast<std::uint32_t>(found.ordinal), 4);
+    case attribute_is_managed: {
+      // Its size is not documented: as many bytes as the driver writes of memory that it does not know.
+      std::uint64_t ignored = 0;
+      int result = cuda_success;
+      return put_host_many(attribute, &ignored, result) && of_many[attribute].bytes > 0 &&
+             put(data, found.is_managed, of_many[attribute].bytes);
+    }
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -105,7 +139,7 @@ source elide_attribute(const thread_state& thread, void* data, int attribute, st
     result = cuda_success;
     return put_cached(found, attribute, data) ? from : source::none;
   }
-  return put_learned(of_one[attribute], data, result) ? from : source::none;
+  return put_host_one(attribute, data, result) ? from : source::none;
 }
 
 source elide_attributes(const thread_state& thread, unsigned count, const int* attributes, void** data,
@@ -117,8 +151,8 @@ source elide_attributes(const thread_state& thread, unsigned count, const int* a
   for (unsigned i = 0; i < count; ++i) {
     const int attribute = attributes[i];
     if (!may_be_learned(attribute)) return source::none;
-    const bool answered = from == source::cached ? put_cached(found, attribute, data[i])
-                                                 : put_learned(of_many[attribute], data[i], result);
+    const bool answered =
+        from == source::cached ? put_cached(found, attribute, data[i]) : put_host_many(attribute, data[i], result);
     if (!answered || result != cuda_success) return source::none;
   }
   return from;
@@ -130,30 +164,6 @@ source elide_place(const thread_state& thread, std::uint64_t pointer, int& memor
   const allocation_cache::answer known = live_allocations.find_memory_type(pointer, memory_type);
   if (known == allocation_cache::answer::found) return source::cached;
   return known == allocation_cache::answer::unknown_address && watch_is_complete() ? source::host : source::none;
-}
-
-bool is_ordinary_host(const thread_state& thread, std::uint64_t pointer) {
-  int memory_type = 0;
-  const source from = elide_place(thread, pointer, memory_type);
-  return from == source::host;
-}
-
-void learn_host_attribute(int attribute, std::uint64_t pointer) {
-  if (!may_be_learned(attribute)) return;
-  auto* ask = driver_function_as<get_attribute>(driver_cuPointerGetAttribute);
-  if (ask == nullptr) return;
-  learn(of_one[attribute], pointer, [=](std::uint64_t* data) { return ask(data, attribute, pointer); });
-}
-
-void learn_host_attributes(int attribute, std::uint64_t pointer) {
-  if (!may_be_learned(attribute)) return;
-  auto* ask = driver_function_as<get_attributes>(driver_cuPointerGetAttributes);
-  if (ask == nullptr) return;
-  learn(of_many[attribute], pointer, [=](std::uint64_t* data) {
-    int attributes[] = {attribute};
-    void* places[] = {data};
-    return ask(1, attributes, places, pointer);
-  });
 }
 
 }  // namespace imbrex::sessions

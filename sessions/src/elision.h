@@ -4,8 +4,9 @@
 //   1. the program declared of this buffer, in the MPI routine under way, that it is on the host;
 //   2. the address lies in a live allocation that the driver described when it was made;
 //   3. the address lies in none, and every allocation was seen since the process started: ordinary host memory.
-// What the driver says of ordinary host memory is not assumed but learned, once for each attribute, from its first such
-// answer. Everything else is the driver's to answer: other attributes, and all else after the watch became incomplete.
+// What the driver says of ordinary host memory is not assumed but learned, once for each attribute, by asking it about
+// a variable of the library's own. Everything else is the driver's to answer: other attributes, and all else after the
+// watch became incomplete.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,5 @@ source elide_attributes(const thread_state& thread, unsigned count, const int* a
 
 /// Where a buffer lies, in a process that has no driver or is only asked for that.
 source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type);
-
-/// Learns from what the driver said of a pointer that elision would have taken for ordinary host memory.
-void learn_host_attribute(int attribute, std::uint64_t pointer);
-void learn_host_attributes(int attribute, std::uint64_t pointer);
-
-/// Whether elision takes a pointer for ordinary host memory, so that learning from it is sound.
-bool is_ordinary_host(const thread_state& thread, std::uint64_t pointer);
 
 }  // namespace imbrex::sessions

@@ -16,7 +16,7 @@ void inherit(Parent parent, Made made) {
 }
 
 /// An MPI may give out one group for several communicators; only those of a session are sure to mean the same.
-void inherit(MPI_Comm comm, MPI_Group made) {
+void inherit_by_group(MPI_Comm comm, MPI_Group made) {
   const declaration said = declarations.find(value_of(comm));
   if (said.from_session) declarations.set(value_of(made), said);
 }
