@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#if MPI_VERSION < 4 && defined(OPEN_MPI)
+#if MPI_VERSION < 4 && defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 using MPI_Session = struct ompi_instance_t*;  // of Open MPI 5, whose handles are those of Open MPI 4
 #endif
 
@@ -18,7 +18,8 @@ namespace imbrex::sessions::IX_MPI {
 #define IX_SERVICES(S)                                                                                                 \
   S(Type_size)                                                                                                         \
   S(Comm_size)                                                                                                         \
-  S(Comm_rank) S(Comm_remote_size) S(Comm_test_inter) S(Topo_test) S(Cartdim_get) S(Graph_neighbors_count)             \
+  S(Comm_rank)                                                                                                         \
+  S(Comm_remote_size) S(Comm_test_inter) S(Topo_test) S(Cartdim_get) S(Graph_neighbors_count)                          \
       S(Dist_graph_neighbors_count) S(Gather) S(Gatherv) S(Initialized) S(Finalized) S(Get_processor_name) S(Info_get) \
           S(Type_get_extent) S(Type_get_true_extent)
 

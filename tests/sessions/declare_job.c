@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fake_cuda.h"
+#include <imbrex/sessions.h>
 
 static int rank;
 static char a[64], b[64];
@@ -37,7 +38,10 @@ static void inherit(void) {
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, kinds, &comms[6]);
   MPI_Dist_graph_create_adjacent(comms[0], 0, NULL, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comms[7]);
   for (int i = 0; i < 8; ++i) talk(comms[i]);
-  for (int i = 0; i < 8; ++i) MPI_Comm_free(&comms[i]);
+  for (int i = 0; i < 8; ++i) {
+    if (strcmp(imbrex_session_declared(comms[i]), "MPI_CPU_TO_CPU") != 0) printf("communicator %d is not declared\n", i);
+    MPI_Comm_free(&comms[i]);
+  }
   MPI_Info_free(&hosts);
   MPI_Info_free(&kinds);
   if (rank == 0) printf("all as declared\n");
@@ -72,7 +76,7 @@ static void bad(void) {
   if (rank == 0) printf("went on\n");
 }
 
-#if MPI_VERSION >= 4
+#if IMBREX_SESSIONS_IN_MPI
 static MPI_Comm comm_of(MPI_Session session, const char* tag) {
   MPI_Group group;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -94,6 +98,9 @@ static int sessions(void) {
   host_comm = comm_of(host_session, "hosts");
   device_comm = comm_of(device_session, "devices");
   MPI_Comm_dup(host_comm, &half);
+  if (strcmp(imbrex_session_declared(half), "MPI_CPU_TO_CPU") != 0) return 2;
+  if (strcmp(imbrex_session_declared(device_comm), "MPI_GPU_TO_GPU") != 0) return 3;
+  if (strcmp(imbrex_session_declared(MPI_COMM_WORLD), "") != 0) return 4;
   talk(host_comm);
   talk(half);
   MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, host_comm);

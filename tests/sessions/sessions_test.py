@@ -221,6 +221,19 @@ def test_declare(r):
     equal(report["total"]["declared"], 4120, "answers by the default pattern")
 
 
+def test_example(r):
+    program = str(r.args.examples / f"two_sessions_{r.args.mpi}")
+    fields = []
+    for modes, arguments in ((None, []), ("count,elide-verify", []), ("elide-verify,stage", ["--gpu"])):
+        path = r.folder / "field"
+        code, lines, stderr, report = r.run(4, program, str(path), *arguments, modes=modes)
+        check(code == 0 and len(lines) == 1 and lines[0].startswith("norm "), f"{modes}: {code} {lines} {stderr}")
+        fields.append(path.read_bytes())
+    equal(fields[1:], [fields[0]] * 2, "fields")
+    code, _, stderr, _ = r.run(1, program, str(r.folder / "field"), "--gpu", LD_LIBRARY_PATH="")
+    check(code != 0 and "leave --gpu out" in stderr, f"no driver: {stderr}")
+
+
 def test_errors(r):
     data = str(r.folder / "data")
     plain = r.run(2, "routines_job", data, preload=False)
