@@ -4,6 +4,7 @@
 #include "buffer.h"
 #include "driver_queries.h"
 #include "settings.h"
+#include "staging.h"
 #include "thread_state.h"
 
 namespace imbrex::sessions {
@@ -24,13 +25,17 @@ class active_call {
     if (thread_.depth++ != 0) return;
     thread_.routine = id;
     const unsigned modes = modes_in_use;
+    if ((modes & mode_stage) != 0) [[unlikely]] {
+      before_staged_call(id);
+      (refuse(id, buffers), ...);
+    }
     if ((modes & mode_count) != 0) {
       routine_counts& counts = counts_here(id);
       ++counts.calls;
       (count(counts, buffers), ...);
     }
     if constexpr (sizeof...(Buffers) > 0) {
-      if ((modes & (mode_elide | mode_stage)) != 0 && w.has_handle) {
+      if ((modes & mode_elide) != 0 && w.has_handle) {
         declaration said = declarations.find(w.handle);
         if (said.empty()) said = default_declaration;
         if (!said.empty()) (note(said, buffers), ...);
@@ -63,6 +68,9 @@ class active_call {
     const bool unsure = b.sent && b.received && said.sent != said.received;
     if (!b.present() || where == place::unknown || unsure) return;
     thread_.noted[thread_.num_noted++] = {b.address, where};
+  }
+  static void refuse(routine_id id, const buffer& b) {
+    if (b.present()) refuse_device_buffer(id, b.address);
   }
   static void inject(const buffer& b) {
     if (b.present()) inject_query(b.address);

@@ -2,6 +2,8 @@
 #include "declared_info.h"
 #include "dispatch.h"
 #include "handle_table.h"
+#include "settings.h"
+#include "staging.h"
 #include "thread_state.h"
 #include "wrappers.h"
 
@@ -43,7 +45,9 @@ void declare(MPI_Comm comm, MPI_Info info) {
 class object_call {
  public:
   explicit object_call(routine_id id) {
-    if (here.depth++ == 0) here.routine = id;
+    if (here.depth++ != 0) return;
+    here.routine = id;
+    if ((current_settings().modes & mode_stage) != 0) before_staged_call(id);
   }
   ~object_call() {
     if (--here.depth == 0) here.routine = no_routine;

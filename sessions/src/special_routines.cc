@@ -8,6 +8,7 @@
 #include "handle_table.h"
 #include "report.h"
 #include "settings.h"
+#include "staging.h"
 #include "thread_state.h"
 #include "wrappers.h"
 
@@ -51,6 +52,7 @@ int wrapped_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int wrapped_Finalize() {
+  if ((current_settings().modes & mode_stage) != 0) before_staged_call(id_Finalize);
   end_run();
   own_time(id_Finalize, [] {
     report_gathered();

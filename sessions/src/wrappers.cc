@@ -5,16 +5,18 @@
 
 #include "active_call.h"
 #include "dispatch.h"
+#include "settings.h"
+#include "staging.h"
 
 namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
 #define IX_ROUTINE(name, params, args, ...) IX_WRAPPER(name, params, args, __VA_ARGS__)
-#define IX_WRAPPER(name, params, args, ...)                                \
-  int wrapped_##name params {                                              \
-    const active_call call(id_##name, __VA_ARGS__);                        \
-    return reinterpret_cast<int(*) params>(real_routines[id_##name]) args; \
+#define IX_WRAPPER(name, params, args, ...)                                  \
+  int wrapped_##name params {                                                \
+    const active_call call(id_##name, __VA_ARGS__);                          \
+    return reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
   }
 #define IX_NAME(name) name
 #define IX_COUNT int
@@ -67,6 +69,7 @@ const char* start(void* (*find)(const char* symbol)) {
   take_wrappers();
   take_object_wrappers(wrappers);
   take_special_wrappers(wrappers);
+  take_staging_routines((current_settings().modes & mode_stage) != 0);
   return nullptr;
 }
 
