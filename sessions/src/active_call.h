@@ -56,14 +56,14 @@ class active_call {
   bool outermost() const { return thread_.depth == 1; }
 
  private:
-  static void count(routine_counts& counts, const buffer& b) {
+  [[gnu::always_inline]] static void count(routine_counts& counts, const buffer& b) {
     if (!b.present()) return;
     ++counts.checks;
     const std::uint64_t bytes = bytes_of(b);
     counts.bytes_sent += b.sent ? bytes : 0;
     counts.bytes_received += b.received ? bytes : 0;
   }
-  void note(const declaration& said, const buffer& b) {
+  [[gnu::always_inline]] void note(const declaration& said, const buffer& b) {
     const place where = b.sent ? said.sent : said.received;
     const bool unsure = b.sent && b.received && said.sent != said.received;
     if (!b.present() || where == place::unknown || unsure) return;

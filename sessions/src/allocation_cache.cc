@@ -30,10 +30,16 @@ void racy_store(T& target, T value) {
   __atomic_store_n(&target, value, __ATOMIC_RELAXED);
 }
 
-// A block in words: count, buckets' shift, capacity's logarithm, then the index (16 bits each), then the entries.
+// A block in words: count, nothing, its size's logarithm, the next free block; then the index (16 bits for each
+// bucket), then the entries and one that ends them. A reference to it has its place in lines of 16 words and, from bit
+// 24 on, the logarithm of its number of buckets, so that a look-up reads a line of the index and one of the entries.
 constexpr std::uint32_t header_words = 4;
+constexpr std::uint32_t line_words = 16;
+constexpr std::uint32_t covers_bit = 1u << 30;  // of a single record: the whole region is its
+constexpr std::uint32_t no_start = ~0u;
 std::uint32_t buckets_for(std::uint32_t count) { return std::max(4u, std::bit_ceil(count)); }
-std::uint32_t words_for(std::uint32_t count) { return header_words + buckets_for(count) / 2 + 3 * count; }
+std::uint32_t words_for(std::uint32_t count) { return header_words + buckets_for(count) / 2 + 3 * (count + 1); }
+std::uint32_t word_of(std::uint32_t ref) { return (ref & 0xFFFFFF) * line_words; }
 
 }  // namespace
 
@@ -54,19 +60,14 @@ Entries& scratch() {
 // Look-ups.
 
 bool allocation_cache::look_in_block(std::uint32_t ref, std::uint32_t offset, hit& found) const {
-  const std::uint32_t* words = blocks_ + ref;
-  const std::uint32_t count = racy(words[0]);
-  const std::uint32_t shift = racy(words[1]);
-  if (count == 0 || count > max_in_region || shift > region_bits) return false;
-  const std::uint32_t buckets = (1u << region_bits) >> shift;
+  const std::uint32_t* words = blocks_ + word_of(ref);
+  const std::uint32_t log = ref >> 24 & 15;
   const auto* index = reinterpret_cast<const std::uint16_t*>(words + header_words);
-  const std::uint32_t* entries = words + header_words + buckets / 2;
-  std::uint32_t i = racy(index[offset >> shift]);
-  if (i >= count) return false;
-  while (i + 1 < count && racy(entries[3 * (i + 1)]) <= offset) ++i;
-  if (offset < racy(entries[3 * i]) || offset >= racy(entries[3 * i + 1])) return false;
-  found = {true, racy(entries[3 * i + 2])};
-  return true;
+  const std::uint32_t* entries = words + header_words + (1u << log) / 2;
+  const std::uint32_t* e = entries + 3 * racy(index[offset >> (region_bits - log)]);
+  for (std::uint32_t steps = 0; racy(e[3]) <= offset && steps < max_in_region; ++steps) e += 3;
+  found = {true, racy(e[2])};
+  return offset >= racy(e[0]) && offset < racy(e[1]);
 }
 
 bool allocation_cache::look(std::uint64_t address, hit& found) const {
@@ -81,7 +82,7 @@ bool allocation_cache::look(std::uint64_t address, hit& found) const {
     const std::uint32_t ref = s.ref.load(std::memory_order_relaxed);
     if ((ref & single_bit) == 0)
       return look_in_block(ref, static_cast<std::uint32_t>(address) & (region_size - 1), found);
-    found = {false, ref & ~single_bit};
+    found = {(ref & covers_bit) != 0, ref & ~(single_bit | covers_bit)};
     return true;
   }
   return false;
@@ -143,8 +144,8 @@ void allocation_cache::end_change() {
 bool allocation_cache::start() {
   if (records_ == nullptr) records_ = static_cast<allocation*>(reserve(sizeof(allocation) * max_records));
   if (blocks_ == nullptr) {
-    blocks_ = static_cast<std::uint32_t*>(reserve(arena_bytes));
-    used_words_ = 4;
+    blocks_ = static_cast<std::uint32_t*>(reserve(arena_bytes + (1 << 21)));  // who reads what is no more may go beyond
+    used_words_ = line_words;
   }
   if (records_ == nullptr || blocks_ == nullptr) return false;
   return table_.load(std::memory_order_relaxed) != nullptr || grow_table(1024);
@@ -224,7 +225,7 @@ std::uint32_t allocation_cache::take_record(const allocation& made) {
 
 /// Sizes by eighths of a power of two would waste less; blocks live short enough for powers of two.
 std::uint32_t allocation_cache::take_block(std::uint32_t words) {
-  const auto log = static_cast<std::uint32_t>(std::bit_width(words - 1));
+  const auto log = std::max(4u, static_cast<std::uint32_t>(std::bit_width(words - 1)));
   std::uint32_t ref = free_blocks_[log];
   if (ref != 0) {
     free_blocks_[log] = blocks_[ref + 3];
@@ -237,10 +238,10 @@ std::uint32_t allocation_cache::take_block(std::uint32_t words) {
   return ref;
 }
 
-void allocation_cache::give_block(std::uint32_t ref) {
-  const std::uint32_t log = blocks_[ref + 2];
-  racy_store(blocks_[ref + 3], free_blocks_[log]);
-  free_blocks_[log] = ref;
+void allocation_cache::give_block(std::uint32_t word) {
+  const std::uint32_t log = blocks_[word + 2];
+  racy_store(blocks_[word + 3], free_blocks_[log]);
+  free_blocks_[log] = word;
 }
 
 void allocation_cache::entries_of(const slot& s, std::uint64_t region, sorted_entries& all) const {
@@ -248,45 +249,51 @@ void allocation_cache::entries_of(const slot& s, std::uint64_t region, sorted_en
   if (s.key.load(std::memory_order_relaxed) == 0) return;
   const std::uint32_t ref = s.ref.load(std::memory_order_relaxed);
   if ((ref & single_bit) != 0) {
-    const std::uint32_t record = ref & ~single_bit;
+    const std::uint32_t record = ref & ~(single_bit | covers_bit);
     const allocation& r = records_[record >> 2];
     const std::uint64_t base = region << region_bits;
     all.data[all.count++] = {static_cast<std::uint32_t>(std::max(r.start, base) - base),
                              static_cast<std::uint32_t>(std::min(r.end, base + region_size) - base), record};
     return;
   }
-  const std::uint32_t* words = blocks_ + ref;
+  const std::uint32_t* words = blocks_ + word_of(ref);
   all.count = words[0];
   std::memcpy(all.data, words + header_words + buckets_for(words[0]) / 2, all.count * sizeof(entry));
+}
+
+void allocation_cache::fill_block(std::uint32_t word, const sorted_entries& all) {
+  std::uint32_t* words = blocks_ + word;
+  const std::uint32_t buckets = buckets_for(all.count);
+  const int shift = region_bits - std::countr_zero(buckets);
+  racy_store(words[0], all.count);
+  auto* index = reinterpret_cast<std::uint16_t*>(words + header_words);
+  std::uint32_t i = 0;
+  for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
+    while (i + 1 < all.count && all.data[i + 1].start <= bucket << shift) ++i;
+    racy_store(index[bucket], static_cast<std::uint16_t>(i));
+  }
+  std::uint32_t* entries = words + header_words + buckets / 2;
+  for (std::uint32_t e = 0; e < all.count; ++e) {
+    racy_store(entries[3 * e], all.data[e].start);
+    racy_store(entries[3 * e + 1], all.data[e].end);
+    racy_store(entries[3 * e + 2], all.data[e].record);
+  }
+  racy_store(entries[3 * all.count], no_start);
 }
 
 bool allocation_cache::put_entries(std::uint64_t region, slot* s, const sorted_entries& all) {
   const bool had_block =
       s->key.load(std::memory_order_relaxed) != 0 && (s->ref.load(std::memory_order_relaxed) & single_bit) == 0;
-  const std::uint32_t old = had_block ? s->ref.load(std::memory_order_relaxed) : 0;
+  const std::uint32_t old = had_block ? word_of(s->ref.load(std::memory_order_relaxed)) : 0;
   std::uint32_t ref = 0;
   if (all.count == 1) {
-    ref = all.data[0].record | single_bit;
+    const bool covers = all.data[0].start == 0 && all.data[0].end == region_size;
+    ref = all.data[0].record | single_bit | (covers ? covers_bit : 0);
   } else if (all.count > 1) {
-    ref = take_block(words_for(all.count));
-    if (ref == 0) return false;
-    std::uint32_t* words = blocks_ + ref;
-    const std::uint32_t buckets = buckets_for(all.count);
-    const auto shift = static_cast<std::uint32_t>(region_bits - std::countr_zero(buckets));
-    racy_store(words[0], all.count);
-    racy_store(words[1], shift);
-    auto* index = reinterpret_cast<std::uint16_t*>(words + header_words);
-    std::uint32_t i = 0;
-    for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
-      while (i + 1 < all.count && all.data[i + 1].start <= bucket << shift) ++i;
-      racy_store(index[bucket], static_cast<std::uint16_t>(i));
-    }
-    std::uint32_t* entries = words + header_words + buckets / 2;
-    for (std::uint32_t e = 0; e < all.count; ++e) {
-      racy_store(entries[3 * e], all.data[e].start);
-      racy_store(entries[3 * e + 1], all.data[e].end);
-      racy_store(entries[3 * e + 2], all.data[e].record);
-    }
+    const std::uint32_t word = take_block(words_for(all.count));
+    if (word == 0) return false;
+    fill_block(word, all);
+    ref = word / line_words | static_cast<std::uint32_t>(std::countr_zero(buckets_for(all.count))) << 24;
   }
   if (old != 0) give_block(old);
   if (all.count == 0) {
@@ -416,7 +423,7 @@ void allocation_cache::clear() {
   for (std::uint32_t i = 0; t != nullptr && i <= t->mask; ++i) t->slots[i].key.store(0, std::memory_order_relaxed);
   if (t != nullptr) t->used = 0;
   num_records_ = free_record_ = 0;
-  used_words_ = 4;
+  used_words_ = line_words;
   std::fill(std::begin(free_blocks_), std::end(free_blocks_), 0u);
   size_ = 0;
   end_change();

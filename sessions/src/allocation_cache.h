@@ -85,7 +85,6 @@ class allocation_cache {
   answer read(std::uint64_t address, Read read_record) const;
   bool look(std::uint64_t address, hit& found) const;
   bool look_in_block(std::uint32_t ref, std::uint32_t offset, hit& found) const;
-  const entry* block_entries(std::uint32_t ref, std::uint32_t& count) const;
 
   bool start();
   bool grow_table(std::uint32_t slots);
@@ -93,7 +92,8 @@ class allocation_cache {
   void erase_slot(slot* erased);
   std::uint32_t take_record(const allocation& made);
   std::uint32_t take_block(std::uint32_t words);
-  void give_block(std::uint32_t ref);
+  void give_block(std::uint32_t word);
+  void fill_block(std::uint32_t word, const sorted_entries& all);
   void entries_of(const slot& s, std::uint64_t region, sorted_entries& all) const;
   bool put_entries(std::uint64_t region, slot* s, const sorted_entries& all);
   bool add_to_region(std::uint64_t region, std::uint32_t record);

@@ -4,11 +4,6 @@ namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
-std::uint64_t size_of(MPI_Datatype type) {
-  int size = 0;
-  return mpi.Type_size(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(size) : 0;
-}
-
 int ranks_of(MPI_Comm comm) {
   int n = 0;
   int inter = 0;
@@ -66,7 +61,7 @@ std::uint64_t own_bytes(const buffer& b) {
 
 }  // namespace
 
-std::uint64_t bytes_of(const buffer& b) {
+std::uint64_t varied_bytes_of(buffer b) {
   switch (b.how) {
     case buffer::amount::count:
       if (b.count <= 0) return 0;

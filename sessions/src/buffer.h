@@ -44,8 +44,21 @@ struct buffer {
   bool present() const { return address != nullptr && address != MPI_IN_PLACE; }
 };
 
-/// The bytes of a buffer, as the call's counts and types give them.
-std::uint64_t bytes_of(const buffer& b);
+/// The size of a type in bytes; 0 when the MPI has none.
+inline std::uint64_t size_of(MPI_Datatype type) {
+  int size = 0;
+  return mpi.Type_size(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(size) : 0;
+}
+
+/// Of buffers with counts of their own, or for many peers.
+std::uint64_t varied_bytes_of(buffer b);
+
+/// The bytes of a buffer, as the call's counts and types give them. What a buffer is like is known when this is
+/// compiled into a wrapper; so most come down to the product, and buffers never lie in memory.
+inline std::uint64_t bytes_of(const buffer& b) {
+  if (b.how != buffer::amount::count || b.times != buffer::peers::one) return varied_bytes_of(b);
+  return b.count <= 0 ? 0 : static_cast<std::uint64_t>(b.count) * size_of(b.type);
+}
 
 inline buffer flat(const void* address, MPI_Count count, MPI_Datatype type, bool sent, bool received) {
   buffer b;
@@ -65,7 +78,7 @@ inline buffer broadcast(const void* a, MPI_Count count, MPI_Datatype type, int r
   return flat(root == MPI_PROC_NULL ? nullptr : a, count, type, is_root, !is_root);
 }
 inline buffer memory(const void* a, MPI_Aint bytes) {
-  buffer b = flat(a, bytes, {}, false, true);
+  buffer b = flat(a, bytes, {}, true, true);
   b.how = buffer::amount::bytes;
   return b;
 }

@@ -1,6 +1,7 @@
 // Where the program's MPI starts and ends: a run is timed from the one to the other and reported at its end.
 #include <atomic>
 
+#include "active_call.h"
 #include "declared_info.h"
 #include "dispatch.h"
 #include "driver_queries.h"
@@ -83,6 +84,16 @@ int wrapped_Session_finalize(MPI_Session* session) {
     return reinterpret_cast<int (*)(MPI_Session*)>(real_routines[id_Session_finalize])(session);
   });
   if (result == MPI_SUCCESS) declarations.erase(freed);
+  return result;
+}
+
+/// Its memory is a buffer, that others will read and fill.
+int wrapped_Win_create(void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* made) {
+  using type = int(void*, MPI_Aint, int, MPI_Info, MPI_Comm, MPI_Win*);
+  const active_call call(id_Win_create, on(comm), memory(base, size));
+  const int result = reinterpret_cast<type*>(real_routines[id_Win_create])(base, size, unit, info, comm, made);
+  const declaration said = declarations.find(value_of(comm));
+  if (result == MPI_SUCCESS && !said.empty()) declarations.set(value_of(*made), said);
   return result;
 }
 

@@ -11,7 +11,7 @@ namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
-int size_of(MPI_Comm comm) {
+int ranks_of(MPI_Comm comm) {
   int n = 0;
   mpi.Comm_size(comm, &n);
   return n;
@@ -92,39 +92,39 @@ IX_STAGED(Reduce, (IX_REDUCTION, int root, MPI_Comm comm), (sendbuf, recvbuf, co
           s.send(sendbuf, count, type);
           if (rank_in(comm) == root) s.receive(recvbuf, count, type, sendbuf != MPI_IN_PLACE))
 IX_STAGED(Reduce_scatter_block, (IX_REDUCTION, MPI_Comm comm), (sendbuf, recvbuf, count, type, op, comm),
-          const int n = size_of(comm);
+          const int n = ranks_of(comm);
           s.send(sendbuf, MPI_Count{n} * count, type);
           s.receive(recvbuf, sendbuf == MPI_IN_PLACE ? MPI_Count{n} * count : count, type, sendbuf != MPI_IN_PLACE))
 IX_STAGED(Gather, (IX_SEND_PART, IX_RECV_PART, int root, MPI_Comm comm),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
           s.send(sendbuf, sendcount, sendtype);
           if (rank_in(comm) == root)
-              s.receive(recvbuf, MPI_Count{size_of(comm)} * recvcount, recvtype, sendbuf != MPI_IN_PLACE))
+              s.receive(recvbuf, MPI_Count{ranks_of(comm)} * recvcount, recvtype, sendbuf != MPI_IN_PLACE))
 IX_STAGED(Gatherv, (IX_SEND_PART, IX_RECVS_PART, int root, MPI_Comm comm),
           (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
           s.send(sendbuf, sendcount, sendtype);
-          if (rank_in(comm) == root) s.receive(recvbuf, reach_of(recvcounts, displs, size_of(comm)), recvtype, false))
+          if (rank_in(comm) == root) s.receive(recvbuf, reach_of(recvcounts, displs, ranks_of(comm)), recvtype, false))
 IX_STAGED(Scatter, (IX_SEND_PART, IX_RECV_PART, int root, MPI_Comm comm),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
-          if (rank_in(comm) == root) s.send(sendbuf, MPI_Count{size_of(comm)} * sendcount, sendtype);
+          if (rank_in(comm) == root) s.send(sendbuf, MPI_Count{ranks_of(comm)} * sendcount, sendtype);
           s.receive(recvbuf, recvcount, recvtype, true))
 IX_STAGED(Scatterv, (IX_SENDS_PART, IX_RECV_PART, int root, MPI_Comm comm),
           (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcount, recvtype, root, comm),
-          if (rank_in(comm) == root) s.send(sendbuf, reach_of(sendcounts, sdispls, size_of(comm)), sendtype);
+          if (rank_in(comm) == root) s.send(sendbuf, reach_of(sendcounts, sdispls, ranks_of(comm)), sendtype);
           s.receive(recvbuf, recvcount, recvtype, false))
 IX_STAGED(Allgather, (IX_SEND_PART, IX_RECV_PART, MPI_Comm comm),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), s.send(sendbuf, sendcount, sendtype);
-          s.receive(recvbuf, MPI_Count{size_of(comm)} * recvcount, recvtype, sendbuf != MPI_IN_PLACE))
+          s.receive(recvbuf, MPI_Count{ranks_of(comm)} * recvcount, recvtype, sendbuf != MPI_IN_PLACE))
 IX_STAGED(Allgatherv, (IX_SEND_PART, IX_RECVS_PART, MPI_Comm comm),
           (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
           s.send(sendbuf, sendcount, sendtype);
-          s.receive(recvbuf, reach_of(recvcounts, displs, size_of(comm)), recvtype, false))
+          s.receive(recvbuf, reach_of(recvcounts, displs, ranks_of(comm)), recvtype, false))
 IX_STAGED(Alltoall, (IX_SEND_PART, IX_RECV_PART, MPI_Comm comm),
-          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), const MPI_Count n = size_of(comm);
+          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), const MPI_Count n = ranks_of(comm);
           s.send(sendbuf, n* sendcount, sendtype); s.receive(recvbuf, n* recvcount, recvtype, sendbuf != MPI_IN_PLACE))
 IX_STAGED(Alltoallv, (IX_SENDS_PART, IX_RECVS_PART, MPI_Comm comm),
           (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-          const int n = size_of(comm);
+          const int n = ranks_of(comm);
           if (sendbuf != MPI_IN_PLACE) s.send(sendbuf, reach_of(sendcounts, sdispls, n), sendtype);
           s.receive(recvbuf, reach_of(recvcounts, displs, n), recvtype, false))
 

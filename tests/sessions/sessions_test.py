@@ -88,6 +88,7 @@ EXPECTED = {
     "MPI_Reduce": (2, 3, 32, 16),
     "MPI_Barrier": (2, 0, 0, 0),
     "MPI_Neighbor_alltoall": (2, 4, 32, 32),
+    "MPI_Win_create": (2, 2, 64, 64),
     "MPI_Put": (2, 2, 32, 0),
     "MPI_Get": (2, 2, 0, 32),
     "MPI_Win_fence": (6, 0, 0, 0),
