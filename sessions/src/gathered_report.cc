@@ -1,7 +1,7 @@
 #include "gathered_report.h"
 
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "report.h"
 #include "settings.h"
@@ -25,7 +25,7 @@ rank_summary summary_here(int rank, int num_rows) {
   char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
   int length = 0;
   mpi.Get_processor_name(host, &length);
-  std::strncpy(summary.host, host, sizeof summary.host - 1);
+  std::snprintf(summary.host, sizeof summary.host, "%.*s", static_cast<int>(sizeof summary.host) - 1, host);
   summary.rank = rank;
   summary.num_rows = num_rows;
   return summary;

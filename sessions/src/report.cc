@@ -221,7 +221,7 @@ rank_summary summarize() {
   s.staged_bytes = staged_bytes();
   s.watch_complete = watch_is_complete();
   s.has_driver = driver_function(driver_cuPointerGetAttribute) != nullptr;
-  std::strncpy(s.incomplete_because, why_incomplete(), sizeof s.incomplete_because - 1);
+  std::snprintf(s.incomplete_because, sizeof s.incomplete_because, "%s", why_incomplete());
   return s;
 }
 

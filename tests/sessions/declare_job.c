@@ -115,7 +115,32 @@ static int sessions(void) {
   if (rank == 0) printf("two sessions as declared\n");
   return sum == 2 ? 0 : 1;
 }
+
+/* Without MPI_Init: what a session declares holds against what its communicators are told. */
+static int alone(void) {
+  MPI_Info hosts = info_of("mpi_communication_pattern", "MPI_CPU_TO_CPU");
+  MPI_Info devices = info_of("mpi_communication_pattern", "MPI_GPU_TO_GPU");
+  MPI_Session session;
+  MPI_Comm comm, other;
+  MPI_Session_init(hosts, MPI_ERRORS_ARE_FATAL, &session);
+  comm = comm_of(session, "alone");
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_dup_with_info(comm, devices, &other);
+  if (strcmp(imbrex_session_declared(other), "MPI_CPU_TO_CPU") != 0) return 2;
+  talk(other);
+  MPI_Comm_free(&other);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+  MPI_Info_free(&hosts);
+  MPI_Info_free(&devices);
+  if (rank == 0) printf("alone\n");
+  return 0;
+}
 #else
+static int alone(void) {
+  printf("SKIPPED: this mpi.h has no sessions\n");
+  return 77;
+}
 static int sessions(void) {
   if (rank == 0) printf("SKIPPED: this mpi.h has no sessions\n");
   return 77;
@@ -125,6 +150,7 @@ static int sessions(void) {
 int main(int argc, char** argv) {
   const char* what = argc == 2 ? argv[1] : "";
   int result = 0;
+  if (strcmp(what, "alone") == 0) return alone();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   cuInit(0);

@@ -217,6 +217,14 @@ def test_declare(r):
         print(lines[0])
     else:
         equal((code, lines), (0, ["two sessions as declared"]), f"sessions: {stderr}")
+        code, lines, stderr, report = r.run(2, "declare_job", "alone", modes="count,elide", aware="link")
+        equal((code, lines), (0, ["alone"]), f"a session without MPI_Init: {stderr}")
+        check("declared MPI_GPU_TO_GPU, but its session MPI_CPU_TO_CPU; the session's declaration holds" in stderr, stderr)
+        equal(report, None, "a report of all ranks, which nobody could bring together")
+        for rank in range(2):
+            own = json.loads((r.folder / f"report.json.{rank}").read_text())
+            equal((own["ranks"], own["per_rank"][0]["rank"]), (1, rank), "report of a rank")
+            equal(counts(own, "MPI_Sendrecv"), (10, 20, 640, 640), "its counts")
     environment = {"IMBREX_SESSIONS_PATTERN": "MPI_CPU_TO_CPU"}
     _, _, _, report = r.run(2, "device_job", "many", modes="elide", aware="link", **environment)
     equal(report["total"]["declared"], 4120, "answers by the default pattern")
@@ -265,6 +273,21 @@ def test_stage(r):
     check(report["per_rank"][0]["staged_bytes"] > 1 << 20, "bytes staged")
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
     check(code != 0 and "MPI_Scan: stage does not cover this routine" in stderr, f"a routine that is not covered: {stderr}")
+
+
+def test_late(r):
+    """An MPI that comes with a plugin, as Python loads it, and one that nobody knows."""
+    plugin = str(r.args.bin / "librank_plugin.so")
+    for ranks, modes in ((2, "count"), (2, "count,elide-verify")):
+        code, lines, stderr, report = r.run(ranks, "late_main", plugin, modes=modes)
+        equal((code, lines), (3, ["ranks 2"]), f"{modes}: {stderr}")
+        equal(counts(report, "MPI_Allreduce"), (2, 4, 8, 8), modes)
+    environment = {**os.environ, "LD_PRELOAD": r.args.library, "LD_LIBRARY_PATH": str(r.args.bin.parent)}
+    for modes, expected in (("", ""), ("count", "this MPI is not known (Some MPI 9.9), so the library stays idle")):
+        environment["IMBREX_SESSIONS"] = modes
+        done = subprocess.run([str(r.args.bin.parent / "unknown_main")], capture_output=True, text=True, env=environment)
+        equal((done.returncode, done.stdout), (4, "sent 8 values\n"), f"an unknown MPI with {modes}: {done.stderr}")
+        check((expected in done.stderr) if expected else done.stderr == "", f"unknown MPI with {modes}: {done.stderr}")
 
 
 def main():
