@@ -154,7 +154,9 @@ TEST(AllocationCache, LookUpsBesideChangesSeeOneOrTheOther) {
       ASSERT_EQ(found.buffer_id, 42u);
     }
     const std::uint64_t other = kept + 8192 + random() % 400 * 4096 + 17;
-    if (cache.find(other, found) == answer::found) ASSERT_EQ(found.buffer_id, other - 17);
+    if (cache.find(other, found) == answer::found) {
+      ASSERT_EQ(found.buffer_id, other - 17);
+    }
   }
   changes.join();
 }
