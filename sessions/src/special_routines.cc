@@ -88,19 +88,22 @@ int wrapped_Session_finalize(MPI_Session* session) {
 }
 
 /// Its memory is a buffer, that others will read and fill.
-int wrapped_Win_create(void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* made) {
-  using type = int(void*, MPI_Aint, int, MPI_Info, MPI_Comm, MPI_Win*);
-  const active_call call(id_Win_create, on(comm), memory(base, size));
-  const int result = reinterpret_cast<type*>(real_routines[id_Win_create])(base, size, unit, info, comm, made);
+template <routine_id id, class Unit>
+int create_window(void* base, MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm comm, MPI_Win* made) {
+  using type = int(void*, MPI_Aint, Unit, MPI_Info, MPI_Comm, MPI_Win*);
+  const active_call call(id, on(comm), memory(base, size));
+  const int result = reinterpret_cast<type*>(real_routines[id])(base, size, unit, info, comm, made);
   const declaration said = declarations.find(value_of(comm));
   if (result == MPI_SUCCESS && !said.empty()) declarations.set(value_of(*made), said);
   return result;
 }
+constexpr auto* wrapped_Win_create = &create_window<id_Win_create, int>;
+constexpr auto* wrapped_Win_create_c = &create_window<id_Win_create_c, MPI_Aint>;
 
 }  // namespace
 
 void take_special_wrappers(void** wrappers) {
-#define IX_SPECIAL(name, ...) wrappers[id_##name] = reinterpret_cast<void*>(&wrapped_##name);
+#define IX_SPECIAL(name, ...) wrappers[id_##name] = reinterpret_cast<void*>(+wrapped_##name);
 #define IX_OBJECT(...)
 #define IX_FREE(...)
 #include "objects.def"
