@@ -128,10 +128,23 @@ bool put_cached(const allocation& found, int attribute, void* data) {
   }
 }
 
+/// What is asked most, by the way that costs least.
+source elide_memory_type(const thread_state& thread, void* data, std::uint64_t pointer, int& result) {
+  int memory_type = 0;
+  const source from = elide_place(thread, pointer, memory_type);
+  if (from == source::cached) {
+    result = cuda_success;
+    put(data, static_cast<std::uint64_t>(memory_type), 4);
+    return from;
+  }
+  return from != source::none && put_host_one(attribute_memory_type, data, result) ? from : source::none;
+}
+
 }  // namespace
 
 source elide_attribute(const thread_state& thread, void* data, int attribute, std::uint64_t pointer, int& result) {
   if (!may_be_learned(attribute)) return source::none;
+  if (attribute == attribute_memory_type) return elide_memory_type(thread, data, pointer, result);
   allocation found;
   const source from = look_up(thread, pointer, found);
   if (from == source::none) return from;
