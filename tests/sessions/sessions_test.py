@@ -165,7 +165,7 @@ def test_inject(r):
     total = report["total"]
     equal((total["injected"], total["queries"], total["driver"]), (total["driver"],) * 3, "injected queries")
     equal(total["injected"], sum(e[1] for e in EXPECTED.values()), "one query per buffer")
-    check(total["query_ns"] >= 200000 * total["injected"], f"time of the delays: {total['query_ns']} ns")
+    check(total["query_ns"] >= 0.99 * 200000 * total["injected"], f"time of the delays: {total['query_ns']} ns")
     # The driver itself.
     _, _, _, report = r.run(2, "routines_job", data, modes="inject", FAKE_CUDA_DELAY_NS=50000)
     check(report["per_rank"][0]["has_driver"], "the driver is found")
