@@ -1,0 +1,21 @@
+// What the library knows of the driver's memory, by having seen every allocation.
+#pragma once
+
+#include "allocation_cache.h"
+
+namespace imbrex::sessions {
+
+/// Live allocations of the driver, kept where elide or stage is on.
+extern allocation_cache live_allocations __attribute__((visibility("hidden")));
+
+/// Whether every allocation was seen, so that an address outside of live_allocations is ordinary host memory. It is
+/// false from the first call after which that is not sure.
+bool watch_is_complete();
+
+/// That call's name, or "" while the watch is complete.
+const char* why_incomplete();
+
+/// Called when the library is loaded: a driver at work by then has memory that was never seen.
+void start_watching();
+
+}  // namespace imbrex::sessions

@@ -1,0 +1,30 @@
+// Answers pointer queries in the driver's place, with what the driver itself would say.
+//
+// Where an answer comes from, in this order:
+//   1. the program declared of this buffer, in the MPI routine under way, that it is on the host;
+//   2. the address lies in a live allocation that the driver described when it was made;
+//   3. the address lies in none, and every allocation was seen since the process started: ordinary host memory.
+// What the driver says of ordinary host memory is not assumed but learned, once for each attribute, by asking it about
+// a variable of the library's own. Everything else is the driver's to answer: other attributes, and all else after the
+// watch became incomplete.
+#pragma once
+
+#include <cstdint>
+
+#include "thread_state.h"
+
+namespace imbrex::sessions {
+
+enum class source : std::uint8_t { none, declared, cached, host };
+
+/// The answer to cuPointerGetAttribute: `result` and, if that is 0, `data`. source::none: ask the driver.
+source elide_attribute(const thread_state& thread, void* data, int attribute, std::uint64_t pointer, int& result);
+
+/// The answer to cuPointerGetAttributes.
+source elide_attributes(const thread_state& thread, unsigned count, const int* attributes, void** data,
+                        std::uint64_t pointer, int& result);
+
+/// Where a buffer lies, in a process that has no driver or is only asked for that.
+source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type);
+
+}  // namespace imbrex::sessions

@@ -1,0 +1,29 @@
+// Gives device buffers to an MPI that must not see them: through pinned host memory.
+//
+// Blocking routines and collectives copy what they send to the host, call the MPI, and copy what they received back. A
+// nonblocking send only enqueues its copy and leaves a persistent request of the MPI's in the program's hands; it is
+// started when its copy is done, in order, when the program next calls the MPI for anything else. So while one message
+// is on its way, the next ones are being copied. Receives are copied back as they complete, and waited for once per
+// call. Large copies go in pieces of IMBREX_SESSIONS_CHUNK_BYTES. A buffer of the host passes as it is.
+//
+// What is not covered is refused: the process ends, with the routine's name.
+#pragma once
+
+#include "services.h"
+#include "thread_state.h"
+
+namespace imbrex::sessions::IX_MPI {
+
+/// What the wrappers call: the MPI's routine, or in stage mode the one that stages.
+extern void* called_routines[num_routines] __attribute__((visibility("hidden")));
+
+/// Sets called_routines; in stage mode, those that stage.
+void take_staging_routines(bool stage);
+
+/// Stage mode, at the start of a call: sends that wait for their copies are started, except before another such send.
+void before_staged_call(routine_id id);
+
+/// Stage mode: ends the process if an uncovered routine got device memory.
+void refuse_device_buffer(routine_id id, const void* buffer);
+
+}  // namespace imbrex::sessions::IX_MPI

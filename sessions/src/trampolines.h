@@ -1,0 +1,13 @@
+// The symbols MPI_X and PMPI_X of the library: each jumps to where its slot points. So one library serves MPIs whose
+// handles differ: a jump does not look at arguments. At first a slot points to code that finds the program's MPI
+// (dispatch.cc), sets all slots and goes on; in an idle library they then hold the MPI's own routines.
+//
+// Fortran programs come through here too: the bindings of MPICH call MPI_X, those of Open MPI call PMPI_X.
+#pragma once
+
+#include "routine.h"
+
+extern "C" {
+/// Where MPI_X goes, by routine_id. Written only by bind_mpi() of dispatch.h.
+extern void* imbrex_sessions_slots[imbrex::sessions::num_routines] __attribute__((visibility("hidden")));
+}

@@ -1,0 +1,84 @@
+// The wrapper of every routine of routines.def and waits.def, and the binding that hands them out.
+#include "wrappers.h"
+
+#include <cstring>
+
+#include "active_call.h"
+#include "dispatch.h"
+#include "settings.h"
+#include "staging.h"
+
+namespace imbrex::sessions::IX_MPI {
+
+namespace {
+
+#define IX_ROUTINE(name, params, args, ...) IX_WRAPPER(name, params, args, __VA_ARGS__)
+#define IX_WRAPPER(name, params, args, ...)                                  \
+  int wrapped_##name params {                                                \
+    const active_call call(id_##name, __VA_ARGS__);                          \
+    return reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
+  }
+#define IX_NAME(name) name
+#define IX_COUNT int
+#define IX_DISPL int
+#include "routines.def"
+#undef IX_DISPL
+#undef IX_COUNT
+#undef IX_NAME
+#define IX_NAME(name) name##_c
+#define IX_COUNT MPI_Count
+#define IX_DISPL MPI_Aint
+#define IX_COUNTED
+#include "routines.def"
+#undef IX_COUNTED
+#undef IX_DISPL
+#undef IX_COUNT
+#undef IX_NAME
+#include "waits.def"
+#undef IX_WRAPPER
+#undef IX_ROUTINE
+
+void* wrappers[num_routines];
+
+void take_wrappers() {
+#define IX_ROUTINE(name, ...) IX_TAKE(name)
+#define IX_TAKE(name) wrappers[id_##name] = reinterpret_cast<void*>(&wrapped_##name);
+#define IX_NAME(name) name
+#include "routines.def"
+#undef IX_NAME
+#define IX_NAME(name) name##_c
+#define IX_COUNTED
+#include "routines.def"
+#undef IX_COUNTED
+#undef IX_NAME
+#include "waits.def"
+#undef IX_TAKE
+#undef IX_ROUTINE
+}
+
+bool is_this_mpi(const char* version) {
+#ifdef OPEN_MPI
+  return std::strncmp(version, "Open MPI v4.", 12) == 0 || std::strncmp(version, "Open MPI v5.", 12) == 0;
+#else
+  return std::strncmp(version, "MPICH Version:", 14) == 0;
+#endif
+}
+
+const char* start(void* (*find)(const char* symbol)) {
+  if (const char* missing = start_services(find)) return missing;
+  take_wrappers();
+  take_object_wrappers(wrappers);
+  take_special_wrappers(wrappers);
+  take_staging_routines((current_settings().modes & mode_stage) != 0);
+  return nullptr;
+}
+
+#define IX_QUOTED(name) IX_QUOTE(name)
+#define IX_QUOTE(name) #name
+
+}  // namespace
+
+extern const binding this_binding;
+const binding this_binding = {IX_QUOTED(IX_MPI), &is_this_mpi, &start, wrappers};
+
+}  // namespace imbrex::sessions::IX_MPI

@@ -1,0 +1,244 @@
+// A libcuda.so.1 without a GPU. It counts pointer queries and takes FAKE_CUDA_DELAY_NS for each; its device memory
+// cannot be touched but through its copies: the address that it gives out is mapped without access, a second mapping of
+// the same memory, known to it alone, is what copies use. So an MPI that reaches into device memory dies, as on a GPU.
+#include "fake_cuda.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <mutex>
+
+namespace {
+
+constexpr int invalid_value = 1;
+constexpr int not_initialized = 3;
+
+struct range {
+  std::uint64_t bytes;
+  char* alias;  // where its contents can be reached
+  unsigned memory_type;
+  bool managed;
+  std::uint64_t id;
+};
+
+std::mutex lock;
+std::map<std::uint64_t, range> ranges;
+std::uint64_t next_id = 1;
+std::atomic<unsigned long> queries{0};
+std::atomic<bool> started{false};
+thread_local void* current_context = nullptr;
+int the_context;
+
+double now_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+void take_time() {
+  ++queries;
+  static const char* text = std::getenv("FAKE_CUDA_DELAY_NS");
+  static const double delay = text == nullptr ? 0 : std::atof(text);
+  const double begin = delay > 0 ? now_ns() : 0;
+  while (delay > 0 && now_ns() - begin < delay) {
+  }
+}
+
+const range* find(std::uint64_t pointer, std::uint64_t* start = nullptr) {
+  auto after = ranges.upper_bound(pointer);
+  if (after == ranges.begin()) return nullptr;
+  --after;
+  if (pointer >= after->first + after->second.bytes) return nullptr;
+  if (start != nullptr) *start = after->first;
+  return &after->second;
+}
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+std::uint64_t map_device_memory(std::size_t bytes) {
+  const int file = memfd_create("fake device memory", 0);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(whole_pages(bytes))) != 0) return 0;
+  void* seen = mmap(nullptr, whole_pages(bytes), PROT_NONE, MAP_SHARED, file, 0);
+  void* alias = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  const auto start = reinterpret_cast<std::uint64_t>(seen);
+  ranges[start] = {bytes, static_cast<char*>(alias), 2, false, next_id++};
+  return start;
+}
+
+int forget(std::uint64_t pointer, bool device) {
+  const std::lock_guard<std::mutex> guard(lock);
+  const auto found = ranges.find(pointer);
+  if (found == ranges.end()) return invalid_value;
+  const range r = found->second;
+  ranges.erase(found);
+  if (device && r.memory_type == 2 && !r.managed) {
+    munmap(reinterpret_cast<void*>(pointer), whole_pages(r.bytes));
+    munmap(r.alias, whole_pages(r.bytes));
+  }
+  return 0;
+}
+
+char* reach(std::uint64_t pointer) {
+  const std::lock_guard<std::mutex> guard(lock);
+  std::uint64_t start = 0;
+  const range* r = find(pointer, &start);
+  return r == nullptr || r->alias == nullptr ? reinterpret_cast<char*>(pointer) : r->alias + (pointer - start);
+}
+
+template <class T>
+void put(void* data, T value) {
+  std::memcpy(data, &value, sizeof value);
+}
+
+/// As the driver: 1 for memory that it does not know.
+int attribute_of(void* data, int attribute, std::uint64_t pointer) {
+  std::uint64_t start = 0;
+  const range* r = find(pointer, &start);
+  if (r == nullptr) return invalid_value;
+  switch (attribute) {
+    case 1: put(data, static_cast<void*>(&the_context)); return 0;
+    case 2: put(data, r->memory_type); return 0;
+    case 3:
+    case 4: put(data, pointer); return 0;
+    case 7: put(data, r->id); return 0;
+    case 8: put(data, static_cast<unsigned char>(r->managed)); return 0;
+    case 9: put(data, 0); return 0;
+    case 11: put(data, start); return 0;
+    case 12: put(data, r->bytes); return 0;
+    default: return invalid_value;
+  }
+}
+
+void put_nothing(void* data, int attribute) {
+  const bool is_long =
+      attribute == 1 || attribute == 3 || attribute == 4 || attribute == 7 || attribute == 11 || attribute == 12;
+  if (attribute == 9) return put(data, -2);
+  if (attribute == 8) return put(data, static_cast<unsigned char>(0));
+  is_long ? put(data, std::uint64_t{0}) : put(data, 0);
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) {
+  started = true;
+  return 0;
+}
+int cuCtxGetCurrent(void** context) {
+  *context = current_context;
+  return started ? 0 : not_initialized;
+}
+int cuCtxSetCurrent(void* context) {
+  current_context = context;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = &the_context;
+  return 0;
+}
+
+int cuPointerGetAttribute(void* data, int attribute, device_pointer pointer) {
+  take_time();
+  const std::lock_guard<std::mutex> guard(lock);
+  return attribute_of(data, attribute, pointer);
+}
+int cuPointerGetAttributes(unsigned count, int* attributes, void** data, device_pointer pointer) {
+  take_time();
+  const std::lock_guard<std::mutex> guard(lock);
+  for (unsigned i = 0; i < count; ++i) {
+    if (attribute_of(data[i], attributes[i], pointer) != 0) put_nothing(data[i], attributes[i]);
+  }
+  return 0;
+}
+
+int cuMemAlloc_v2(device_pointer* made, size_t bytes) {
+  const std::lock_guard<std::mutex> guard(lock);
+  *made = map_device_memory(bytes);
+  return *made == 0 ? 2 : 0;
+}
+int cuMemAllocManaged(device_pointer* made, size_t bytes, unsigned) {
+  const std::lock_guard<std::mutex> guard(lock);
+  *made = reinterpret_cast<device_pointer>(std::calloc(1, bytes));
+  ranges[*made] = {bytes, nullptr, 2, true, next_id++};
+  return 0;
+}
+int cuMemFree_v2(device_pointer memory) { return forget(memory, true); }
+int cuMemAllocHost_v2(void** made, size_t bytes) {
+  const std::lock_guard<std::mutex> guard(lock);
+  *made = std::calloc(1, bytes);
+  ranges[reinterpret_cast<std::uint64_t>(*made)] = {bytes, nullptr, 1, false, next_id++};
+  return 0;
+}
+int cuMemFreeHost(void* memory) {
+  const int result = forget(reinterpret_cast<std::uint64_t>(memory), false);
+  if (result == 0) std::free(memory);
+  return result;
+}
+int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
+  const std::lock_guard<std::mutex> guard(lock);
+  ranges[reinterpret_cast<std::uint64_t>(memory)] = {bytes, nullptr, 1, false, next_id++};
+  return 0;
+}
+int cuMemHostUnregister(void* memory) { return forget(reinterpret_cast<std::uint64_t>(memory), false); }
+int cuModuleUnload(void*) { return 0; }
+
+int cuMemcpyDtoH_v2(void* to, device_pointer from, size_t bytes) {
+  std::memcpy(to, reach(from), bytes);
+  return 0;
+}
+int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes) {
+  std::memcpy(reach(to), from, bytes);
+  return 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, device_pointer from, size_t bytes, void*) {
+  return cuMemcpyDtoH_v2(to, from, bytes);
+}
+int cuMemcpyHtoDAsync_v2(device_pointer to, const void* from, size_t bytes, void*) {
+  return cuMemcpyHtoD_v2(to, from, bytes);
+}
+int cuStreamCreate(void** stream, unsigned) {
+  *stream = &the_context;
+  return 0;
+}
+int cuStreamSynchronize(void*) { return 0; }
+int cuEventCreate(void** event, unsigned) {
+  *event = &the_context;
+  return 0;
+}
+int cuEventRecord(void*, void*) { return 0; }
+int cuEventSynchronize(void*) { return 0; }
+
+unsigned long fake_cuda_queries(void) { return queries; }
+device_pointer fake_cuda_secret_memory(void) {
+  const std::lock_guard<std::mutex> guard(lock);
+  return map_device_memory(4096);
+}
+
+int cuGetProcAddress_v2(const char* name, void** found, int, uint64_t, int* status) {
+  struct known {
+    const char* name;
+    void* function;
+  };
+#define FAKE(name, function) {name, reinterpret_cast<void*>(&function)}
+  static const known functions[] = {FAKE("cuGetProcAddress", cuGetProcAddress_v2),
+                                    FAKE("cuInit", cuInit),
+                                    FAKE("cuMemAlloc", cuMemAlloc_v2),
+                                    FAKE("cuMemFree", cuMemFree_v2),
+                                    FAKE("cuPointerGetAttribute", cuPointerGetAttribute),
+                                    FAKE("cuPointerGetAttributes", cuPointerGetAttributes)};
+#undef FAKE
+  *found = nullptr;
+  for (const known& k : functions) {
+    if (std::strcmp(k.name, name) == 0) *found = k.function;
+  }
+  if (status != nullptr) *status = *found == nullptr ? 1 : 0;
+  return 0;
+}
+}

@@ -1,0 +1,38 @@
+// The driver's functions that the tests call, as fake_cuda.cc has them.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef uint64_t device_pointer;
+
+int cuInit(unsigned flags);
+int cuCtxGetCurrent(void** context);
+int cuCtxSetCurrent(void* context);
+int cuDevicePrimaryCtxRetain(void** context, int device);
+int cuPointerGetAttribute(void* data, int attribute, device_pointer pointer);
+int cuPointerGetAttributes(unsigned count, int* attributes, void** data, device_pointer pointer);
+int cuMemAlloc_v2(device_pointer* made, size_t bytes);
+int cuMemAllocManaged(device_pointer* made, size_t bytes, unsigned flags);
+int cuMemFree_v2(device_pointer memory);
+int cuMemAllocHost_v2(void** made, size_t bytes);
+int cuMemFreeHost(void* memory);
+int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags);
+int cuMemHostUnregister(void* memory);
+int cuMemcpyDtoH_v2(void* to, device_pointer from, size_t bytes);
+int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes);
+int cuModuleUnload(void* module);
+int cuGetProcAddress_v2(const char* name, void** found, int version, uint64_t flags, int* status);
+
+/// Pointer queries that reached the driver.
+unsigned long fake_cuda_queries(void);
+/// Device memory that no function of the driver's interface announces.
+device_pointer fake_cuda_secret_memory(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,309 @@
+"""Jobs with libimbrex_sessions.so preloaded, under one MPI: what it counts, injects, elides and stages, and that the
+programs' own results and exit codes stay what they are. Usage: sessions_test.py GROUP --mpirun ... (see CMakeLists.txt)"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+
+
+class Runner:
+    def __init__(self, args, folder):
+        self.args = args
+        self.folder = pathlib.Path(folder)
+
+    def run(self, ranks, program, *arguments, modes=None, aware=None, preload=True, **variables):
+        """Runs a job; gives (exit code, sorted lines of stdout, stderr, report or None)."""
+        output = self.folder / "report.json"
+        output.unlink(missing_ok=True)
+        environment = dict(os.environ)
+        set_in_ranks = {"LD_LIBRARY_PATH": f"{self.args.driver}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        libraries = [self.args.library] if preload else []
+        if aware is not None:
+            libraries.append(str(self.args.bin / "libaware.so"))
+            set_in_ranks["AWARE_WAY"] = aware
+        if libraries:
+            set_in_ranks["LD_PRELOAD"] = ":".join(libraries)
+        if modes is not None:
+            set_in_ranks["IMBREX_SESSIONS"] = modes
+            set_in_ranks["IMBREX_SESSIONS_OUTPUT"] = str(output)
+            set_in_ranks.setdefault("IMBREX_SESSIONS_TABLE", "none")
+        set_in_ranks.update({name: str(value) for name, value in variables.items()})
+        assignments = [f"{name}={value}" for name, value in set_in_ranks.items()]
+        path = program if "/" in str(program) else str(self.args.bin / program)
+        command = [self.args.mpirun, "-n", str(ranks), "env", *assignments, str(path), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+        report = json.loads(output.read_text()) if output.exists() else None
+        # Open MPI's own notes about ranks that exit with other than 0 go to stdout in some versions.
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        own = [line for line in lines if not line.startswith("---") and "Primary job" not in line
+               and "non-zero exit code" not in line]
+        return done.returncode, sorted(own), done.stderr, report
+
+
+def check(holds, what):
+    if not holds:
+        raise AssertionError(what)
+
+
+def equal(found, expected, what):
+    check(found == expected, f"{what}: {found!r} instead of {expected!r}")
+
+
+def routine(report, name):
+    found = [r for r in report["routines"] if r["name"] == name]
+    check(len(found) == 1, f"{name} is not in the report")
+    return found[0]
+
+
+def counts(report, name):
+    r = routine(report, name)
+    return r["calls"], r["checks"], r["bytes_sent"], r["bytes_received"]
+
+
+# Of routines_job, over both ranks: calls, checks, bytes sent, bytes received.
+EXPECTED = {
+    "MPI_Send": (1, 1, 32, 0),
+    "MPI_Ssend": (1, 1, 8, 0),
+    "MPI_Recv": (2, 2, 0, 72),
+    "MPI_Isend": (2, 2, 64, 0),
+    "MPI_Irecv": (2, 2, 0, 64),
+    "MPI_Sendrecv": (2, 4, 32, 32),
+    "MPI_Send_init": (2, 2, 64, 0),
+    "MPI_Recv_init": (2, 2, 0, 64),
+    "MPI_Startall": (6, 0, 0, 0),
+    "MPI_Waitall": (8, 0, 0, 0),
+    "MPI_Bcast": (2, 2, 32, 32),
+    "MPI_Gather": (2, 3, 32, 32),
+    "MPI_Gatherv": (2, 3, 24, 24),
+    "MPI_Allgather": (2, 2, 0, 64),
+    "MPI_Alltoallv": (2, 4, 48, 48),
+    "MPI_Allreduce": (2, 4, 64, 64),
+    "MPI_Iallreduce": (2, 2, 0, 64),
+    "MPI_Reduce": (2, 3, 32, 16),
+    "MPI_Barrier": (2, 0, 0, 0),
+    "MPI_Neighbor_alltoall": (2, 4, 32, 32),
+    "MPI_Win_create": (2, 2, 64, 64),
+    "MPI_Put": (2, 2, 32, 0),
+    "MPI_Get": (2, 2, 0, 32),
+    "MPI_Win_fence": (6, 0, 0, 0),
+    "MPI_File_write_at_all": (2, 2, 64, 0),
+    "MPI_File_read_at": (2, 2, 0, 64),
+}
+
+
+def test_idle(r):
+    """Loaded without a mode it changes and says nothing; loaded into programs without MPI neither."""
+    data = str(r.folder / "data")
+    plain = r.run(2, "routines_job", data, preload=False)
+    equal(plain[0], 3, "exit code without the library")
+    equal(r.run(2, "routines_job", data)[:2], plain[:2], "result with the library idle")
+    for modes in ("count", "inject", "elide", "elide-verify", "stage", "count,inject,elide"):
+        environment = {**os.environ, "LD_PRELOAD": r.args.library, "IMBREX_SESSIONS": modes}
+        done = subprocess.run(["sh", "-c", "echo fine; exit 5"], capture_output=True, text=True, env=environment)
+        equal((done.returncode, done.stdout, done.stderr), (5, "fine\n", ""), f"a shell with {modes}")
+        python = subprocess.run([sys.executable, "-c", "import ctypes; print(ctypes.CDLL(None).getpid() > 0)"],
+                                capture_output=True, text=True, env=environment)
+        equal((python.returncode, python.stdout), (0, "True\n"), f"Python's dlopen with {modes}")
+
+
+def test_count(r):
+    data = str(r.folder / "data")
+    plain = r.run(2, "routines_job", data, preload=False)
+    for modes in ("count", "count,inject,elide", "count,elide-verify", "count,stage"):
+        code, lines, stderr, report = r.run(2, "routines_job", data, modes=modes, IMBREX_SESSIONS_DELAY_NS=100)
+        equal((code, lines), plain[:2], f"result with {modes}")
+        equal(stderr.count("imbrex sessions"), 0, f"words on stderr with {modes}")
+        for name, expected in EXPECTED.items():
+            equal(counts(report, name), expected, f"{name} with {modes}")
+        known = set(EXPECTED) | {"MPI_Wait", "MPI_Request_free", "outside MPI"}
+        equal({x["name"] for x in report["routines"]} - known, set(), "routines beside those called")
+        equal(report["total"]["checks"], sum(e[1] for e in EXPECTED.values()), "checks in all")
+        equal(sum(x["checks"] for rank in report["per_rank"] for x in rank["routines"]), report["total"]["checks"],
+              "checks of the ranks")
+        equal((report["ranks"], [rank["rank"] for rank in report["per_rank"]]), (2, [0, 1]), "ranks")
+        intensity = report["total"]["checks"] / report["seconds"]
+        check(abs(report["total"]["checks_per_s"] / intensity - 1) < 1e-4, "checks per second")
+    table = r.run(2, "routines_job", data, modes="count", IMBREX_SESSIONS_TABLE="-")[2]
+    check("MPI_Sendrecv" in table and "in all" in table, f"the table on stderr: {table}")
+    equal(r.run(2, "routines_job", data, modes="count", IMBREX_SESSIONS_OUTPUT="/nonexistent/x")[0], 3, "no place to write")
+
+
+def test_fortran(r):
+    if not (r.args.bin / "fortran_job").exists():
+        print("SKIPPED: no Fortran compiler for this MPI (gfortran)")
+        sys.exit(SKIPPED)
+    plain = r.run(3, "fortran_job", preload=False)
+    code, lines, _, report = r.run(3, "fortran_job", modes="count")
+    equal((code, lines), plain[:2], "result")
+    for name, expected in {"MPI_Send": (3, 3, 96, 0), "MPI_Recv": (3, 3, 0, 96), "MPI_Allreduce": (3, 6, 96, 96)}.items():
+        equal(counts(report, name), expected, name)
+
+
+def test_threads(r):
+    for modes in ("count", "count,inject,elide", "count,elide-verify"):
+        code, lines, stderr, report = r.run(2, "threads_job", modes=modes, aware="link", IMBREX_SESSIONS_DELAY_NS=10)
+        if code == SKIPPED:
+            print(lines)
+            sys.exit(SKIPPED)
+        equal((code, lines), (0, ["all received"]), f"result with {modes}: {stderr}")
+        messages = 2 * 2 * 4 * 1000
+        equal(counts(report, "MPI_Sendrecv"), (messages, 2 * messages, 4 * messages, 4 * messages), modes)
+        queries = 2 * messages * (2 if "inject" in modes else 1)
+        equal(routine(report, "MPI_Sendrecv")["queries"], queries, f"queries with {modes}")
+
+
+def test_inject(r):
+    data = str(r.folder / "data")
+    # A delay in the driver's place.
+    _, _, _, report = r.run(2, "routines_job", data, modes="inject", IMBREX_SESSIONS_DELAY_NS=200000)
+    total = report["total"]
+    equal((total["injected"], total["queries"], total["driver"]), (total["driver"],) * 3, "injected queries")
+    equal(total["injected"], sum(e[1] for e in EXPECTED.values()), "one query per buffer")
+    check(total["query_ns"] >= 0.99 * 200000 * total["injected"], f"time of the delays: {total['query_ns']} ns")
+    # The driver itself.
+    _, _, _, report = r.run(2, "routines_job", data, modes="inject", FAKE_CUDA_DELAY_NS=50000)
+    check(report["per_rank"][0]["has_driver"], "the driver is found")
+    check(report["total"]["query_ns"] >= 50000 * report["total"]["injected"], "time of the driver")
+    # Elided again.
+    _, _, _, report = r.run(2, "routines_job", data, modes="inject,elide", IMBREX_SESSIONS_DELAY_NS=200000)
+    equal((report["total"]["driver"], report["total"]["host"]), (0, total["injected"]), "elided queries")
+
+
+def test_elide(r):
+    for way in ("link", "dlsym", "proc"):
+        _, _, _, counted = r.run(2, "device_job", "many", modes="count", aware=way)
+        sendrecv = routine(counted, "MPI_Sendrecv")
+        equal((sendrecv["queries"], sendrecv["driver"], sendrecv["injected"]), (4120, 4120, 0), f"counted, {way}")
+        for modes in ("count,elide", "count,elide-verify"):
+            code, _, stderr, elided = r.run(2, "device_job", "many", modes=modes, aware=way)
+            equal(code, 0, f"{modes}, {way}: {stderr}")
+            sendrecv = routine(elided, "MPI_Sendrecv")
+            # Both buffers of each exchange; sending from pinned and registered memory is answered from the cache.
+            equal((sendrecv["driver"], sendrecv["cached"], sendrecv["host"]), (0, 40, 4080), f"{modes}, {way}")
+    plain = r.run(2, "device_job", "device", preload=False)
+    for modes in ("count", "elide", "elide-verify"):
+        found = r.run(2, "device_job", "device", modes=modes, aware="link")
+        without = [line for line in found[1] if "queries" not in line]
+        equal(without, [line for line in plain[1] if "queries" not in line], f"attributes with {modes}: {found[2]}")
+    code, _, stderr, _ = r.run(2, "device_job", "secret", modes="elide-verify")
+    check(code != 0 and "cuPointerGetAttribute" not in stderr and "attribute 2 of pointer" in stderr,
+          f"memory that nobody announced is found out: {code}, {stderr}")
+    _, _, _, report = r.run(2, "device_job", "unload", modes="count,elide", aware="link")
+    equal(report["per_rank"][0]["incomplete_because"], "cuModuleUnload", "why the watch is incomplete")
+    equal(routine(report, "MPI_Sendrecv")["driver"], 40, "queries after that are the driver's")
+
+
+def test_declare(r):
+    for modes in ("count,elide", "count,elide-verify"):
+        code, lines, stderr, report = r.run(2, "declare_job", "inherit", modes=modes, aware="link")
+        equal(code, 0, f"{modes}: {stderr}")
+        equal(lines, ["all as declared"], f"{modes}: {stderr}")
+        equal(stderr.count("imbrex sessions"), 0, f"words on stderr: {stderr}")
+        sendrecv = routine(report, "MPI_Sendrecv")
+        equal((sendrecv["declared"], sendrecv["queries"]), (2 * 160, 2 * 160), "answers by declaration")
+    code, _, stderr, _ = r.run(2, "declare_job", "wrong_buffer", modes="elide-verify", aware="link")
+    check(code != 0 and "MPI_Send: buffer" in stderr and "is device memory" in stderr and "declared for host" in stderr,
+          f"a buffer that contradicts: {code} {stderr}")
+    code, _, stderr, _ = r.run(2, "declare_job", "wrong_host", modes="elide-verify", aware="link")
+    check(code != 0 and "is host memory" in stderr and "declared for device" in stderr, f"the other way: {stderr}")
+    code, lines, stderr, report = r.run(2, "declare_job", "sessions", modes="count,elide-verify", aware="link")
+    if code == SKIPPED:
+        print(lines[0])
+    else:
+        equal((code, lines), (0, ["two sessions as declared"]), f"sessions: {stderr}")
+        code, lines, stderr, report = r.run(2, "declare_job", "alone", modes="count,elide", aware="link")
+        equal((code, lines), (0, ["alone"]), f"a session without MPI_Init: {stderr}")
+        check("declared MPI_GPU_TO_GPU, but its session MPI_CPU_TO_CPU; the session's declaration holds" in stderr, stderr)
+        equal(report, None, "a report of all ranks, which nobody could bring together")
+        for rank in range(2):
+            own = json.loads((r.folder / f"report.json.{rank}").read_text())
+            equal((own["ranks"], own["per_rank"][0]["rank"]), (1, rank), "report of a rank")
+            equal(counts(own, "MPI_Sendrecv"), (10, 20, 640, 640), "its counts")
+    environment = {"IMBREX_SESSIONS_PATTERN": "MPI_CPU_TO_CPU"}
+    _, _, _, report = r.run(2, "device_job", "many", modes="elide", aware="link", **environment)
+    equal(report["total"]["declared"], 4120, "answers by the default pattern")
+
+
+def test_example(r):
+    program = str(r.args.examples / f"two_sessions_{r.args.mpi}")
+    fields = []
+    for modes, arguments in ((None, []), ("count,elide-verify", []), ("elide-verify,stage", ["--gpu"])):
+        path = r.folder / "field"
+        code, lines, stderr, report = r.run(4, program, str(path), *arguments, modes=modes)
+        check(code == 0 and len(lines) == 1 and lines[0].startswith("norm "), f"{modes}: {code} {lines} {stderr}")
+        fields.append(path.read_bytes())
+    equal(fields[1:], [fields[0]] * 2, "fields")
+    code, _, stderr, _ = r.run(1, program, str(r.folder / "field"), "--gpu", LD_LIBRARY_PATH="")
+    check(code != 0 and "leave --gpu out" in stderr, f"no driver: {stderr}")
+
+
+def test_errors(r):
+    data = str(r.folder / "data")
+    plain = r.run(2, "routines_job", data, preload=False)
+
+    def says(expected, modes="count", **variables):
+        code, lines, stderr, _ = r.run(2, "routines_job", data, modes=modes, **variables)
+        equal((code, lines), plain[:2], f"result with {modes} {variables}")
+        check(expected in stderr, f"{modes} {variables}: {expected!r} is not in {stderr!r}")
+
+    says("unknown mode counts in IMBREX_SESSIONS is ignored; use count, inject, elide, elide-verify, stage", "counts")
+    says("unknown variable IMBREX_SESSIONS_OUTPT is ignored", IMBREX_SESSIONS_OUTPT="x")
+    says("IMBREX_SESSIONS_DELAY_NS=fast is ignored: give a whole number of at least 0", IMBREX_SESSIONS_DELAY_NS="fast")
+    says("IMBREX_SESSIONS_PATTERN=CPU is ignored; use MPI_CPU_TO_CPU", IMBREX_SESSIONS_PATTERN="CPU")
+    says("IMBREX_SESSIONS_CHUNK_BYTES=1 is ignored: give a whole number of at least 4096", IMBREX_SESSIONS_CHUNK_BYTES=1)
+    for modes in ("elide", "elide-verify"):
+        code, lines, stderr, _ = r.run(2, "declare_job", "bad", modes=modes)
+        equal((code, lines), (0, ["went on"]), f"bad declarations: {stderr}")
+        for expected in ("unknown pattern mpi_communication_pattern=MPI_CPU_TO_TPU declares nothing; use MPI_CPU_TO_CPU",
+                         'unknown memory kind "cuda:cache" in mpi_memory_alloc_kinds=system,cuda:cache',
+                         "an info contradicts itself and declares nothing: mpi_communication_pattern says MPI_GPU_TO_GPU"):
+            check(expected in stderr, f"{expected!r} is not in {stderr!r}")
+
+
+def test_stage(r):
+    check(r.run(2, "stage_job", "all")[0] != 0, "an MPI that reaches into device memory dies, so that this tests something")
+    code, lines, stderr, report = r.run(2, "stage_job", "all", modes="stage", IMBREX_SESSIONS_CHUNK_BYTES=65536)
+    equal((code, lines), (0, ["all staged"]), f"staged: {stderr}")
+    check(report["per_rank"][0]["staged_bytes"] > 1 << 20, "bytes staged")
+    code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
+    check(code != 0 and "MPI_Scan: stage does not cover this routine" in stderr, f"a routine that is not covered: {stderr}")
+
+
+def test_late(r):
+    """An MPI that comes with a plugin, as Python loads it, and one that nobody knows."""
+    plugin = str(r.args.bin / "librank_plugin.so")
+    for ranks, modes in ((2, "count"), (2, "count,elide-verify")):
+        code, lines, stderr, report = r.run(ranks, "late_main", plugin, modes=modes)
+        equal((code, lines), (3, ["ranks 2"]), f"{modes}: {stderr}")
+        equal(counts(report, "MPI_Allreduce"), (2, 4, 8, 8), modes)
+    environment = {**os.environ, "LD_PRELOAD": r.args.library, "LD_LIBRARY_PATH": str(r.args.bin.parent)}
+    for modes, expected in (("", ""), ("count", "this MPI is not known (Some MPI 9.9), so the library stays idle")):
+        environment["IMBREX_SESSIONS"] = modes
+        done = subprocess.run([str(r.args.bin.parent / "unknown_main")], capture_output=True, text=True, env=environment)
+        equal((done.returncode, done.stdout), (4, "sent 8 values\n"), f"an unknown MPI with {modes}: {done.stderr}")
+        check((expected in done.stderr) if expected else done.stderr == "", f"unknown MPI with {modes}: {done.stderr}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("group")
+    parser.add_argument("--mpi", required=True)
+    parser.add_argument("--mpirun", required=True)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--examples", type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        globals()[f"test_{args.group}"](Runner(args, folder))
+    print(f"{args.group}: as expected under {args.mpi}")
+
+
+if __name__ == "__main__":
+    main()
