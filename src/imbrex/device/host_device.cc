@@ -165,6 +165,7 @@ void host_stream::queue() {
 
 void host_stream::advance() {
   phase_ = phase::running;
+  bool has_computed = false;
   while (first_ != nullptr) {
     stream_operation* op = first_;
     if (op->ready != nullptr && !op->ready(op)) {
@@ -175,14 +176,14 @@ void host_stream::advance() {
     }
     first_ = op->next;
     if (first_ == nullptr) last_ = nullptr;
-    const bool yields = op->is_kernel && priority_ == stream_priority::low;
+    has_computed |= op->is_kernel && priority_ == stream_priority::low;
     trace_track* const track = op->is_kernel ? pe_.track : nullptr;
     if (track != nullptr) [[unlikely]]
       track->begin(op->name, trace_category::kernel);
     op->act(op, work_action::run);
     if (track != nullptr) [[unlikely]]
       track->end();
-    if (yields && first_ != nullptr && first_->is_kernel) {
+    if (has_computed && first_ != nullptr && first_->is_kernel) {
       queue();
       return;
     }

@@ -1,5 +1,7 @@
 #include "imbrex/hetero/lane.h"
 
+#include <algorithm>
+
 namespace imbrex {
 
 void lane::wait(const lane_point& p) {
@@ -7,6 +9,13 @@ void lane::wait(const lane_point& p) {
   const auto other = static_cast<std::size_t>(p.of->index_);
   if (waited_.size() <= other) waited_.resize(other + 1, 0);
   if (waited_[other] >= p.number) return;
+  const std::deque<mark>& marks = p.of->marks_;
+  const auto found = std::ranges::lower_bound(marks, p.number, {}, &mark::number);
+  if (found != marks.end()) {
+    stream_->wait(found->at);
+    waited_[other] = found->number;
+    return;
+  }
   stream_->wait(p.of->stream_->record());
   waited_[other] = p.of->issued_;
 }
@@ -35,6 +44,7 @@ void lane::flush() {
 
 void lane::reach(std::uint64_t number) {
   completed_ = number;
+  while (!marks_.empty() && marks_.front().number <= number) marks_.pop_front();
   while (first_ != nullptr && first_->number <= completed_) {
     lane_arrival* const a = first_;
     first_ = a->next;

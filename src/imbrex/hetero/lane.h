@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -31,8 +32,10 @@ struct lane_arrival {
 /// the stream's PE.
 class lane {
  public:
-  /// `index` tells the lanes of a domain apart.
-  lane(std::unique_ptr<stream> s, int index) : stream_(std::move(s)), index_(index) {}
+  /// `index` tells the lanes of a domain apart. Who waits for a point in a lane that carries data waits for that point;
+  /// else for all that the lane has been given by then, which costs less.
+  lane(std::unique_ptr<stream> s, int index, bool carries_data = false)
+      : stream_(std::move(s)), index_(index), carries_data_(carries_data) {}
   ~lane() {
     if (alive_ != nullptr) *alive_ = false;
   }
@@ -44,13 +47,19 @@ class lane {
   int index() const { return index_; }
 
   /// Something has been enqueued; gives the point after it.
-  lane_point put() { return {this, ++issued_}; }
+  lane_point put() {
+    ++issued_;
+    if (carries_data_) marks_.push_back({issued_, stream_->record()});
+    return {this, issued_};
+  }
   /// The point after all that was enqueued.
   lane_point end() { return {this, issued_}; }
   bool reached(std::uint64_t number) const { return completed_ >= number; }
   bool idle() const { return completed_ == issued_; }
   std::uint64_t num_issued() const { return issued_; }
   std::uint64_t num_under_way() const { return issued_ - completed_; }
+  /// Points that may still be waited for by themselves.
+  std::size_t num_marks() const { return marks_.size(); }
 
   /// Whether `wait` works, which is not so between devices of different kinds: then the host has to.
   bool can_wait_for(const lane& other) const { return stream_->on().kind() == other.stream_->on().kind(); }
@@ -68,10 +77,16 @@ class lane {
   }
 
  private:
+  struct mark {
+    std::uint64_t number;
+    event at;
+  };
   void reach(std::uint64_t number);
 
   const std::unique_ptr<stream> stream_;
   const int index_;
+  const bool carries_data_;
+  std::deque<mark> marks_;  // of what is under way
   std::uint64_t issued_ = 0, flushed_ = 0, completed_ = 0;
   std::vector<std::uint64_t> waited_;  // by the other lane's index: up to where this one waits for it anyway
   lane_arrival* first_ = nullptr;      // by number

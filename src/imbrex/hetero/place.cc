@@ -10,14 +10,15 @@ place::place(device& memory_of) : number_(0), device_(&memory_of), capacity_(UIN
 
 place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, int first_lane)
     : number_(number), device_(&d), capacity_(capacity), pooled_(options.pooled_memory || !d.allocates_unpooled()) {
-  const auto make = [&](stream_priority p, const char* what) {
-    return std::make_unique<lane>(d.make_stream(p, fmt::format("the {} lane of {}", what, name())), first_lane++);
+  const auto make = [&](stream_priority p, const char* what, bool carries_data) {
+    return std::make_unique<lane>(d.make_stream(p, fmt::format("the {} lane of {}", what, name())), first_lane++,
+                                  carries_data);
   };
   if (options.transfer_lanes) {
-    in_ = make(stream_priority::high, "incoming");
-    out_ = make(stream_priority::high, "outgoing");
+    in_ = make(stream_priority::high, "incoming", true);
+    out_ = make(stream_priority::high, "outgoing", true);
   }
-  for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make(stream_priority::low, "compute"));
+  for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make(stream_priority::low, "compute", false));
 }
 
 std::string place::name() const {
