@@ -79,8 +79,7 @@ jacobi3d_block hetero_field::arguments() const {
   return b;
 }
 
-/// On the host long loops over x, in tiles of rows that pass through all planes; on GPUs a few rows of a few planes, as
-/// many as leave enough groups for all of the GPU.
+/// On the host long loops over x, in tiles of rows that pass through all planes; on GPUs a few rows of one plane.
 ix::launch_shape hetero_field::shape() const {
   if (where_.kind() == ix::device_kind::host) {
     const std::int64_t fitting = tile_bytes / (3 * pitch_ * static_cast<std::int64_t>(sizeof(double)));
@@ -91,11 +90,7 @@ ix::launch_shape hetero_field::shape() const {
   }
   constexpr unsigned x = 32, y = 8;
   const std::int64_t rows = std::max<std::int64_t>(y, groups(size_.ny, most_groups));
-  const std::int64_t of_a_plane = std::int64_t{groups(size_.nx, x)} * groups(size_.ny, rows);
-  constexpr std::int64_t enough_groups = 4096, most_planes = 8;
-  const std::int64_t planes = std::clamp<std::int64_t>(of_a_plane * size_.nz / enough_groups, 1, most_planes);
-  return {.groups = {groups(size_.nx, x), groups(size_.ny, rows),
-                     groups(size_.nz, std::max<std::int64_t>(planes, groups(size_.nz, most_groups)))},
+  return {.groups = {groups(size_.nx, x), groups(size_.ny, rows), groups(size_.nz, groups(size_.nz, most_groups))},
           .group = {x, y}};
 }
 
@@ -126,10 +121,10 @@ ix::hetero_task hetero_field::update(faces&& arrived) {
   outgoing_ = std::exchange(spare_, {});
   make_missing(outgoing_);
   const faces& o = outgoing_;
-  const auto& kernel = where_.kind() == ix::device_kind::host ? jacobi3d_update : jacobi3d_update_columns;
-  ix::hetero_task t = ix::submit(task("update"), kernel, shape(), arguments(), field_, in[0], in[1], in[2], in[3],
-                                 in[4], in[5], next_, ix::write(o[0]), ix::write(o[1]), ix::write(o[2]),
-                                 ix::write(o[3]), ix::write(o[4]), ix::write(o[5]));
+  const auto& kernel = where_.kind() == ix::device_kind::host ? jacobi3d_update : jacobi3d_update_tiles;
+  ix::hetero_task t =
+      ix::submit(task("update"), kernel, shape(), arguments(), field_, in[0], in[1], in[2], in[3], in[4], in[5], next_,
+                 ix::write(o[0]), ix::write(o[1]), ix::write(o[2]), ix::write(o[3]), ix::write(o[4]), ix::write(o[5]));
   std::swap(field_, next_);
   for (const face f : all_faces) {
     if (neighbours_.has(f)) spare_[number(f)] = std::move(in[number(f)]);
