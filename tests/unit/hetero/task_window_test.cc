@@ -305,7 +305,7 @@ void run_windows(int devices, unsigned seed) {
     objects.push_back(on.object<std::uint64_t>(elements));
     submit(*on.domain, {}, [](out v) { std::fill(v.begin(), v.end(), 7); }, write(objects.back()));
   }
-  enum class where { host, devices, either };
+  enum class where { on_host, on_devices, either };
   struct step {
     std::size_t from, to, offset, count, id;
     bool on_device;
@@ -318,7 +318,7 @@ void run_windows(int devices, unsigned seed) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t from = pick(num_objects), to = (from + 1 + pick(num_objects - 1)) % num_objects;
       const std::size_t offset = slices && pick(2) == 0 ? 4 * pick(2) : 0, count = offset > 0 || slices ? 4 : elements;
-      const bool there = devices > 0 && (at == where::devices || (at == where::either && pick(2) == 0));
+      const bool there = devices > 0 && (at == where::on_devices || (at == where::either && pick(2) == 0));
       steps.push_back({from, to, offset, count, random(), there});
     }
     return steps;
@@ -341,7 +341,7 @@ void run_windows(int devices, unsigned seed) {
   std::vector<std::vector<step>> contents;
   std::vector<task_window> windows;
   for (int i = 0; i < 6; ++i) {
-    const where at[] = {where::host, where::either, where::devices};
+    const where at[] = {where::on_host, where::either, where::on_devices};
     contents.push_back(some(1 + pick(i < 4 ? 6 : 20), i % 2 == 1, at[i / 2]));
     windows.push_back(record(*on.domain, [&] { submit_all(contents.back()); }));
   }
