@@ -15,7 +15,8 @@
 namespace tiled_dgemm {
 namespace {
 
-constexpr int tasks_ahead = 2048;  // submitted before the first of them must be over
+constexpr int tasks_ahead =
+    512;  // submitted before the first of them must be over: few enough to stay in a core's cache
 
 void fill(std::uint64_t which, int first_row, int first_column, int tile, std::span<double> to) {
   std::size_t at = 0;
