@@ -139,6 +139,9 @@ void hetero_domain::check_uses(task_node& t) const {
 }
 
 void hetero_domain::check_places(task_node& t) const {
+  if (t.wishes.any && t.wishes.number >= 0) {
+    throw usage_error(fmt::format("{}: number {} of which kind of device? say .on, too", text(t), t.wishes.number));
+  }
   if (places().size() == 1 && wanted(t, *places()[0])) return;
   if (t.bytes == 0) t.bytes = bytes_of(t);
   std::uint64_t most = 0;

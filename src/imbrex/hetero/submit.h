@@ -25,7 +25,7 @@ struct task_options {
   const char* name = "task";  ///< static lifetime; for reports, and for what is remembered of its cost
   int priority = 0;           ///< the higher, the sooner, among those that could run
   device_kind on = any_device;
-  int number = -1;                          ///< of the devices of that kind; -1: any
+  int number = -1;                          ///< with `on`: of the devices of that kind; -1: any
   std::span<const hetero_task> after = {};  ///< it waits for these too
 
   static constexpr auto any_device = static_cast<device_kind>(0xff);

@@ -15,8 +15,9 @@ imbrex::task<> travel(imbrex_test::hetero_pe* pe) {
   submit(*pe->domain, {}, zeros, write(x));
   submit(*pe->domain, {}, zeros, write(y));
   for (int i = 0; i < 20; ++i) {
-    submit(*pe->domain, {.number = i % 2}, imbrex_test::add_on_device(1), x);
-    auto last = submit(*pe->domain, {.number = (i + 1) % 2}, imbrex_test::add_on_device(2), y);
+    submit(*pe->domain, {.on = imbrex::device_kind::host, .number = i % 2}, imbrex_test::add_on_device(1), x);
+    auto last =
+        submit(*pe->domain, {.on = imbrex::device_kind::host, .number = (i + 1) % 2}, imbrex_test::add_on_device(2), y);
     if (i % 5 == 0) {
       co_await last;
       y.evict();

@@ -196,4 +196,15 @@ TEST(hetero_task, a_job_may_end_with_tasks_that_have_not_run) {
   EXPECT_EQ(token.use_count(), 1);
 }
 
+TEST(hetero_task, the_number_of_a_device_without_its_kind_is_a_named_error) {
+  hetero_pe on(2);
+  try {
+    submit(*on.domain, {.name = "astray", .number = 1}, [] {});
+    FAIL() << "nothing was thrown";
+  } catch (const usage_error& e) {
+    EXPECT_NE(std::string(e.what()).find("'astray'"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find(".on"), std::string::npos);
+  }
+}
+
 }  // namespace
