@@ -1,11 +1,12 @@
 // A transport between real processes. Usage, under mpirun:
-//   transport_test mpi|ucx traffic | stop | large [BYTES] | data | one_sided | mismatch
+//   transport_test mpi|ucx traffic | stop | large [BYTES] | data | data_stop | one_sided | mismatch
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -359,6 +360,46 @@ void exchange_data(transport& comm, executor& inbox, pe_id me, int num_pes) {
   }
 }
 
+/// The job ends while the receiver knows that its data are here, and the sender, which is busy, does not yet; some were
+/// never asked for, some never sent.
+void data_stop() {
+  const auto made = make_transport();
+  transport& comm = *made;
+  std::vector<executor> inboxes = start(comm, 1);
+  executor& inbox = inboxes.front();
+  executor::set_current(&inbox);
+  constexpr std::uint64_t count = 120;
+  constexpr std::uint64_t size = 300'000;
+  std::vector<std::unique_ptr<movement>> all;
+  const auto next = [&](std::uint64_t id) -> movement& {
+    return *all.emplace_back(std::make_unique<movement>(inbox, size, id));
+  };
+  const rank_id other = comm.rank() ^ 1;
+  if (other < comm.num_ranks() && comm.rank() % 2 == 0) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      movement& m = next(i);
+      m.fill();
+      comm.send_data(other, other, i, m.view(), &m);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // a long kernel
+  } else if (other < comm.num_ranks()) {
+    for (std::uint64_t i = 2; i < count + 2; ++i) {
+      movement& m = next(i);
+      comm.recv_data(other, i, m.view(), &m);
+    }
+    const std::int64_t until = now_ns() + 100'000'000;
+    while (now_ns() < until) poll_or_yield(comm);
+  }
+  executor::set_current(nullptr);
+  comm.stop(false);
+  run_posted(inbox);
+  if (comm.rank() % 2 != 0) {
+    for (std::uint64_t i = 0; i + 2 < count; ++i) {
+      check(all[i]->over && all[i]->intact(), fmt::format("data {} before the end", i));
+    }
+  }
+}
+
 /// Runs `body(inbox, pe)` as each of the PEs of this rank, then stops.
 template <class Body>
 void on_all_pes(transport& comm, int num_pes, Body body) {
@@ -553,12 +594,15 @@ int main(int argc, char** argv) {
       large(argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 3'000'000'005);
     } else if (mode == "data") {
       data();
+    } else if (mode == "data_stop") {
+      data_stop();
     } else if (mode == "one_sided") {
       one_sided();
     } else if (mode == "mismatch") {
       mismatch();
     } else {
-      fmt::print(stderr, "{}: unknown test; there are traffic, stop, large, data, one_sided and mismatch\n", mode);
+      fmt::print(stderr, "{}: unknown test; there are traffic, stop, large, data, data_stop, one_sided and mismatch\n",
+                 mode);
       return 2;
     }
   } catch (const error& e) {

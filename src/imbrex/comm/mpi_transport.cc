@@ -220,7 +220,8 @@ bool mpi_transport::state::drain(std::int64_t deadline) {
 }
 
 // Data that its receiver never asked for cannot be called back: the ranks tell each other what they still send, and
-// each takes what is for it and throws it away.
+// each takes what is for it and throws it away. A sender may not know yet that some of it is here already; what was
+// posted for that is withdrawn with the rest.
 void mpi_transport::state::take_unwanted_data() {
   using sending = std::tuple<rank_id, std::uint64_t, std::uint64_t>;  // to, id, bytes
   std::vector<sending> mine;
@@ -252,13 +253,19 @@ void mpi_transport::state::take_unwanted_data() {
   const auto sends_left = [&] {
     return std::ranges::any_of(data.data(), [](const mpi_data* d) { return !d->incoming; });
   };
-  int received = 0;
-  while (received == 0 || sends_left()) {
-    mpi_check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &received, MPI_STATUSES_IGNORE),
-              "MPI_Testall", job.rank());
+  while (sends_left()) progress();
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  mpi_check(MPI_Ibarrier(job.control(), &barrier), "MPI_Ibarrier", job.rank());
+  for (int over = 0; over == 0;) {
     progress();
+    mpi_check(MPI_Test(&barrier, &over, MPI_STATUS_IGNORE), "MPI_Test", job.rank());
   }
-  mpi_check(MPI_Barrier(job.control()), "MPI_Barrier", job.rank());  // now no send meets a receive that is withdrawn
+  // All that was sent has left: no send waits for a receive that is withdrawn.
+  for (MPI_Request& r : requests) {
+    if (r != MPI_REQUEST_NULL) mpi_check(MPI_Cancel(&r), "MPI_Cancel", job.rank());
+  }
+  mpi_check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall",
+            job.rank());
   data.cancel_receives(job.rank());
   while (!data.empty()) progress();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/hash.h"
 
 namespace imbrex {
 
@@ -39,8 +40,8 @@ ucp_tag_t tag_of(rank_id sender, std::uint64_t id) {
 ucx_data::ucx_data(ucx_worker& worker, const ucx_memory& memory, int num_ranks)
     : worker_(worker),
       memory_(memory),
-      num_sends_(static_cast<std::size_t>(num_ranks)),
-      num_receives_(static_cast<std::size_t>(num_ranks)) {}
+      sent_ids_(static_cast<std::size_t>(num_ranks)),
+      received_ids_(static_cast<std::size_t>(num_ranks)) {}
 
 ucx_data::~ucx_data() {
   while (first_ != nullptr) delete std::exchange(first_, first_->next);
@@ -105,7 +106,7 @@ ucx_worker::peer& ucx_data::reach_alive(std::size_t place) {
 void ucx_data::send(std::size_t place, std::uint64_t id, const data_view& from, transfer* done) {
   const ucp_tag_t tag = tag_of(worker_.rank(), id);
   ucx_worker::peer& to = reach_alive(place);
-  ++num_sends_[static_cast<std::size_t>(to.rank)];
+  sent_ids_[static_cast<std::size_t>(to.rank)] += mix(id);
   operation* o = begin(kind::send, to.rank, id, from.bytes, done);
   ucp_request_param_t param = describe(from, o);
   param.cb.send = &ucx_data::moved;
@@ -114,7 +115,7 @@ void ucx_data::send(std::size_t place, std::uint64_t id, const data_view& from, 
 
 void ucx_data::recv(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {
   const ucp_tag_t tag = tag_of(from, id);
-  ++num_receives_[static_cast<std::size_t>(from)];
+  received_ids_[static_cast<std::size_t>(from)] += mix(id);
   operation* o = begin(kind::receive, from, id, to.bytes, done);
   ucp_request_param_t param = describe(to, o);
   // Only the callback tells how much came. It may be called before the call returns.

@@ -37,9 +37,10 @@ class ucx_data {
   bool idle() const { return first_ == nullptr && num_taken_ == 0; }
   /// Whether all has ended that is no receive.
   bool all_left() const { return num_leaving_ == 0; }
-  /// How many sends to and receives from each rank were begun.
-  const std::vector<std::uint64_t>& num_sends() const { return num_sends_; }
-  const std::vector<std::uint64_t>& num_receives() const { return num_receives_; }
+  /// Of all sends to and receives from each rank that were begun, the sum of the mixed ids: a rank sent what the other
+  /// received where these are equal.
+  const std::vector<std::uint64_t>& sent_ids() const { return sent_ids_; }
+  const std::vector<std::uint64_t>& received_ids() const { return received_ids_; }
 
   /// When no receive is posted any more: takes what others still send, and throws it away.
   void take_unwanted();
@@ -73,8 +74,8 @@ class ucx_data {
   std::uint64_t num_leaving_ = 0;
   std::uint64_t num_taken_ = 0;  ///< unwanted data on their way
   std::vector<transfer*> failed_;
-  std::vector<std::uint64_t> num_sends_;
-  std::vector<std::uint64_t> num_receives_;
+  std::vector<std::uint64_t> sent_ids_;
+  std::vector<std::uint64_t> received_ids_;
   std::unordered_map<std::string, ucp_rkey_h> keys_;  // by the place of the PE and the packed key
 };
 

@@ -37,8 +37,8 @@ struct ucx_pe {
 /// What ranks tell each other at the end: of messages and data to and from one other rank.
 struct ucx_counts {
   std::uint64_t messages = 0;
-  std::uint64_t sends = 0;
-  std::uint64_t receives = 0;
+  std::uint64_t sent_ids = 0;
+  std::uint64_t received_ids = 0;
 };
 
 /// MPI may still write here after a failure: out of reach of destructors until the process ends.
@@ -290,8 +290,8 @@ std::vector<ucx_counts> ucx_transport::state::counts() const {
   for (const auto& pe : pes) {
     for (std::size_t r = 0; r < all.size(); ++r) {
       all[r].messages += pe->messages.num_sent()[r];
-      all[r].sends += pe->data.num_sends()[r];
-      all[r].receives += pe->data.num_receives()[r];
+      all[r].sent_ids += pe->data.sent_ids()[r];
+      all[r].received_ids += pe->data.received_ids()[r];
     }
   }
   return all;
@@ -359,8 +359,8 @@ bool ucx_transport::state::drain() {
     };
     bool all_matched = true;
     for (std::size_t r = 0; r < e->theirs.size(); ++r) {
-      all_matched =
-          all_matched && e->mine[r].sends == e->theirs[r].receives && e->mine[r].receives == e->theirs[r].sends;
+      all_matched = all_matched && e->mine[r].sent_ids == e->theirs[r].received_ids &&
+                    e->mine[r].received_ids == e->theirs[r].sent_ids;
     }
     const auto sends_through = [&] {
       return std::all_of(pes.begin(), pes.end(), [](const auto& pe) { return pe->data.all_left(); });
