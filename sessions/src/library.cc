@@ -16,9 +16,9 @@ namespace {
 
 __attribute__((constructor)) void loaded() {
   const settings& s = current_settings();
-  modes_in_use = s.modes;
+  modes_in_use = s.modes & ~mode_time;
   default_declaration = s.pattern;
-  if (s.modes != 0) start_watching();
+  if (modes_in_use != 0) start_watching();
 }
 
 __attribute__((destructor)) void unloaded() { write_report_of_this_rank(); }

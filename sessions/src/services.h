@@ -25,6 +25,7 @@ namespace imbrex::sessions::IX_MPI {
   S(Cartdim_get)                \
   S(Graph_neighbors_count)      \
   S(Dist_graph_neighbors_count) \
+  S(Barrier)                    \
   S(Gather)                     \
   S(Gatherv)                    \
   S(Initialized) S(Finalized) S(Get_processor_name) S(Info_get) S(Get_count) S(Type_get_extent) S(Type_get_true_extent)

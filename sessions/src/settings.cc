@@ -16,7 +16,8 @@ struct named_mode {
   const char* name;
   unsigned bits;
 };
-constexpr named_mode mode_names[] = {{"count", mode_count},
+constexpr named_mode mode_names[] = {{"time", mode_time},
+                                     {"count", mode_count},
                                      {"inject", mode_inject},
                                      {"elide", mode_elide},
                                      {"elide-verify", mode_elide | mode_verify},
@@ -39,7 +40,7 @@ unsigned mode_of(const char* name, std::size_t length) {
   for (const named_mode& known : mode_names) {
     if (std::strlen(known.name) == length && std::memcmp(known.name, name, length) == 0) return known.bits;
   }
-  complain("unknown mode %.*s in IMBREX_SESSIONS is ignored; use count, inject, elide, elide-verify, stage",
+  complain("unknown mode %.*s in IMBREX_SESSIONS is ignored; use time, count, inject, elide, elide-verify, stage",
            static_cast<int>(length), name);
   return 0;
 }

@@ -29,17 +29,19 @@ int own_time(routine_id id, Call call) {
   return result;
 }
 
-void started(int result) {
+/// All ranks begin the run together, after what the library itself prepares: a context may take a second.
+void started(routine_id id, int result) {
   if (result != MPI_SUCCESS) return;
   world_started = true;
-  begin_run();
   start_injecting();
+  own_time(id, [] { return mpi.Barrier(mpi.comm_world); });
+  begin_run();
 }
 
 int wrapped_Init(int* argc, char*** argv) {
   const int result =
       own_time(id_Init, [&] { return reinterpret_cast<int (*)(int*, char***)>(real_routines[id_Init])(argc, argv); });
-  started(result);
+  started(id_Init, result);
   return result;
 }
 
@@ -48,7 +50,7 @@ int wrapped_Init_thread(int* argc, char*** argv, int required, int* provided) {
     return reinterpret_cast<int (*)(int*, char***, int, int*)>(real_routines[id_Init_thread])(argc, argv, required,
                                                                                               provided);
   });
-  started(result);
+  started(id_Init_thread, result);
   return result;
 }
 
@@ -69,8 +71,8 @@ int wrapped_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* ses
   });
   if (result != MPI_SUCCESS) return result;
   ++open_sessions;
-  begin_run();
   start_injecting();
+  begin_run();
   declaration said = declared_by(info);
   said.from_session = true;
   if (!said.empty()) declarations.set(value_of(*session), said);
@@ -101,6 +103,16 @@ constexpr auto* wrapped_Win_create = &create_window<id_Win_create, int>;
 constexpr auto* wrapped_Win_create_c = &create_window<id_Win_create_c, MPI_Aint>;
 
 }  // namespace
+
+void take_timing_wrappers(void** wrappers) {
+#define IX_TIMED(name) wrappers[id_##name] = reinterpret_cast<void*>(&wrapped_##name);
+  IX_TIMED(Init)
+  IX_TIMED(Init_thread)
+  IX_TIMED(Finalize)
+  IX_TIMED(Session_init)
+  IX_TIMED(Session_finalize)
+#undef IX_TIMED
+}
 
 void take_special_wrappers(void** wrappers) {
 #define IX_SPECIAL(name, ...) wrappers[id_##name] = reinterpret_cast<void*>(+wrapped_##name);

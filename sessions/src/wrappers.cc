@@ -66,6 +66,8 @@ bool is_this_mpi(const char* version) {
 
 const char* start(void* (*find)(const char* symbol)) {
   if (const char* missing = start_services(find)) return missing;
+  take_timing_wrappers(wrappers);
+  if (current_settings().modes == mode_time) return nullptr;
   take_wrappers();
   take_object_wrappers(wrappers);
   take_special_wrappers(wrappers);

@@ -23,8 +23,8 @@ int fail(const std::string& what, int exit_code) {
 // What is wrong with the command line, as imbrex words its messages.
 std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  const bool is_command =
-      first.empty() || first == "info" || first == "trace" || first == "tune" || first.front() == '-';
+  const bool is_command = first.empty() || first == "info" || first == "trace" || first == "tune" ||
+                          first == "mpi-check" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   if (!text.empty()) text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
@@ -40,13 +40,16 @@ int run(int argc, char** argv) {
     return 0;
   }
 
-  CLI::App app("imbrex: about this build and this machine, what a trace says, and how fast data go", "imbrex");
+  CLI::App app(
+      "imbrex: about this build and this machine, what a trace says, how fast data go, and what MPI's checks cost",
+      "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
   app.require_subcommand(1);
   std::function<int()> command;
   add_info_command(app, settings, command);
   add_trace_command(app, command);
   add_tune_command(app, settings, words, command);
+  add_mpi_check_command(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+#include <imbrex/base/error.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "mpi_check.h"
+#include "mpi_check_summary.h"
+
+namespace {
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (!out) throw imbrex::usage_error(fmt::format("cannot write {}: is there room, and may you?", file.string()));
+}
+
+int check(const mpi_check::options& o) {
+  const mpi_check::result measured = mpi_check::measure(o);
+  const mpi_check::summary s = mpi_check::summarize(measured);
+  const std::string text = mpi_check::table(measured, s);
+  const std::filesystem::path folder(o.output);
+  write(folder / "mpi-check.txt", text);
+  write(folder / "mpi-check.json", mpi_check::to_json(measured, s).dump(1) + "\n");
+  write(folder / "mpi-check.svg", mpi_check::picture(measured, s));
+  fmt::print("{}\nresults in {}: mpi-check.txt, mpi-check.json, mpi-check.svg, and runs/ with what each run said\n",
+             text, o.output);
+  return 0;
+}
+
+constexpr const char* patterns[] = {"MPI_CPU_TO_CPU", "MPI_CPU_TO_GPU", "MPI_GPU_TO_CPU", "MPI_GPU_TO_GPU"};
+
+}  // namespace
+
+void add_mpi_check_command(CLI::App& app, std::function<int()>& command) {
+  CLI::App* check_app = app.add_subcommand("mpi-check",
+                                           "what a GPU-aware MPI's looking at every buffer costs a program, and what "
+                                           "saying once where buffers live returns: "
+                                           "imbrex mpi-check -- mpirun -n 4 ./program ...");
+  const auto o = std::make_shared<mpi_check::options>();
+  const auto delay = std::make_shared<long>(-1);
+  check_app->add_option("--repeats", o->repeats, "rounds, each with a run in every variant (default 5)")
+      ->check(CLI::Range(1, 1000));
+  check_app
+      ->add_option("--delay-ns", *delay,
+                   "what a check takes, instead of asking the driver (default: the driver; 400 where there is none)")
+      ->check(CLI::Range(0L, 1000000000L));
+  check_app
+      ->add_option(
+          "--pattern", o->pattern,
+          "declares for the elided runs where all buffers live: MPI_CPU_TO_CPU, ... (default: what the program "
+          "declares)")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(patterns), std::end(patterns))));
+  check_app->add_option("--output", o->output, "folder for table, JSON, picture and logs (default out/mpi-check)");
+  check_app->add_option("--library", o->library, "libimbrex_sessions.so (default: the one built with this program)");
+  check_app->add_option("command", o->command, "after --: the launcher, the program and its arguments")->required();
+  check_app->callback([&command, o, delay] {
+    command = [o, delay] {
+      if (*delay >= 0) o->delay_ns = *delay;
+      return check(*o);
+    };
+  });
+}
