@@ -252,7 +252,7 @@ def test_errors(r):
         equal((code, lines), plain[:2], f"result with {modes} {variables}")
         check(expected in stderr, f"{modes} {variables}: {expected!r} is not in {stderr!r}")
 
-    says("unknown mode counts in IMBREX_SESSIONS is ignored; use count, inject, elide, elide-verify, stage", "counts")
+    says("unknown mode counts in IMBREX_SESSIONS is ignored; use time, count, inject, elide, elide-verify, stage", "counts")
     says("unknown variable IMBREX_SESSIONS_OUTPT is ignored", IMBREX_SESSIONS_OUTPT="x")
     says("IMBREX_SESSIONS_DELAY_NS=fast is ignored: give a whole number of at least 0", IMBREX_SESSIONS_DELAY_NS="fast")
     says("IMBREX_SESSIONS_PATTERN=CPU is ignored; use MPI_CPU_TO_CPU", IMBREX_SESSIONS_PATTERN="CPU")
