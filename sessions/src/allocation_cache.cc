@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t region_size = std::uint64_t{1} << 21;
 constexpr std::uint32_t max_in_region = 16384;
 
-std::uint32_t hash_of(std::uint32_t key) { return key * 2654435769u >> 4 ^ key; }
+// Fibonacci hashing: regions that follow each other, the usual case, fall far apart. Only the high bits are good.
+std::uint32_t home_of(std::uint32_t key, std::uint32_t shift) { return key * 2654435769u >> shift; }
 
 void* reserve(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -74,7 +75,7 @@ bool allocation_cache::look(std::uint64_t address, hit& found) const {
   const table* t = table_.load(std::memory_order_acquire);
   if (t == nullptr || address >> 48 != 0) return false;
   const auto key = static_cast<std::uint32_t>(address >> region_bits) + 1;
-  for (std::uint32_t i = hash_of(key), tries = 0; tries <= t->mask; ++i, ++tries) {
+  for (std::uint32_t i = home_of(key, t->shift), tries = 0; tries <= t->mask; ++i, ++tries) {
     const slot& s = t->slots[i & t->mask];
     const std::uint32_t there = s.key.load(std::memory_order_relaxed);
     if (there == 0) return false;
@@ -156,11 +157,12 @@ bool allocation_cache::grow_table(std::uint32_t num_slots) {
   auto* made = static_cast<table*>(reserve(bytes));
   if (made == nullptr) return false;
   made->mask = num_slots - 1;
+  made->shift = static_cast<std::uint32_t>(std::countl_zero(made->mask));
   const table* old = table_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; old != nullptr && i <= old->mask; ++i) {
     const std::uint32_t key = old->slots[i].key.load(std::memory_order_relaxed);
     if (key == 0) continue;
-    std::uint32_t at = hash_of(key) & made->mask;
+    std::uint32_t at = home_of(key, made->shift);
     while (made->slots[at].key.load(std::memory_order_relaxed) != 0) at = (at + 1) & made->mask;
     made->slots[at].key.store(key, std::memory_order_relaxed);
     made->slots[at].ref.store(old->slots[i].ref.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -179,7 +181,7 @@ bool allocation_cache::grow_table(std::uint32_t num_slots) {
 allocation_cache::slot* allocation_cache::slot_for(std::uint64_t region) {
   table* t = table_.load(std::memory_order_relaxed);
   const auto key = static_cast<std::uint32_t>(region) + 1;
-  std::uint32_t i = hash_of(key) & t->mask;
+  std::uint32_t i = home_of(key, t->shift);
   while (true) {
     const std::uint32_t there = t->slots[i].key.load(std::memory_order_relaxed);
     if (there == key || there == 0) return &t->slots[i];
@@ -194,7 +196,7 @@ void allocation_cache::erase_slot(slot* erased) {
   for (std::uint32_t i = (hole + 1) & t->mask;; i = (i + 1) & t->mask) {
     const std::uint32_t key = t->slots[i].key.load(std::memory_order_relaxed);
     if (key == 0) break;
-    const std::uint32_t home = hash_of(key) & t->mask;
+    const std::uint32_t home = home_of(key, t->shift);
     if (((i - home) & t->mask) < ((i - hole) & t->mask)) continue;
     t->slots[hole].key.store(key, std::memory_order_relaxed);
     t->slots[hole].ref.store(t->slots[i].ref.load(std::memory_order_relaxed), std::memory_order_relaxed);

@@ -64,6 +64,7 @@ class allocation_cache {
   };
   struct table {
     std::uint32_t mask;
+    std::uint32_t shift;  ///< of a key's hash, to its home
     std::uint32_t used;
     slot slots[1];
   };

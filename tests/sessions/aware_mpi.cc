@@ -54,6 +54,18 @@ int PMPI_Recv(void* buf, int count, MPI_Datatype type, int source, int tag, MPI_
   return real(buf, count, type, source, tag, comm, status);
 }
 
+int PMPI_Isend(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  static auto* const real = next<decltype(PMPI_Isend)>("PMPI_Isend");
+  ask(buf);
+  return real(buf, count, type, dest, tag, comm, request);
+}
+
+int PMPI_Irecv(void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  static auto* const real = next<decltype(PMPI_Irecv)>("PMPI_Irecv");
+  ask(buf);
+  return real(buf, count, type, source, tag, comm, request);
+}
+
 int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
                   int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   static auto* const real = next<decltype(PMPI_Sendrecv)>("PMPI_Sendrecv");

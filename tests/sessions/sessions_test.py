@@ -290,6 +290,18 @@ def test_late(r):
         check((expected in done.stderr) if expected else done.stderr == "", f"unknown MPI with {modes}: {done.stderr}")
 
 
+def test_runtime(r):
+    """The MPI transport of imbrex says of its communicators where buffers live: nobody needs to ask."""
+    for program in ("large", "work"):
+        job = str(r.args.examples / "job_test")
+        code, _, stderr, report = r.run(2, job, program, "--imbrex-pes=2", "--imbrex-transport=mpi",
+                                        modes="count,elide-verify", aware="link")
+        equal(code, 0, f"job_test {program}: {stderr}")
+        sent = routine(report, "MPI_Isend")
+        check(sent["queries"] > 50, f"{sent['queries']} queries of MPI_Isend")
+        equal((sent["declared"], sent["driver"]), (sent["queries"], 0), f"queries of MPI_Isend by job_test {program}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group")

@@ -85,6 +85,12 @@ std::string what_is_allowed(const setting& s) {
   return {};
 }
 
+// libimbrex_sessions.so has variables of its own and warns of those that it does not know.
+bool is_of_sessions(std::string_view variable) {
+  constexpr std::string_view own = "IMBREX_SESSIONS";
+  return variable == own || (variable.starts_with(own) && variable[own.size()] == '_');
+}
+
 }  // namespace
 
 const char* to_string(setting_source s) {
@@ -110,6 +116,7 @@ void config::read_environment(const char* const* environment) {
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string_view variable = entry.substr(0, equals);
     const std::string_view text = entry.substr(std::min(equals + 1, entry.size()));
+    if (is_of_sessions(variable)) continue;
     const std::string name = setting_name(variable);
     const setting* s = find(name);
     if (s == nullptr) {

@@ -56,10 +56,11 @@ struct data_mover::read_note : transfer {
 
 data_mover::~data_mover() = default;
 
-std::uint64_t data_mover::take_ids(std::uint64_t count) {
+std::uint64_t data_mover::take_ids(std::uint64_t count, bool to_host) {
+  static_assert(transport::between_hosts == std::uint64_t{1} << counter_bits);
   constexpr std::uint64_t all = std::uint64_t{1} << counter_bits;
-  if (next_id_ + count > all) next_id_ = 0;  // those numbers were used two thousand million messages ago
-  const std::uint64_t id = first_id_ | next_id_;
+  if (next_id_ + count > all) next_id_ = 0;  // those numbers were used a thousand million messages ago
+  const std::uint64_t id = first_id_ | next_id_ | (to_host ? transport::between_hosts : 0);
   next_id_ += count;
   return id;
 }
@@ -106,16 +107,17 @@ bool data_mover::travels_packed(memory_kind here, std::uint64_t bytes) const {
 
 // ------------------------------------------------------------------------------------------------ the sending side
 
-remote_data data_mover::send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held) {
-  const remote_data d = describe(remote_data::path::whole, take_ids(1), from.bytes);
+remote_data data_mover::send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held, bool to_host) {
+  const bool hosts = to_host && from.kind != memory_kind::device;
+  const remote_data d = describe(remote_data::path::whole, take_ids(1, hosts), from.bytes);
   transport_.send_data(to, to_pe, d.id, from, make_transfer<outgoing>(pe_, std::move(held), buffer<std::byte>()));
   return d;
 }
 
-remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held) {
+remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held, bool to_host) {
   remote_data d = describe(remote_data::path::chunks, 0, held.bytes());
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
-  d.id = take_ids(d.num_chunks());
+  d.id = take_ids(d.num_chunks(), to_host);
   send_pieces(to, to_pe, s, d, std::move(held));
   return d;
 }
@@ -145,7 +147,7 @@ remote_data data_mover::offer(stream& s, lent_buffer held) {
   const bool direct = network_reaches(kind) && (kind != memory_kind::device || !staged);
   remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, held.bytes());
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
-  d.id = take_ids(d.num_chunks());
+  d.id = take_ids(d.num_chunks(), false);
   const bool may_share = automatic ? held.bytes() > protocols_.unshared_device_bytes : protocols_.forced == way::shared;
   if (may_share && kind == memory_kind::device && !s.on().share(held.data(), d.memory)) d.memory = {};
   offered_.emplace(d.id, offered{std::move(held), &s, d});
@@ -171,7 +173,7 @@ bool data_mover::share(rank_id to, stream& s, lent_buffer& held, remote_data& as
   shared_memory memory;
   shared_point ready;
   if (!s.on().share(held.data(), memory) || !s.record_shared(ready)) return false;
-  as = describe(remote_data::path::shared, take_ids(1), held.bytes());
+  as = describe(remote_data::path::shared, take_ids(1, true), held.bytes());
   as.memory = memory;
   as.ready = ready;
   shared_.emplace(as.id, std::move(held));

@@ -28,7 +28,7 @@ class data_mover {
       : pe_(pe),
         transport_(t),
         id_(id),
-        first_id_(static_cast<std::uint64_t>(pe_in_rank) << counter_bits),
+        first_id_(static_cast<std::uint64_t>(pe_in_rank) << (counter_bits + 1)),
         same_host_(std::move(same_host)),
         protocols_(protocols) {}
   ~data_mover();
@@ -61,16 +61,17 @@ class data_mover {
   std::uint64_t largest_inside() const {
     return protocols_.forced == protocol_table::way::packed ? any_size : packed_array_bytes;
   }
-  /// Ids for `transport::send_data`, `count` in a row, that no other data from this rank have.
-  std::uint64_t take_ids(std::uint64_t count);
+  /// Ids for `transport::send_data`, `count` in a row, that no other data from this rank have. `to_host`: they go from
+  /// memory of the host to memory of the host.
+  std::uint64_t take_ids(std::uint64_t count, bool to_host);
 
   /// \name The sending side. `held` is given back when its memory has been read.
   ///@{
-  /// From memory that the transport reaches and that is ready.
-  remote_data send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held);
+  /// From memory that the transport reaches and that is ready. `to_host`: the receiver's is known to be the host's.
+  remote_data send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held, bool to_host = false);
   /// From a device's memory, in the order of `s`, through pinned memory in pieces: `held` goes back as soon as the last
   /// piece has been copied there.
-  remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held);
+  remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held, bool to_host = false);
   /// Lets a process of this machine read memory of a device where it is, as it is when `s` comes to this point. False,
   /// and nothing done, when that is not possible.
   bool share(rank_id to, stream& s, lent_buffer& held, remote_data& as);
@@ -113,7 +114,7 @@ class data_mover {
     remote_data as;
   };
 
-  static constexpr int counter_bits = 31;
+  static constexpr int counter_bits = 30;  // above it transport::between_hosts, then the PE
   static constexpr std::uint64_t packed_array_bytes = 16 << 10;
   static constexpr std::uint64_t answer_bit = std::uint64_t{1} << 43;
 

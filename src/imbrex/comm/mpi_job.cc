@@ -5,6 +5,8 @@
 #include <climits>
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "imbrex/base/error.h"
 #include "imbrex/comm/mpi_transport.h"
@@ -57,6 +59,32 @@ std::string library_name() {
   if (const auto at = name.find(" Version:"); at != std::string::npos) name.erase(at, 9);
   for (char& c : name) c = c == '\t' ? ' ' : c;
   return name;
+}
+
+using declaration = std::vector<std::pair<const char*, const char*>>;
+
+/// Buffers of the host's memory on both sides (Moraru et al. 2021, section 4; MPI 4.1, section 11.4.3).
+const declaration host_only = {{"mpi_communication_pattern", "MPI_CPU_TO_CPU"},
+                               {"mpi_assert_memory_alloc_kinds", "system,mpi,cuda:host"}};
+
+template <class Use>
+void with_info(const declaration& says, rank_id me, Use use) {
+  MPI_Info info = MPI_INFO_NULL;
+  mpi_check(MPI_Info_create(&info), "MPI_Info_create", me);
+  for (const auto& [key, value] : says) mpi_check(MPI_Info_set(info, key, value), "MPI_Info_set", me);
+  use(info);
+  mpi_check(MPI_Info_free(&info), "MPI_Info_free", me);
+}
+
+void declare(MPI_Comm comm, const declaration& says, rank_id me) {
+  with_info(says, me, [&](MPI_Info info) { mpi_check(MPI_Comm_set_info(comm, info), "MPI_Comm_set_info", me); });
+}
+
+MPI_Comm declared_dup(MPI_Comm of, const declaration& says, rank_id me) {
+  MPI_Comm made = MPI_COMM_NULL;
+  with_info(says, me,
+            [&](MPI_Info info) { mpi_check(MPI_Comm_dup_with_info(of, info, &made), "MPI_Comm_dup_with_info", me); });
+  return made;
 }
 
 constexpr const char* other_library = "use an MPI library built with thread support";
@@ -152,9 +180,12 @@ void mpi_job::ask_about_ranks() {
                     "mpirun or mpiexec of {} (with srun: --mpi=pmix or --mpi=pmi2)",
                     launched_ranks(), library_name()));
   }
-  mpi_check(MPI_Comm_dup(control_, &messages_), "MPI_Comm_dup", rank_);
-  mpi_check(MPI_Comm_dup(control_, &pieces_), "MPI_Comm_dup", rank_);
-  mpi_check(MPI_Comm_dup(control_, &data_), "MPI_Comm_dup", rank_);
+  // Before anything is declared: it would hold for what is made of this one too.
+  device_data_ = declared_dup(control_, {{"mpi_assert_memory_alloc_kinds", "system,mpi,cuda:device,cuda:host"}}, rank_);
+  declare(control_, host_only, rank_);
+  messages_ = declared_dup(control_, host_only, rank_);
+  pieces_ = declared_dup(control_, host_only, rank_);
+  host_data_ = declared_dup(control_, host_only, rank_);
 
   void* value = nullptr;
   int found = 0;
@@ -172,7 +203,7 @@ void mpi_job::ask_about_ranks() {
 // Also after errors, hence without checks.
 void mpi_job::close() {
   if (abandoned_) return;
-  for (MPI_Comm* comm : {&messages_, &pieces_, &data_, &control_}) {
+  for (MPI_Comm* comm : {&messages_, &pieces_, &host_data_, &device_data_, &control_}) {
     if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
   }
 #if MPI_VERSION >= 4

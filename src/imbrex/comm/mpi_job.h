@@ -37,10 +37,15 @@ class mpi_job {
   int num_local_ranks() const { return num_local_ranks_; }
   bool uses_session() const { return uses_session_; }
 
-  MPI_Comm messages() const { return messages_; }  ///< small messages and announcements
-  MPI_Comm pieces() const { return pieces_; }      ///< payloads of large messages
-  MPI_Comm data() const { return data_; }          ///< data apart from messages
-  MPI_Comm control() const { return control_; }    ///< collectives
+  /// \name One communicator for each use and kind of memory, and each says so by its info (docs/sessions.md): an MPI,
+  /// or libimbrex_sessions.so before it, need not look at buffers of the host's memory.
+  ///@{
+  MPI_Comm messages() const { return messages_; }        ///< small messages and announcements: the host's memory
+  MPI_Comm pieces() const { return pieces_; }            ///< payloads of large messages: the host's
+  MPI_Comm host_data() const { return host_data_; }      ///< data apart from messages, from host to host
+  MPI_Comm device_data() const { return device_data_; }  ///< the same where either side may be a device's memory
+  MPI_Comm control() const { return control_; }          ///< collectives: the host's
+  ///@}
   int largest_tag() const { return largest_tag_; }
 
   /// Collective: everyone's bytes, in rank order. Up to 2 GiB in all; throws `comm_error` for more, and once abandoned.
@@ -66,7 +71,8 @@ class mpi_job {
   bool abandoned_ = false;
   MPI_Comm messages_ = MPI_COMM_NULL;
   MPI_Comm pieces_ = MPI_COMM_NULL;
-  MPI_Comm data_ = MPI_COMM_NULL;
+  MPI_Comm host_data_ = MPI_COMM_NULL;
+  MPI_Comm device_data_ = MPI_COMM_NULL;
   MPI_Comm control_ = MPI_COMM_NULL;
 #if MPI_VERSION >= 4
   MPI_Session session_ = MPI_SESSION_NULL;

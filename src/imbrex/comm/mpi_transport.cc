@@ -45,6 +45,9 @@ struct mpi_transport::state {
     constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
     return static_cast<int>((id + (id >> 31) * spread) % (static_cast<std::uint64_t>(job.largest_tag()) + 1));
   }
+  MPI_Comm data_comm(std::uint64_t id) const {
+    return (id & transport::between_hosts) != 0 ? job.host_data() : job.device_data();
+  }
   bool progress();
   bool drain(std::int64_t deadline);
 };
@@ -138,8 +141,8 @@ void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_vi
   const mpi_data what{.done = done, .peer = to, .id = id, .bytes = from.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, from.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.data_tag(id), s.job.data(), request), "MPI_Isend", s.job.rank(),
-              to);
+    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.data_tag(id), s.data_comm(id), request), "MPI_Isend",
+              s.job.rank(), to);
   });
 }
 
@@ -148,8 +151,8 @@ void mpi_transport::recv_data(rank_id from, std::uint64_t id, const data_view& t
   const mpi_data what{.done = done, .peer = from, .incoming = true, .id = id, .bytes = to.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, to.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, s.data_tag(id), s.job.data(), request), "MPI_Irecv", s.job.rank(),
-              from);
+    mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, s.data_tag(id), s.data_comm(id), request), "MPI_Irecv",
+              s.job.rank(), from);
   });
 }
 
@@ -245,7 +248,7 @@ void mpi_transport::state::take_unwanted_data() {
       unwanted.emplace_back(bytes);
       const int tag = data_tag(id);
       for_each_mpi_piece(unwanted.back().data(), bytes, [&](std::byte* piece, int count) {
-        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, tag, job.data(), &requests.emplace_back()), "MPI_Irecv",
+        mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, tag, data_comm(id), &requests.emplace_back()), "MPI_Irecv",
                   job.rank(), from);
       });
     }

@@ -73,6 +73,8 @@ class transport {
   /// Memory and transfer stay the caller's and must live until the transfer is posted. `recv_data` is called on the PE
   /// that the send names.
   ///@{
+  /// In an id: sender's and receiver's memory are the host's, so that nobody below needs to ask where they lie.
+  static constexpr std::uint64_t between_hosts = std::uint64_t{1} << 30;
   /// Whether it moves data of this kind without help. What it does not reach, the caller stages through pinned memory.
   virtual bool reaches(memory_kind kind) const { return kind != memory_kind::device; }
   virtual void send_data(rank_id to, pe_id to_pe, std::uint64_t id, const data_view& from, transfer* done) = 0;

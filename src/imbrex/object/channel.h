@@ -72,18 +72,22 @@ struct channel_link : channel_end {
   /// Sends `m` from memory of the host, or of a device when it is ready there, to another process: with the data, or
   /// with word of where they are.
   void post_to_process(scheduler& pe, channel_message&& m, const data_view& from, remote_data::path by) {
-    if (by == remote_data::path::whole) m.remote = mover()->send_whole(peer().rank, peer().pe, from, std::move(m.lent));
+    if (by == remote_data::path::whole)
+      m.remote = mover()->send_whole(peer().rank, peer().pe, from, std::move(m.lent), goes_to_host());
     post(pe, std::move(m));
   }
   /// The same from memory of a device, ready or not, through pinned memory in the order of `s`.
   void send_chunks(scheduler& pe, channel_message&& m, stream& s) {
-    m.remote = mover()->send_chunks(peer().rank, peer().pe, s, std::move(m.lent));
+    m.remote = mover()->send_chunks(peer().rank, peer().pe, s, std::move(m.lent), goes_to_host());
     post(pe, std::move(m));
   }
   remote_data::path way(memory_kind here, std::uint64_t bytes) const {
     if (!peer().known()) return remote_data::path::none;
     return mover()->choose(here, bytes, peer().rank, peer().kind);
   }
+
+  /// Whether the other end is known to receive into memory of the host.
+  bool goes_to_host() const { return peer().known() && peer().kind != memory_kind::device; }
 
   element_base* self = nullptr;
   int port = 0;

@@ -381,7 +381,7 @@ void scheduler::send_parted(pe_id to, H&& body, priority p) {
   std::vector<large_block> blocks;
   wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
   m->header.is_parted = 1;
-  output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out()), blocks);
+  output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out(), true), blocks);
   parts->body.serialize(out);
   std::uint64_t bytes = m->header.size;
   for (const large_block& b : blocks) bytes += b.bytes;
