@@ -72,7 +72,8 @@ const char* name_of(source from) {
 /// A declared answer must agree in where the memory is; one from the cache, in every byte.
 void compare(source from, int attribute, std::uint64_t pointer, int result, std::uint64_t value, int true_result,
              std::uint64_t true_value) {
-  const bool differs = from == source::declared ? place_by_driver(pointer) == place::device
+  const bool on_device = result == cuda_success && value == memory_device;  // of a declaration
+  const bool differs = from == source::declared ? on_device != (place_by_driver(pointer) == place::device)
                                                 : result != true_result || (result == 0 && value != true_value);
   if (!differs) return;
   give_up("%s: attribute %d of pointer %#llx: %s answered %d, value %#llx; the driver says %d, value %#llx",

@@ -128,11 +128,11 @@ bool put_cached(const allocation& found, int attribute, void* data) {
   }
 }
 
-/// What is asked most, by the way that costs least.
+/// What is asked most, by the way that costs least. Here a declared device needs no cache either.
 source elide_memory_type(const thread_state& thread, void* data, std::uint64_t pointer, int& result) {
   int memory_type = 0;
   const source from = elide_place(thread, pointer, memory_type);
-  if (from == source::cached) {
+  if (memory_type != 0) {
     result = cuda_success;
     put(data, static_cast<std::uint64_t>(memory_type), 4);
     return from;
@@ -173,7 +173,9 @@ source elide_attributes(const thread_state& thread, unsigned count, const int* a
 
 source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type) {
   memory_type = 0;
-  if (declared_place(thread, pointer) == place::host) return source::declared;
+  const place declared = declared_place(thread, pointer);
+  if (declared == place::device) memory_type = static_cast<int>(memory_device);
+  if (declared != place::unknown) return source::declared;
   const allocation_cache::answer known = live_allocations.find_memory_type(pointer, memory_type);
   if (known == allocation_cache::answer::found) return source::cached;
   return known == allocation_cache::answer::unknown_address && watch_is_complete() ? source::host : source::none;

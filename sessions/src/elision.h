@@ -1,7 +1,8 @@
 // Answers pointer queries in the driver's place, with what the driver itself would say.
 //
 // Where an answer comes from, in this order:
-//   1. the program declared of this buffer, in the MPI routine under way, that it is on the host;
+//   1. the program declared of this buffer, in the MPI routine under way, that it is on the host, or on a device where
+//      nothing but that is asked;
 //   2. the address lies in a live allocation that the driver described when it was made;
 //   3. the address lies in none, and every allocation was seen since the process started: ordinary host memory.
 // What the driver says of ordinary host memory is not assumed but learned, once for each attribute, by asking it about
@@ -24,7 +25,7 @@ source elide_attribute(const thread_state& thread, void* data, int attribute, st
 source elide_attributes(const thread_state& thread, unsigned count, const int* attributes, void** data,
                         std::uint64_t pointer, int& result);
 
-/// Where a buffer lies, in a process that has no driver or is only asked for that.
+/// Where a buffer lies: CUmemorytype, or 0 for ordinary host memory (the driver's answer for that is learned).
 source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type);
 
 }  // namespace imbrex::sessions

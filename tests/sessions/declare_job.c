@@ -60,6 +60,23 @@ static void wrong(const char* pattern, int device) {
   MPI_Comm_free(&comm);
 }
 
+/* Device memory, declared as such: this stock MPI must not touch it, so nothing is sent of it. */
+static void devices(void) {
+  MPI_Info info = info_of("mpi_communication_pattern", "MPI_GPU_TO_GPU");
+  device_pointer memory;
+  MPI_Comm comm;
+  cuMemAlloc_v2(&memory, 4096);
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  for (int i = 0; i < 10; ++i) {
+    MPI_Sendrecv((void*)memory, 0, MPI_BYTE, 1 - rank, 0, (void*)(memory + 64), 0, MPI_BYTE, 1 - rank, 0, comm,
+                 MPI_STATUS_IGNORE);
+  }
+  cuMemFree_v2(memory);
+  MPI_Info_free(&info);
+  MPI_Comm_free(&comm);
+  if (rank == 0) printf("devices as declared\n");
+}
+
 static void bad(void) {
   MPI_Info info = info_of("mpi_communication_pattern", "MPI_CPU_TO_TPU");
   MPI_Comm comms[3];
@@ -158,6 +175,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "wrong_buffer") == 0) wrong("MPI_CPU_TO_CPU", 1);
   if (strcmp(what, "wrong_host") == 0) wrong("MPI_GPU_TO_GPU", 0);
   if (strcmp(what, "bad") == 0) bad();
+  if (strcmp(what, "devices") == 0) devices();
   if (strcmp(what, "sessions") == 0) result = sessions();
   MPI_Finalize();
   return result;

@@ -207,6 +207,10 @@ def test_declare(r):
         equal(stderr.count("imbrex sessions"), 0, f"words on stderr: {stderr}")
         sendrecv = routine(report, "MPI_Sendrecv")
         equal((sendrecv["declared"], sendrecv["queries"]), (2 * 160, 2 * 160), "answers by declaration")
+        code, lines, stderr, report = r.run(2, "declare_job", "devices", modes=modes, aware="link")
+        equal((code, lines), (0, ["devices as declared"]), f"{modes}: {stderr}")
+        sendrecv = routine(report, "MPI_Sendrecv")
+        equal((sendrecv["declared"], sendrecv["queries"]), (40, 40), "answers by declaration of devices")
     code, _, stderr, _ = r.run(2, "declare_job", "wrong_buffer", modes="elide-verify", aware="link")
     check(code != 0 and "MPI_Send: buffer" in stderr and "is device memory" in stderr and "declared for host" in stderr,
           f"a buffer that contradicts: {code} {stderr}")
