@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "declaration.h"
@@ -30,6 +31,9 @@ class handle_table {
   void set(std::uintptr_t handle, const declaration& said);
   void erase(std::uintptr_t handle) { set(handle, {}); }
 
+  /// Memory in use, that of replaced tables included. Not beside changes.
+  std::size_t bytes() const;
+
  private:
   static constexpr std::uintptr_t never_used = 0, erased = 1;
   struct entry {
@@ -39,6 +43,7 @@ class handle_table {
   struct entries {
     std::uintptr_t mask;
     std::uintptr_t used;  ///< erased ones included
+    entries* replaced;    ///< smaller ones, one after another
     entry data[1];        ///< mask + 1 of them
   };
 
@@ -47,6 +52,7 @@ class handle_table {
   }
   static entries* make(std::uintptr_t size);
   static entry* place_for(entries* table, std::uintptr_t handle);
+  static void erase_at(entries* table, entry* place);
   entries* with_room();
 
   std::atomic<entries*> entries_{nullptr};

@@ -143,7 +143,8 @@ TEST(config, a_missing_value_is_told) {
 }
 
 TEST(config, unknown_names_are_warned_of_once_with_the_closest_known) {
-  invocation i({"--imbrex-pse=3", "--imbrex-pse=3", "--imbrex-zzzzzz"}, {"IMBREX_SPIN_MS=1", "IMBREXX=1", "IMBREX_SESSIONS=count", "IMBREX_SESSIONS_OUTPUT=a"});
+  invocation i({"--imbrex-pse=3", "--imbrex-pse=3", "--imbrex-zzzzzz"},
+               {"IMBREX_SPIN_MS=1", "IMBREXX=1", "IMBREX_SESSIONS=count", "IMBREX_SESSIONS_OUTPUT=a"});
   const config c = i.parse();
   EXPECT_TRUE(i.rest().empty());
   EXPECT_THAT(c.warnings(), ElementsAre(AllOf(HasSubstr("IMBREX_SPIN_MS"), HasSubstr("did you mean IMBREX_SPIN_US?")),

@@ -34,6 +34,17 @@ TEST(HandleTable, ForgetsAndTakesAgain) {
   EXPECT_TRUE(table.find(100).from_session);
 }
 
+TEST(HandleTable, HandlesThatComeAndGoTakeLittleMemory) {
+  static handle_table table;
+  table.set(96, on_hosts);
+  for (std::uintptr_t i = 0; i < 100000; ++i) {
+    table.set(1000 + 16 * i, on_devices);
+    table.erase(1000 + 16 * i);
+  }
+  EXPECT_FALSE(table.find(96).empty());
+  EXPECT_LE(table.bytes(), 128u << 10);
+}
+
 TEST(HandleTable, LookUpsBesideChangesSeeTheirOwn) {
   static handle_table table;
   table.set(8, on_hosts);
