@@ -69,7 +69,7 @@ def run_job(case, ranks, args, folder):
 
 
 def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": values}
 
 
 def queries_of(report):

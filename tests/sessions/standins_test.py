@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from sessions_test import check, counts, equal, main, routine
+from sessions_test import check, counts, equal, main
 
 IN_3D = {2: (2, 1, 1), 4: (2, 2, 1), 8: (2, 2, 2)}
 IN_2D = {2: (2, 1), 4: (2, 2)}
@@ -29,7 +29,7 @@ def number(line, name):
 
 
 def neighbours27(ranks, line):
-    steps, size, fields = 4, 5, 2
+    steps, size, fields = 2, 5, 2
     sent = math.prod(size * n + 2 * (n - 1) for n in IN_3D[ranks]) - math.prod(size * n for n in IN_3D[ranks])
     messages, size_of_all = steps * neighbours(IN_3D[ranks]), steps * sent * fields * 8
     reductions = ranks * (steps + 1)
@@ -46,7 +46,7 @@ def conjugate_gradient(ranks, line):
 
 
 def halo2d(ranks, line):
-    steps, summaries = 6, 2
+    steps, summaries = 4, 2
     messages = steps * faces(IN_2D[ranks])
     return {"MPI_Isend": (messages, messages), "MPI_Irecv": (messages, messages),
             "MPI_Allreduce": (ranks * (steps + 1), 2 * ranks * (steps + 1)),
@@ -54,7 +54,7 @@ def halo2d(ranks, line):
 
 
 def particles(ranks, line):
-    steps, rounds = 3, number(line, "rounds")
+    steps, rounds = 2, number(line, "rounds")
     messages = rounds * faces(IN_3D[ranks])
     return {"MPI_Isend": (messages, messages), "MPI_Irecv": (messages, messages),
             "MPI_Allreduce": (ranks * (rounds + 1), 2 * ranks * (rounds + 1)),
@@ -62,10 +62,10 @@ def particles(ranks, line):
 
 
 STANDINS = {
-    neighbours27: ["--size", "5", "--steps", "4", "--fields", "2", "--work", "1"],
+    neighbours27: ["--size", "5", "--steps", "2", "--fields", "2", "--work", "1"],
     conjugate_gradient: ["--nx", "5", "--ny", "4", "--nz", "2", "--solves", "2"],
-    halo2d: ["--nx", "11", "--ny", "9", "--steps", "6", "--summary", "3"],
-    particles: ["--size", "4", "--particles", "50", "--steps", "3", "--hops", "6", "--buffer", "5"],
+    halo2d: ["--nx", "11", "--ny", "9", "--steps", "4", "--summary", "2"],
+    particles: ["--size", "4", "--particles", "50", "--steps", "2", "--hops", "6", "--buffer", "5"],
 }
 
 
@@ -117,11 +117,11 @@ def test_standins(r):
 
 def run_to_end(r, ranks, name, *arguments, **variables):
     """A job that may fail: (exit codes of the ranks, lines, stderr). Mpirun sees none of the codes: some wait then."""
-    code, lines, stderr, _ = r.run(ranks, "/bin/sh", "-c", '"$@"; echo exit $?', "sh", program(r, name), *arguments,
+    code, lines, stderr, _ = r.run(ranks, "/bin/sh", "-c", '"$@"; echo ended with $?', "sh", program(r, name), *arguments,
                                    preload=False, **variables)
     equal(code, 0, f"{name} {arguments}: {stderr}")
-    ends = [line for line in lines if line.startswith("exit ")]
-    return {int(line.split()[1]) for line in ends}, [line for line in lines if line not in ends], stderr
+    ends = [line for line in lines if line.startswith("ended with ")]
+    return {int(line.split()[2]) for line in ends}, [line for line in lines if line not in ends], stderr
 
 
 def test_standins_alone(r):
@@ -155,11 +155,11 @@ def run_micro(r, *arguments, **how):
 
 
 def test_micro(r):
-    sizes, repeats = (0, 1, 8, 2048), 20
-    arguments = ["--sizes", "0,1,8,2K", "--repeats", str(repeats)]
+    sizes, repeats = (0, 1, 2048), 10
+    arguments = ["--sizes", "0,1,2K", "--repeats", str(repeats)]
     expected = {(name, size) for name in ROUTINES for size in sizes}
     calls = 2 * len(sizes) * (repeats + repeats // 10 + 1 + 1)  # of both ranks; warm-up, and one that is compared
-    for how in ({"preload": False}, {"modes": "count", "aware": "link"}, {"modes": "count,inject"},
+    for how in ({"preload": False}, {"modes": "count,inject"},
                 {"modes": "count,inject,elide", "aware": "link"},
                 {"modes": "count,inject,elide", "aware": "link", "IMBREX_SESSIONS_PATTERN": "MPI_CPU_TO_CPU"}):
         code, printed, stderr, report = run_micro(r, *arguments, **how)
@@ -179,10 +179,8 @@ def test_micro(r):
             declared = "IMBREX_SESSIONS_PATTERN" in how
             queries = total["queries"]
             equal((total["driver"], total["declared" if declared else "host"]), (0, queries), f"queries, {how}")
-        elif "inject" in how["modes"]:
-            equal((total["injected"], total["driver"]), (total["checks"],) * 2, f"queries, {how}")
         else:
-            equal(routine(report, "MPI_Recv")["driver"], 2 * calls, f"queries by the MPI, {how}")
+            equal((total["injected"], total["driver"]), (total["checks"],) * 2, f"queries, {how}")
     for name, corrupted in (("PingPong", "MPI_Recv"), ("Alltoall", "MPI_Alltoall"), ("Allreduce", "MPI_Allreduce")):
         codes, lines, stderr = run_to_end(r, 2, "micro", "--routines", name, "--sizes", "64", "--repeats", "1",
                                           LD_PRELOAD=r.args.bin / "libcorrupting.so", CORRUPT_ROUTINE=corrupted,
@@ -208,28 +206,30 @@ def test_micro_ratios(r):
         return subprocess.run([*common, *words], capture_output=True, text=True, env=environment, timeout=100)
 
     cases = ["inject", "inject,elide:declared"]
-    done = run("--routines", "PingPong,Bcast", "--sizes", "0,8", "--repetitions", "100", "--repeats", "2",
+    done = run("--routines", "PingPong,Bcast", "--sizes", "0,8", "--repetitions", "20", "--repeats", "2",
                "--delay-ns", "200000", "--json", str(output), "--cases", *cases)
     equal(done.returncode, 0, done.stderr)
     result = json.loads(output.read_text())
     equal(len(result["points"]), 4, "points")
     for p in result["points"]:
         equal(set(p["cases"]), {"plain", *cases}, "cases")
+        plain = p["cases"]["plain"]["mean_us"]["runs"]
         for case, found in p["cases"].items():
+            pairs = [t / of_plain for t, of_plain in zip(found["mean_us"]["runs"], plain)]
+            equal(len(pairs), 2, f"runs of {case}")
             ratio = found["ratio"]
-            check(ratio["min"] <= ratio["median"] <= ratio["max"], f"{case}: {ratio}")
+            check(math.isclose(ratio["median"], sum(pairs) / 2) and ratio["min"] == min(pairs) and ratio["max"] == max(pairs),
+                  f"{case}: {ratio} of {pairs}")
     ping_pong = next(p for p in result["points"] if (p["routine"], p["bytes"]) == ("PingPong", 8))
     # One way of a ping-pong has a send and a receive, each with a query of 0.2 ms.
     check(ping_pong["cases"]["inject"]["mean_us"]["min"] > 200, f"time of the delays: {ping_pong}")
-    check(ping_pong["cases"]["inject"]["ratio"]["median"] > 2, f"ratio of the delays: {ping_pong}")
     queries = result["queries"]["2"]
     equal(queries["inject,elide:declared"]["by_driver_or_delay"], 0, "declared")
     check(queries["inject,elide:declared"]["declared"] > 0, "declared")
     check("/" not in result["command"] and result["mpi"] and result["cpu"] and result["date"], f"facts: {result['command']}")
     check("PingPong" in done.stdout and "ratios to plain" in done.stdout, done.stdout)
     for words, expected in ((["--cases", "injct"], "case injct: give plain, idle or modes"),
-                            (["--ranks", "1"], "--ranks 1: give whole numbers of at least 2"),
-                            (["--sizes", "x", "--repeats", "1"], "size x: give bytes")):
+                            (["--ranks", "1"], "--ranks 1: give whole numbers of at least 2")):
         done = run(*words)
         check(done.returncode == 2 and expected in done.stderr, f"{words}: {done.returncode} {done.stderr}")
 
