@@ -59,7 +59,10 @@ def run_job(case, ranks, args, folder):
                os.path.abspath(args.job), "--repeats", str(args.repetitions), "--sizes", args.sizes]
     command += ["--routines", args.routines] if args.routines else []
     command += ["--sync"] if args.sync else []
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        fail(2, f"cannot start {command[0]}: {error.strerror}: give --mpirun")
     if done.returncode != 0:
         code = done.returncode if done.returncode in (1, 2) else 1
         fail(code, f"{case} with {ranks} ranks ended with {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
@@ -130,10 +133,10 @@ def command_without_folders():
 
 
 def read_list(text, what, allowed):
-    found = [word for word in text.split(",") if word]
+    found = text.split(",")
     for word in found:
         if not allowed(word):
-            fail(2, f"{what} {word}: {allowed.__doc__}")
+            fail(2, f"{what} {word or 'without a value'}: {allowed.__doc__}")
     return found
 
 
@@ -199,7 +202,10 @@ def main():
             result["queries"][str(ranks)] = queries
     print_table(result["points"], args.cases)
     if args.json:
-        pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        try:
+            pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            fail(2, f"cannot write {args.json}: {error.strerror}")
     if args.picture:
         micro_plot.draw(result, args.picture)
 
