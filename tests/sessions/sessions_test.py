@@ -306,7 +306,8 @@ def test_runtime(r):
         equal((sent["declared"], sent["driver"]), (sent["queries"], 0), f"queries of MPI_Isend by job_test {program}")
 
 
-def main():
+def main(tests):
+    """Runs the function test_GROUP of those given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group")
     parser.add_argument("--mpi", required=True)
@@ -315,11 +316,12 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--driver", required=True)
     parser.add_argument("--examples", type=pathlib.Path, required=True)
+    parser.add_argument("--sources", type=pathlib.Path, required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        globals()[f"test_{args.group}"](Runner(args, folder))
+        tests[f"test_{args.group}"](Runner(args, folder))
     print(f"{args.group}: as expected under {args.mpi}")
 
 
 if __name__ == "__main__":
-    main()
+    main(globals())
