@@ -59,9 +59,12 @@ int ask_and_time(routine_counts& counts, Ask ask) {
 }
 
 void count_elided(routine_counts& counts, source from) {
-  counts.declared += from == source::declared ? 1 : 0;
-  counts.cached += from == source::cached ? 1 : 0;
-  counts.host += from == source::host ? 1 : 0;
+  switch (from) {
+    case source::declared: ++counts.declared; break;
+    case source::cached: ++counts.cached; break;
+    case source::host: ++counts.host; break;
+    case source::none: break;
+  }
 }
 
 const char* name_of(source from) {
@@ -106,7 +109,21 @@ void verify_attributes(source from, unsigned count, int* attributes, void** data
   }
 }
 
+/// What need not be looked at any further.
+bool elide_at_once(void* data, int attribute, std::uint64_t pointer, int& result) {
+  if (attribute != attribute_memory_type || (modes_in_use & (mode_elide | mode_verify)) != mode_elide) return false;
+  const source from = elide_memory_type(here, data, pointer, result);
+  if (from == source::none) return false;
+  routine_counts& counts = counts_here(here.routine);
+  ++counts.queries;
+  count_elided(counts, from);
+  return true;
+}
+
 int query_attribute(void* data, int attribute, std::uint64_t pointer) {
+  int elided = 0;
+  if (elide_at_once(data, attribute, pointer, elided)) [[likely]]
+    return elided;
   auto* ask = driver_function_as<get_attribute>(driver_cuPointerGetAttribute);
   if (ask == nullptr) return cuda_not_initialized;
   if (modes_in_use == 0) return ask(data, attribute, pointer);

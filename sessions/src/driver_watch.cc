@@ -10,9 +10,9 @@ namespace imbrex::sessions {
 
 allocation_cache live_allocations;
 
-namespace {
-
 std::atomic<const char*> incomplete_since{nullptr};
+
+namespace {
 
 void no_longer_complete(const char* because) {
   const char* expected = nullptr;
@@ -90,8 +90,6 @@ int call_and_clear(driver_id id, Arguments... arguments) {
 }
 
 }  // namespace
-
-bool watch_is_complete() { return incomplete_since.load(std::memory_order_relaxed) == nullptr; }
 
 const char* why_incomplete() {
   const char* because = incomplete_since.load();

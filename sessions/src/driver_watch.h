@@ -1,6 +1,8 @@
 // What the library knows of the driver's memory, by having seen every allocation.
 #pragma once
 
+#include <atomic>
+
 #include "allocation_cache.h"
 
 namespace imbrex::sessions {
@@ -8,9 +10,12 @@ namespace imbrex::sessions {
 /// Live allocations of the driver, kept where elide or stage is on.
 extern allocation_cache live_allocations __attribute__((visibility("hidden")));
 
+/// The first call after which the cache may not know all; null while it is.
+extern std::atomic<const char*> incomplete_since __attribute__((visibility("hidden")));
+
 /// Whether every allocation was seen, so that an address outside of live_allocations is ordinary host memory. It is
 /// false from the first call after which that is not sure.
-bool watch_is_complete();
+inline bool watch_is_complete() { return incomplete_since.load(std::memory_order_relaxed) == nullptr; }
 
 /// That call's name, or "" while the watch is complete.
 const char* why_incomplete();

@@ -8,6 +8,8 @@
 
 namespace imbrex::sessions {
 
+learned_memory_type host_memory_type;
+
 namespace {
 
 constexpr int num_attributes = 16;
@@ -22,13 +24,6 @@ struct learned {
 };
 learned of_one[num_attributes];   // by cuPointerGetAttribute
 learned of_many[num_attributes];  // by cuPointerGetAttributes, which treats unknown memory otherwise
-
-place declared_place(const thread_state& thread, std::uint64_t pointer) {
-  for (int i = 0; i < thread.num_noted; ++i) {
-    if (reinterpret_cast<std::uint64_t>(thread.noted[i].address) == pointer) return thread.noted[i].where;
-  }
-  return place::unknown;
-}
 
 /// What kind of answer there is; fills `found` for source::cached.
 source look_up(const thread_state& thread, std::uint64_t pointer, allocation& found) {
@@ -92,6 +87,16 @@ void learn_many(int attribute) {
   });
 }
 
+void learn_memory_type() {
+  learned& l = of_one[attribute_memory_type];
+  learn_one(attribute_memory_type);
+  if (!l.known.load(std::memory_order_acquire) || (l.bytes != 0 && l.bytes != sizeof(unsigned))) return;
+  __atomic_store_n(&host_memory_type.result, l.result, __ATOMIC_RELAXED);
+  __atomic_store_n(&host_memory_type.has_value, l.bytes != 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&host_memory_type.value, static_cast<unsigned>(l.value), __ATOMIC_RELAXED);
+  host_memory_type.known.store(true, std::memory_order_release);
+}
+
 bool put_learned(const learned& l, void* data, int& result) {
   result = l.result;
   if (l.bytes > 0) std::memcpy(data, &l.value, l.bytes);
@@ -128,23 +133,14 @@ bool put_cached(const allocation& found, int attribute, void* data) {
   }
 }
 
-/// What is asked most, by the way that costs least. Here a declared device needs no cache either.
-source elide_memory_type(const thread_state& thread, void* data, std::uint64_t pointer, int& result) {
-  int memory_type = 0;
-  const source from = elide_place(thread, pointer, memory_type);
-  if (memory_type != 0) {
-    result = cuda_success;
-    put(data, static_cast<std::uint64_t>(memory_type), 4);
-    return from;
-  }
-  return from != source::none && put_host_one(attribute_memory_type, data, result) ? from : source::none;
-}
-
 }  // namespace
 
 source elide_attribute(const thread_state& thread, void* data, int attribute, std::uint64_t pointer, int& result) {
   if (!may_be_learned(attribute)) return source::none;
-  if (attribute == attribute_memory_type) return elide_memory_type(thread, data, pointer, result);
+  if (attribute == attribute_memory_type) {
+    if (!host_memory_type.known.load(std::memory_order_acquire)) learn_memory_type();
+    return elide_memory_type(thread, data, pointer, result);
+  }
   allocation found;
   const source from = look_up(thread, pointer, found);
   if (from == source::none) return from;
@@ -171,11 +167,7 @@ source elide_attributes(const thread_state& thread, unsigned count, const int* a
   return from;
 }
 
-source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type) {
-  memory_type = 0;
-  const place declared = declared_place(thread, pointer);
-  if (declared == place::device) memory_type = static_cast<int>(memory_device);
-  if (declared != place::unknown) return source::declared;
+source elide_place_by_cache(std::uint64_t pointer, int& memory_type) {
   const allocation_cache::answer known = live_allocations.find_memory_type(pointer, memory_type);
   if (known == allocation_cache::answer::found) return source::cached;
   return known == allocation_cache::answer::unknown_address && watch_is_complete() ? source::host : source::none;

@@ -12,6 +12,10 @@
 
 #include <cstdint>
 
+#include <atomic>
+
+#include "driver.h"
+#include "driver_watch.h"
 #include "thread_state.h"
 
 namespace imbrex::sessions {
@@ -25,7 +29,48 @@ source elide_attribute(const thread_state& thread, void* data, int attribute, st
 source elide_attributes(const thread_state& thread, unsigned count, const int* attributes, void** data,
                         std::uint64_t pointer, int& result);
 
+/// What was declared of the address by the MPI routine under way on this thread.
+inline place declared_place(const thread_state& thread, std::uint64_t pointer) {
+  for (int i = 0; i < thread.num_noted; ++i) {
+    if (reinterpret_cast<std::uint64_t>(thread.noted[i].address) == pointer) return thread.noted[i].where;
+  }
+  return place::unknown;
+}
+
+/// Where an address of which nothing was declared lies, as the next.
+source elide_place_by_cache(std::uint64_t pointer, int& memory_type);
+
 /// Where a buffer lies: CUmemorytype, or 0 for ordinary host memory (the driver's answer for that is learned).
-source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type);
+inline source elide_place(const thread_state& thread, std::uint64_t pointer, int& memory_type) {
+  memory_type = 0;
+  const place declared = declared_place(thread, pointer);
+  if (declared == place::device) memory_type = static_cast<int>(memory_device);
+  if (declared != place::unknown) return source::declared;
+  if (live_allocations.size() > 0) return elide_place_by_cache(pointer, memory_type);
+  return watch_is_complete() ? source::host : source::none;
+}
+
+/// What the driver says of the memory type of ordinary host memory. Readers look at `known` first.
+struct learned_memory_type {
+  std::atomic<bool> known{false};
+  int result = 0;
+  bool has_value = false;  ///< it writes one
+  unsigned value = 0;
+};
+extern learned_memory_type host_memory_type __attribute__((visibility("hidden")));
+
+/// As elide_attribute for the memory type alone, which is what MPIs ask most: a few instructions, once the driver has
+/// said what it says of the host's memory.
+inline source elide_memory_type(const thread_state& thread, void* data, std::uint64_t pointer, int& result) {
+  if (!host_memory_type.known.load(std::memory_order_acquire)) return source::none;
+  int memory_type = 0;
+  const source from = elide_place(thread, pointer, memory_type);
+  if (from == source::none) return from;
+  const bool is_host = memory_type == 0;
+  result = is_host ? host_memory_type.result : cuda_success;
+  if (!is_host || host_memory_type.has_value)
+    *static_cast<unsigned*>(data) = is_host ? host_memory_type.value : static_cast<unsigned>(memory_type);
+  return from;
+}
 
 }  // namespace imbrex::sessions
