@@ -15,19 +15,23 @@ using MPI_Session = struct ompi_instance_t*;  // of Open MPI 5, whose handles ar
 
 namespace imbrex::sessions::IX_MPI {
 
-#define IX_SERVICES(S)          \
-  S(Type_size)                  \
-  S(Comm_size)                  \
-  S(Comm_rank)                  \
-  S(Comm_remote_size)           \
-  S(Comm_test_inter)            \
-  S(Topo_test)                  \
-  S(Cartdim_get)                \
-  S(Graph_neighbors_count)      \
-  S(Dist_graph_neighbors_count) \
-  S(Gather)                     \
-  S(Gatherv)                    \
-  S(Initialized) S(Finalized) S(Get_processor_name) S(Info_get) S(Get_count) S(Type_get_extent) S(Type_get_true_extent)
+#define IX_SERVICES(S)                                                                                      \
+  S(Type_size)                                                                                              \
+  S(Comm_size)                                                                                              \
+  S(Comm_rank)                                                                                              \
+  S(Comm_remote_size)                                                                                       \
+  S(Comm_test_inter)                                                                                        \
+  S(Topo_test)                                                                                              \
+  S(Cartdim_get)                                                                                            \
+  S(Graph_neighbors_count)                                                                                  \
+  S(Dist_graph_neighbors_count)                                                                             \
+  S(Gather)                                                                                                 \
+  S(Gatherv)                                                                                                \
+  S(Initialized)                                                                                            \
+  S(Finalized)                                                                                              \
+  S(Get_processor_name)                                                                                     \
+  S(Info_get) S(Get_elements_x) S(Test_cancelled) S(Type_get_extent) S(Type_get_true_extent) S(Type_size_x) \
+      S(Type_get_envelope)
 
 struct services {
 #define IX_SERVICE(name) decltype(&PMPI_##name) name;
@@ -36,6 +40,7 @@ struct services {
   MPI_Comm comm_world;
   MPI_Datatype byte;
   MPI_Info info_null;
+  MPI_Request request_null;
 };
 
 /// Of the program's MPI; set by start_services().

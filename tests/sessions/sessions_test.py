@@ -271,8 +271,18 @@ def test_stage(r):
     code, lines, stderr, report = r.run(2, "stage_job", "all", modes="stage", IMBREX_SESSIONS_CHUNK_BYTES=65536)
     equal((code, lines), (0, ["all staged"]), f"staged: {stderr}")
     check(report["per_rank"][0]["staged_bytes"] > 1 << 20, "bytes staged")
+    for ranks, program, word in ((2, "staged_collectives_job", "all collectives the same"),
+                                 (3, "staged_collectives_job", "all collectives the same"),
+                                 (2, "staged_accesses_job", "all accesses the same")):
+        code, lines, stderr, _ = r.run(ranks, program, str(r.folder / "data"), modes="stage",
+                                       IMBREX_SESSIONS_CHUNK_BYTES=65536)
+        equal((code, lines), (0, [word]), f"{program} with {ranks} ranks: {stderr}")
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
-    check(code != 0 and "MPI_Scan: stage does not cover this routine" in stderr, f"a routine that is not covered: {stderr}")
+    check(code != 0 and "MPI_Win_create: stage does not cover this routine" in stderr and "MPI_Win_allocate" in stderr,
+          f"a routine that is not covered: {stderr}")
+    code, _, stderr, _ = r.run(2, "stage_job", "partly", modes="stage")
+    check(code != 0 and "MPI_Send: a buffer lies partly in device and partly in host memory" in stderr,
+          f"a type that reaches out of the device: {stderr}")
 
 
 def test_late(r):
