@@ -58,8 +58,8 @@ Type* real(routine_id id) {
 
 void hold(MPI_Request request, held_by how, staged_pointer operation) {
   const guard g;
-  all().by_request[value_of(request)] = {how, std::move(operation)};
-  num_staged.fetch_add(1);
+  const bool is_new = all().by_request.insert_or_assign(value_of(request), held{how, std::move(operation)}).second;
+  if (is_new) num_staged.fetch_add(1);
 }
 
 /// For requests that are looked after: frees what the program cannot free any more.

@@ -15,23 +15,23 @@ using MPI_Session = struct ompi_instance_t*;  // of Open MPI 5, whose handles ar
 
 namespace imbrex::sessions::IX_MPI {
 
-#define IX_SERVICES(S)                                                                                      \
-  S(Type_size)                                                                                              \
-  S(Comm_size)                                                                                              \
-  S(Comm_rank)                                                                                              \
-  S(Comm_remote_size)                                                                                       \
-  S(Comm_test_inter)                                                                                        \
-  S(Topo_test)                                                                                              \
-  S(Cartdim_get)                                                                                            \
-  S(Graph_neighbors_count)                                                                                  \
-  S(Dist_graph_neighbors_count)                                                                             \
-  S(Gather)                                                                                                 \
-  S(Gatherv)                                                                                                \
-  S(Initialized)                                                                                            \
-  S(Finalized)                                                                                              \
-  S(Get_processor_name)                                                                                     \
-  S(Info_get) S(Get_elements_x) S(Test_cancelled) S(Type_get_extent) S(Type_get_true_extent) S(Type_size_x) \
-      S(Type_get_envelope)
+#define IX_SERVICES(S)          \
+  S(Type_size)                  \
+  S(Comm_size)                  \
+  S(Comm_rank)                  \
+  S(Comm_remote_size)           \
+  S(Comm_test_inter)            \
+  S(Topo_test)                  \
+  S(Cartdim_get)                \
+  S(Graph_neighbors_count)      \
+  S(Dist_graph_neighbors_count) \
+  S(Gather)                     \
+  S(Gatherv)                    \
+  S(Initialized)                \
+  S(Finalized)                  \
+  S(Get_processor_name)         \
+  S(Info_get)                   \
+  S(Get_elements_x) S(Test_cancelled) S(Type_get_extent) S(Type_get_true_extent) S(Type_size_x) S(Type_get_envelope)
 
 struct services {
 #define IX_SERVICE(name) decltype(&PMPI_##name) name;

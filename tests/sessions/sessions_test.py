@@ -17,7 +17,8 @@ class Runner:
         self.args = args
         self.folder = pathlib.Path(folder)
 
-    def run(self, ranks, program, *arguments, modes=None, aware=None, preload=True, **variables):
+    def run(self, ranks, program, *arguments, modes=None, aware=None, spy=False, preload=True,
+            **variables):
         """Runs a job; gives (exit code, sorted lines of stdout, stderr, report or None)."""
         output = self.folder / "report.json"
         output.unlink(missing_ok=True)
@@ -27,6 +28,8 @@ class Runner:
         if aware is not None:
             libraries.append(str(self.args.bin / "libaware.so"))
             set_in_ranks["AWARE_WAY"] = aware
+        if spy:
+            libraries.append(str(self.args.bin / "libspy.so"))
         if libraries:
             set_in_ranks["LD_PRELOAD"] = ":".join(libraries)
         if modes is not None:
@@ -283,6 +286,14 @@ def test_stage(r):
     code, _, stderr, _ = r.run(2, "stage_job", "partly", modes="stage")
     check(code != 0 and "MPI_Send: a buffer lies partly in device and partly in host memory" in stderr,
           f"a type that reaches out of the device: {stderr}")
+
+
+def test_covered(r):
+    """The whole table, with a spy in the MPI's place: no routine hands device memory on to the MPI."""
+    code, lines, stderr, _ = r.run(1, "table_job", modes="stage", spy=True)
+    equal((code, lines), (0, ["252 staged", "refused: MPI_Psend_init MPI_Precv_init MPI_Win_attach"]), stderr)
+    code, lines, stderr, _ = r.run(1, "table_job", modes="count", spy=True)
+    check(code != 0 and "MPI_Send: device memory came through to the MPI" in lines, f"without stage: {lines} {stderr}")
 
 
 def test_late(r):

@@ -68,6 +68,21 @@ static void requests(void) {
     MPI_Cancel(&q);
     MPI_Wait(&q, I);
   });
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  SAME(W, "Request_get_status_all and its like", {
+    MPI_Request q[3];
+    int done = 0, index = 0, num_done = 0, indices[3];
+    MPI_Irecv(r, N, D, peer, 12, W, &q[0]);
+    MPI_Isend(s, N, D, peer, 12, W, &q[1]);
+    q[2] = MPI_REQUEST_NULL;
+    while (!done) MPI_Request_get_status_any(3, q, &index, &done, I);
+    for (done = 0; !done;) MPI_Request_get_status_all(3, q, &done, MPI_STATUSES_IGNORE);
+    MPI_Request_get_status_some(3, q, &num_done, indices, MPI_STATUSES_IGNORE);
+    failures += num_done != 2 || indices[0] != 0 || indices[1] != 1;
+    MPI_Sendrecv(r, N, D, rank, 13, s, N, D, rank, 13, W, I); /* it is there */
+    MPI_Waitall(3, q, MPI_STATUSES_IGNORE);
+  });
+#endif
 #if MPI_VERSION >= 4
   SAME(W, "Isendrecv", WAIT(MPI_Isendrecv(s, 10, D, peer, 5, r, 20, D, peer, 5, W, &q)));
   SAME(W, "Isendrecv_replace", WAIT(MPI_Isendrecv_replace(s, N, D, peer, 6, peer, 6, W, &q)));
