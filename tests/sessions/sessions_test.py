@@ -276,6 +276,7 @@ def test_stage(r):
     check(report["per_rank"][0]["staged_bytes"] > 1 << 20, "bytes staged")
     for ranks, program, word in ((2, "staged_collectives_job", "all collectives the same"),
                                  (3, "staged_collectives_job", "all collectives the same"),
+                                 (2, "staged_messages_job", "all messages the same"),
                                  (2, "staged_accesses_job", "all accesses the same")):
         code, lines, stderr, _ = r.run(ranks, program, str(r.folder / "data"), modes="stage",
                                        IMBREX_SESSIONS_CHUNK_BYTES=65536)
