@@ -12,6 +12,12 @@ int ranks_of(MPI_Comm comm) {
   return n;
 }
 
+int members_of(MPI_Comm comm) {
+  int n = 0;
+  mpi.Comm_size(comm, &n);
+  return n;
+}
+
 int neighbours_of(MPI_Comm comm, bool targets) {
   int topology = MPI_UNDEFINED;
   int n = 0;
@@ -29,16 +35,6 @@ int neighbours_of(MPI_Comm comm, bool targets) {
   int rank = 0;
   if (topology == MPI_GRAPH && mpi.Comm_rank(comm, &rank) == MPI_SUCCESS) mpi.Graph_neighbors_count(comm, rank, &n);
   return n;
-}
-
-int num_peers(const buffer& b) {
-  switch (b.times) {
-    case buffer::peers::one: return 1;
-    case buffer::peers::ranks: return ranks_of(b.comm);
-    case buffer::peers::sources: return neighbours_of(b.comm, false);
-    case buffer::peers::targets: return neighbours_of(b.comm, true);
-  }
-  return 0;
 }
 
 template <class Count>
@@ -60,6 +56,17 @@ std::uint64_t own_bytes(const buffer& b) {
 }
 
 }  // namespace
+
+int num_peers(const buffer& b) {
+  switch (b.times) {
+    case buffer::peers::one: return 1;
+    case buffer::peers::ranks: return ranks_of(b.comm);
+    case buffer::peers::members: return members_of(b.comm);
+    case buffer::peers::sources: return neighbours_of(b.comm, false);
+    case buffer::peers::targets: return neighbours_of(b.comm, true);
+  }
+  return 0;
+}
 
 std::uint64_t varied_bytes_of(buffer b) {
   switch (b.how) {

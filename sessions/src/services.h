@@ -28,7 +28,11 @@ namespace imbrex::sessions::IX_MPI {
   S(Barrier)                    \
   S(Gather)                     \
   S(Gatherv)                    \
-  S(Initialized) S(Finalized) S(Get_processor_name) S(Info_get) S(Get_count) S(Type_get_extent) S(Type_get_true_extent)
+  S(Initialized)                \
+  S(Finalized)                  \
+  S(Get_processor_name)         \
+  S(Info_get)                   \
+  S(Get_elements_x) S(Test_cancelled) S(Type_get_extent) S(Type_get_true_extent) S(Type_size_x) S(Type_get_envelope)
 
 struct services {
 #define IX_SERVICE(name) decltype(&PMPI_##name) name;
@@ -37,6 +41,7 @@ struct services {
   MPI_Comm comm_world;
   MPI_Datatype byte;
   MPI_Info info_null;
+  MPI_Request request_null;
 };
 
 /// Of the program's MPI; set by start_services().

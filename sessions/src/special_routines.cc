@@ -55,7 +55,7 @@ int wrapped_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int wrapped_Finalize() {
-  if ((current_settings().modes & mode_stage) != 0) before_staged_call(id_Finalize);
+  if ((current_settings().modes & mode_stage) != 0) before_staged_end();
   end_run();
   own_time(id_Finalize, [] {
     report_gathered();
@@ -81,6 +81,7 @@ int wrapped_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* ses
 
 int wrapped_Session_finalize(MPI_Session* session) {
   const std::uintptr_t freed = value_of(*session);
+  if ((current_settings().modes & mode_stage) != 0) before_staged_end();
   if (open_sessions.fetch_sub(1) == 1 && !world_started) end_run();
   const int result = own_time(id_Session_finalize, [&] {
     return reinterpret_cast<int (*)(MPI_Session*)>(real_routines[id_Session_finalize])(session);

@@ -8,56 +8,63 @@
 
 namespace imbrex::sessions::IX_MPI {
 
-span span_of(MPI_Count count, MPI_Datatype type) {
-  span s;
-  if (count <= 0) return s;
-  MPI_Aint begin = 0;
-  MPI_Aint extent = 0;
-  MPI_Aint true_extent = 0;
-  int size = 0;
-  mpi.Type_get_extent(type, &begin, &extent);
-  mpi.Type_get_true_extent(type, &s.begin, &true_extent);
-  mpi.Type_size(type, &size);
-  if (extent < 0) give_up("%s: stage does not cover types of negative extent", name_of(here.routine));
-  s.bytes = static_cast<std::size_t>((count - 1) * extent + true_extent);
-  s.dense = size == true_extent && (size == extent || count == 1);
-  return s;
-}
+namespace {
 
-MPI_Count reach_of(const int* counts, const int* displacements, int num_blocks) {
-  MPI_Count reach = 0;
-  for (int i = 0; i < num_blocks; ++i) {
-    if (displacements[i] < 0) give_up("%s: stage does not cover negative displacements", name_of(here.routine));
-    reach = std::max(reach, MPI_Count{displacements[i]} + counts[i]);
+/// The address may lie outside of the buffer (MPI_BOTTOM, types with displacements): its ends tell where it is.
+bool is_on_device(const char* first, std::size_t bytes) {
+  const bool begins = place_of(first) == place::device;
+  const char* last = first + (bytes - 1);
+  if (begins != (place_of(last) == place::device)) {
+    give_up(
+        "%s: a buffer lies partly in device and partly in host memory (from %p to %p); stage does not cover such "
+        "types: send the parts apart",
+        name_of(here.routine), static_cast<const void*>(first), static_cast<const void*>(last));
   }
-  return reach;
+  return begins;
 }
 
-staged_buffer::staged_buffer(const void* address, MPI_Count count, MPI_Datatype type, bool sent)
-    : address_(const_cast<void*>(address)) {
-  if (address == nullptr || address == MPI_IN_PLACE || count <= 0 || place_of(address) != place::device) return;
-  span_ = span_of(count, type);
-  pinned_ = take_pinned(span_.bytes);
-  if (sent || !span_.dense) start_refresh();
+}  // namespace
+
+staged_buffer::staged_buffer(const buffer& b, bool in_place) {
+  if (b.absent || b.address == MPI_IN_PLACE) return;
+  const span s = span_of(b);
+  char* first = static_cast<char*>(const_cast<void*>(b.address)) + s.begin;
+  if (s.bytes == 0 || !is_on_device(first, s.bytes)) return;
+  device_ = first;
+  begin_ = s.begin;
+  bytes_ = s.bytes;
+  const bool kept = in_place || b.filled == buffer::filling::in_part || !s.dense ||
+                    (b.filled == buffer::filling::by_status && !s.in_order);
+  refreshed_ = b.sent || kept;
+  returned_ = b.received;
+  by_status_ = b.filled == buffer::filling::by_status && !refreshed_;
+  pinned_ = take_pinned(bytes_, context_of(first));
 }
 
 staged_buffer& staged_buffer::operator=(staged_buffer&& other) noexcept {
+  if (this == &other) return *this;
   give_pinned(pinned_);
-  address_ = other.address_;
-  span_ = other.span_;
+  device_ = other.device_;
+  begin_ = other.begin_;
+  bytes_ = other.bytes_;
+  refreshed_ = other.refreshed_;
+  returned_ = other.returned_;
+  by_status_ = other.by_status_;
   pinned_ = other.pinned_;
   other.pinned_ = {};
   return *this;
 }
 
-void staged_buffer::start_refresh() {
-  if (staged()) start_copy_to_host(pinned_.data, static_cast<char*>(address_) + span_.begin, span_.bytes);
+bool staged_buffer::start_refresh() {
+  if (!staged() || !refreshed_) return false;
+  start_copy_to_host(pinned_, device_, bytes_);
+  return true;
 }
 
-void staged_buffer::start_return(std::size_t bytes) {
-  if (!staged()) return;
-  const std::size_t returned = span_.dense ? std::min(bytes, span_.bytes) : span_.bytes;
-  start_copy_to_device(static_cast<char*>(address_) + span_.begin, pinned_.data, returned);
+void staged_buffer::start_return(std::size_t arrived) {
+  if (!staged() || !returned_) return;
+  const std::size_t filled = by_status_ ? std::min(arrived, bytes_) : bytes_;
+  if (filled > 0) start_copy_to_device(device_, pinned_, filled);
 }
 
 }  // namespace imbrex::sessions::IX_MPI

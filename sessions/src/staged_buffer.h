@@ -1,46 +1,40 @@
 // A buffer of a call, and its stand-in on the host while it is device memory.
 #pragma once
 
-#include "services.h"
+#include "staged_span.h"
 #include "staging_memory.h"
 
 namespace imbrex::sessions::IX_MPI {
 
-/// How much memory `count` elements of a type span, and from where.
-struct span {
-  MPI_Aint begin = 0;  ///< of the first byte, from the buffer's address
-  std::size_t bytes = 0;
-  bool dense = true;  ///< every byte of it is data
-};
-span span_of(MPI_Count count, MPI_Datatype type);
-
-/// Elements that blocks of counts[i] elements at displacements[i] reach to.
-MPI_Count reach_of(const int* counts, const int* displacements, int num_blocks);
-
 class staged_buffer {
  public:
   staged_buffer() = default;
-  /// `sent`: its contents are needed on the host; what is only received is copied too where gaps must survive. The copy
-  /// is started, not waited for.
-  staged_buffer(const void* address, MPI_Count count, MPI_Datatype type, bool sent);
+  /// Takes a stand-in if the buffer is device memory; copies nothing yet. `in_place`: what is received is input too.
+  /// Ends the process for a buffer that begins in device memory and ends elsewhere, or the other way round.
+  staged_buffer(const buffer& b, bool in_place);
   staged_buffer(staged_buffer&& other) noexcept { *this = static_cast<staged_buffer&&>(other); }
   staged_buffer& operator=(staged_buffer&& other) noexcept;
   ~staged_buffer() { give_pinned(pinned_); }
 
   bool staged() const { return static_cast<bool>(pinned_); }
+  device_context* context() const { return pinned_.context; }
 
-  /// What the MPI is to be given: the buffer itself where it is on the host.
-  void* address() const { return staged() ? pinned_.data - span_.begin : address_; }
+  /// What the MPI is to be given in place of `given`, the program's argument.
+  const void* address_for(const void* given) const { return staged() ? pinned_.data - begin_ : given; }
 
-  /// Starts to send the contents to the host again.
-  void start_refresh();
+  /// Starts to bring what the MPI reads, or would leave as it is, to the host. Whether there was anything to do.
+  bool start_refresh();
 
-  /// Starts to copy back; only the first `bytes` of a dense buffer.
-  void start_return(std::size_t bytes = ~std::size_t{0});
+  /// Starts to copy back what the MPI filled. `arrived`: how many bytes, where that is the status's to say.
+  void start_return(std::size_t arrived);
 
  private:
-  void* address_ = nullptr;
-  span span_;
+  char* device_ = nullptr;  ///< the first byte
+  MPI_Aint begin_ = 0;      ///< where that is, from the buffer's address
+  std::size_t bytes_ = 0;
+  bool refreshed_ = false;  ///< its contents are needed on the host
+  bool returned_ = false;   ///< the MPI fills it,
+  bool by_status_ = false;  ///< but perhaps only its beginning
   pinned_memory pinned_;
 };
 

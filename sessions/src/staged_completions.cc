@@ -1,8 +1,9 @@
 // Waits and tests. Without staged requests they are the MPI's own.
+#include <utility>
 #include <vector>
 
 #include "dispatch.h"
-#include "staged_requests.h"
+#include "held_operations.h"
 #include "staged_routines.h"
 
 namespace imbrex::sessions::IX_MPI {
@@ -14,26 +15,34 @@ Type* real(routine_id id) {
   return reinterpret_cast<Type*>(real_routines[id]);
 }
 
-/// The handles before the MPI changed them, and the copies that completions started.
+/// The handles before the MPI changed them, and the operations whose copies completions started.
 class completions {
  public:
   completions(int count, const MPI_Request* requests) : before_(requests, requests + (count > 0 ? count : 0)) {}
   ~completions() {
-    if (!held_.empty() || started_) finish_copies();
+    if (!held_.empty()) finish_copies();
   }
   completions(const completions&) = delete;
   completions& operator=(const completions&) = delete;
 
-  void complete(int i, MPI_Request* after, MPI_Status* status) {
-    started_ = true;
-    complete_staged(before_[static_cast<std::size_t>(i)], after, status, held_);
+  void complete(int i, MPI_Request* after, MPI_Status* status, bool failed = false) {
+    staged_pointer done = complete_held(before_[static_cast<std::size_t>(i)], after, status, failed);
+    if (done != nullptr) held_.push_back(std::move(done));
+  }
+
+  /// Of a call for several requests. Where one failed, the statuses tell which; others may go on.
+  void complete_of(int result, int i, MPI_Request* after, MPI_Status* status) {
+    const bool some_failed = result == MPI_ERR_IN_STATUS;
+    if (some_failed && status->MPI_ERROR == MPI_ERR_PENDING) return;
+    complete(i, after, status, some_failed && status->MPI_ERROR != MPI_SUCCESS);
   }
 
  private:
   std::vector<MPI_Request> before_;
-  std::vector<staged_buffer> held_;
-  bool started_ = false;
+  std::vector<staged_pointer> held_;
 };
+
+bool has_results(int result) { return result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS; }
 
 /// A status that can be read, whatever the program gave.
 class readable_status {
@@ -48,24 +57,25 @@ class readable_status {
 
 int wait(MPI_Request* request, MPI_Status* status) {
   auto* function = real<int(MPI_Request*, MPI_Status*)>(id_Wait);
-  if (!is_staged(*request)) return function(request, status);
+  if (here.depth > 1 || staged_of(*request) == nullptr) return function(request, status);
   completions done(1, request);
   readable_status s(status);
   const int result = function(request, s.get());
-  if (result == MPI_SUCCESS) done.complete(0, request, s.get());
+  done.complete(0, request, s.get(), result != MPI_SUCCESS);
   return result;
 }
 
 /// One after another: while a message is waited for, the one before is copied to the device.
 int waitall(int count, MPI_Request requests[], MPI_Status* statuses) {
-  if (!any_staged()) return real<int(int, MPI_Request[], MPI_Status*)>(id_Waitall)(count, requests, statuses);
+  if (here.depth > 1 || !any_staged())
+    return real<int(int, MPI_Request[], MPI_Status*)>(id_Waitall)(count, requests, statuses);
   completions done(count, requests);
   const bool ignored = statuses == MPI_STATUSES_IGNORE;
   int failed = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     readable_status s(ignored ? MPI_STATUS_IGNORE : &statuses[i]);
     const int result = real<int(MPI_Request*, MPI_Status*)>(id_Wait)(&requests[i], s.get());
-    if (result == MPI_SUCCESS) done.complete(i, &requests[i], s.get());
+    done.complete(i, &requests[i], s.get(), result != MPI_SUCCESS);
     if (!ignored) statuses[i].MPI_ERROR = result;
     if (result != MPI_SUCCESS) failed = MPI_ERR_IN_STATUS;
   }
@@ -74,7 +84,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status* statuses) {
 
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   auto* function = real<int(int, MPI_Request[], int*, MPI_Status*)>(id_Waitany);
-  if (!any_staged()) return function(count, requests, index, status);
+  if (here.depth > 1 || !any_staged()) return function(count, requests, index, status);
   completions done(count, requests);
   readable_status s(status);
   const int result = function(count, requests, index, s.get());
@@ -84,12 +94,12 @@ int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
 
 int some(routine_id id, int count, MPI_Request requests[], int* num_done, int indices[], MPI_Status* statuses) {
   auto* function = real<int(int, MPI_Request[], int*, int[], MPI_Status*)>(id);
-  if (!any_staged()) return function(count, requests, num_done, indices, statuses);
+  if (here.depth > 1 || !any_staged()) return function(count, requests, num_done, indices, statuses);
   completions done(count, requests);
   auto* own = statuses == MPI_STATUSES_IGNORE ? new MPI_Status[static_cast<std::size_t>(count) + 1] : statuses;
   const int result = function(count, requests, num_done, indices, own);
-  for (int i = 0; result == MPI_SUCCESS && *num_done != MPI_UNDEFINED && i < *num_done; ++i) {
-    done.complete(indices[i], &requests[indices[i]], &own[i]);
+  for (int i = 0; has_results(result) && *num_done != MPI_UNDEFINED && i < *num_done; ++i) {
+    done.complete_of(result, indices[i], &requests[indices[i]], &own[i]);
   }
   if (statuses == MPI_STATUSES_IGNORE) delete[] own;
   return result;
@@ -105,7 +115,7 @@ int testsome(int count, MPI_Request requests[], int* num_done, int indices[], MP
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   auto* function = real<int(MPI_Request*, int*, MPI_Status*)>(id_Test);
-  if (!is_staged(*request)) return function(request, flag, status);
+  if (here.depth > 1 || staged_of(*request) == nullptr) return function(request, flag, status);
   completions done(1, request);
   readable_status s(status);
   const int result = function(request, flag, s.get());
@@ -115,18 +125,19 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int testall(int count, MPI_Request requests[], int* flag, MPI_Status* statuses) {
   auto* function = real<int(int, MPI_Request[], int*, MPI_Status*)>(id_Testall);
-  if (!any_staged()) return function(count, requests, flag, statuses);
+  if (here.depth > 1 || !any_staged()) return function(count, requests, flag, statuses);
   completions done(count, requests);
   auto* own = statuses == MPI_STATUSES_IGNORE ? new MPI_Status[static_cast<std::size_t>(count) + 1] : statuses;
   const int result = function(count, requests, flag, own);
-  for (int i = 0; result == MPI_SUCCESS && *flag != 0 && i < count; ++i) done.complete(i, &requests[i], &own[i]);
+  const bool ended = result == MPI_ERR_IN_STATUS || (result == MPI_SUCCESS && *flag != 0);
+  for (int i = 0; ended && i < count; ++i) done.complete_of(result, i, &requests[i], &own[i]);
   if (statuses == MPI_STATUSES_IGNORE) delete[] own;
   return result;
 }
 
 int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   auto* function = real<int(int, MPI_Request[], int*, int*, MPI_Status*)>(id_Testany);
-  if (!any_staged()) return function(count, requests, index, flag, status);
+  if (here.depth > 1 || !any_staged()) return function(count, requests, index, flag, status);
   completions done(count, requests);
   readable_status s(status);
   const int result = function(count, requests, index, flag, s.get());

@@ -2,8 +2,8 @@
 
 #include "dispatch.h"
 #include "driver_queries.h"
+#include "held_operations.h"
 #include "settings.h"
-#include "staged_requests.h"
 #include "staged_routines.h"
 
 namespace imbrex::sessions::IX_MPI {
@@ -13,7 +13,13 @@ void* called_routines[num_routines];
 namespace {
 
 bool leaves_sends_waiting(routine_id id) {
-  return id == id_Isend || id == id_Issend || id == id_Irsend || id == id_Irecv;
+  return id == id_Isend || id == id_Issend || id == id_Irsend || id == id_Irecv || id == id_Isend_c ||
+         id == id_Issend_c || id == id_Irsend_c || id == id_Irecv_c;
+}
+
+const char* remedy_for(routine_id id) {
+  if (id == id_Psend_init || id == id_Precv_init) return "send the message whole (MPI_Send_init, MPI_Recv_init)";
+  return "make the window on host memory (MPI_Win_allocate) and copy between it and the device yourself";
 }
 
 }  // namespace
@@ -21,23 +27,27 @@ bool leaves_sends_waiting(routine_id id) {
 void take_staging_routines(bool stage) {
   for (int i = 0; i < num_routines; ++i) called_routines[i] = real_routines[i];
   if (!stage) return;
-  take_staged_messages(called_routines);
+  take_staged_table(called_routines);
+  take_staged_sends(called_routines);
   take_staged_completions(called_routines);
-  take_staged_collectives(called_routines);
+  take_staged_inquiries(called_routines);
+  take_staged_accesses(called_routines);
 }
 
 void before_staged_call(routine_id id) {
   if (!leaves_sends_waiting(id)) start_waiting_sends();
+  look_after_freed();
+}
+
+void before_staged_end() {
+  start_waiting_sends();
+  wait_for_freed();
 }
 
 void refuse_device_buffer(routine_id id, const void* buffer) {
   if (called_routines[id] != real_routines[id] || place_of(buffer) != place::device) return;
-  give_up(
-      "%s: stage does not cover this routine, and buffer %p is device memory; covered are point-to-point messages, "
-      "Bcast, Reduce, Allreduce, Reduce_scatter_block, Gather(v), Scatter(v), Allgather(v), Alltoall(v); copy to the "
-      "host "
-      "yourself, or use a CUDA-aware MPI",
-      name_of(id), buffer);
+  give_up("%s: stage does not cover this routine, and buffer %p is device memory; %s, or use a CUDA-aware MPI",
+          name_of(id), buffer, remedy_for(id));
 }
 
 }  // namespace imbrex::sessions::IX_MPI

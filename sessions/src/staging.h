@@ -1,10 +1,12 @@
 // Gives device buffers to an MPI that must not see them: through pinned host memory.
 //
-// Blocking routines and collectives copy what they send to the host, call the MPI, and copy what they received back. A
-// nonblocking send only enqueues its copy and leaves a persistent request of the MPI's in the program's hands; it is
-// started when its copy is done, in order, when the program next calls the MPI for anything else. So while one message
-// is on its way, the next ones are being copied. Receives are copied back as they complete, and waited for once per
-// call. Large copies go in pieces of IMBREX_SESSIONS_CHUNK_BYTES. A buffer of the host passes as it is.
+// Each routine of routines.def is called with stand-ins on the host for its device buffers. What it reads is copied
+// there before the call, what it fills is copied back when the MPI is done with it: at once, when the request is found
+// complete, when the window is synchronised, at the end of a split file access. A nonblocking send only enqueues its
+// copy and leaves a persistent request of the MPI's in the program's hands; it is started when its copy is done, in
+// order, when the program next calls the MPI for anything else. So while one message is on its way, the next ones are
+// being copied. Receives are copied back as they complete, and waited for once per call. Large copies go in pieces of
+// IMBREX_SESSIONS_CHUNK_BYTES. A buffer of the host passes as it is.
 //
 // What is not covered is refused: the process ends, with the routine's name.
 #pragma once
@@ -22,6 +24,9 @@ void take_staging_routines(bool stage);
 
 /// Stage mode, at the start of a call: sends that wait for their copies are started, except before another such send.
 void before_staged_call(routine_id id);
+
+/// Stage mode, before the MPI ends: all sends are started, and requests that were freed under way are complete.
+void before_staged_end();
 
 /// Stage mode: ends the process if an uncovered routine got device memory.
 void refuse_device_buffer(routine_id id, const void* buffer);

@@ -1,62 +1,91 @@
 #include "staging_memory.h"
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <vector>
 
-#include "driver.h"
-#include "settings.h"
+#include "device_context.h"
 #include "staging_counts.h"
 
 namespace imbrex::sessions {
 
 namespace {
 
-class lock {
- public:
-  explicit lock(pthread_mutex_t& m) : m_(m) { pthread_mutex_lock(&m_); }
-  ~lock() { pthread_mutex_unlock(&m_); }
-  lock(const lock&) = delete;
-  lock& operator=(const lock&) = delete;
+constexpr unsigned non_blocking_stream = 1;
+constexpr unsigned event_without_timing = 2;
 
- private:
-  pthread_mutex_t& m_;
+/// The streams of one thread in one context.
+struct lane {
+  device_context* context = nullptr;
+  void* to_host = nullptr;
+  void* to_device = nullptr;
+  bool reads = false, writes = false;  ///< copies were started since it was last waited for
 };
 
-constexpr int num_sizes = 48;
-pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-
-std::vector<char*>& free_of_size(int log) {
-  static auto* pools = new std::vector<char*>[num_sizes];  // outlives the last MPI call, whenever that is
-  return pools[log];
+/// Lanes of threads that ended, for those that come.
+struct left_lanes {
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  std::vector<lane> all;
+};
+left_lanes& left() {
+  static auto* made = new left_lanes;
+  return *made;
 }
 
-std::vector<void*>& free_marks() {
-  static auto* marks = new std::vector<void*>;
-  return *marks;
+/// Those of this thread. MPI calls may still come from destructors after the thread's objects are gone.
+thread_local std::vector<lane>* lanes = nullptr;
+
+struct lanes_keeper {
+  bool in_use = false;
+  ~lanes_keeper() {
+    if (lanes == nullptr) return;
+    const mutex_scope guard(left().lock);
+    for (const lane& l : *lanes) left().all.push_back(l);
+    delete lanes;
+    lanes = nullptr;
+  }
+};
+thread_local lanes_keeper keeper;
+
+std::vector<lane>& lanes_here() {
+  if (lanes == nullptr) {
+    keeper.in_use = true;
+    lanes = new std::vector<lane>;
+  }
+  return *lanes;
 }
 
-template <class Function>
-Function* needed(const char* name) {
-  auto* found = reinterpret_cast<Function*>(other_driver_function(name));
-  if (found == nullptr) give_up("stage: the driver has no %s", name);
-  return found;
+bool take_left_lane(const device_context* context, lane& taken) {
+  const mutex_scope guard(left().lock);
+  for (lane& l : left().all) {
+    if (l.context != context) continue;
+    taken = l;
+    l = left().all.back();
+    left().all.pop_back();
+    return true;
+  }
+  return false;
 }
 
-void expect(int result, const char* what) {
-  if (result != cuda_success) give_up("stage: %s failed with the driver's error %d", what, result);
+lane make_lane(device_context* context) {
+  static auto* const create = needed_of_driver<int(void**, unsigned)>("cuStreamCreate");
+  lane made;
+  made.context = context;
+  const context_scope current(context);
+  expect_success(create(&made.to_host, non_blocking_stream), "cuStreamCreate");
+  expect_success(create(&made.to_device, non_blocking_stream), "cuStreamCreate");
+  return made;
 }
 
-/// One per thread: the copies of a thread keep their order, and threads do not wait for each other. It belongs to the
-/// context that is current at the thread's first copy.
-void* stream_here() {
-  constexpr unsigned non_blocking = 1;
-  static thread_local void* stream = nullptr;
-  if (stream == nullptr)
-    expect(needed<int(void**, unsigned)>("cuStreamCreate")(&stream, non_blocking), "cuStreamCreate");
-  return stream;
+lane& lane_in(device_context* context) {
+  for (lane& l : lanes_here()) {
+    if (l.context == context) return l;
+  }
+  lane l;
+  if (!take_left_lane(context, l)) l = make_lane(context);
+  lanes_here().push_back(l);
+  return lanes_here().back();
 }
 
 template <class Copy>
@@ -66,20 +95,27 @@ void in_pieces(std::size_t bytes, Copy copy) {
   staged_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+void finish(void* stream, bool& busy) {
+  static auto* const synchronize = needed_of_driver<int(void*)>("cuStreamSynchronize");
+  if (busy) expect_success(synchronize(stream), "cuStreamSynchronize");
+  busy = false;
+}
+
 }  // namespace
 
-pinned_memory take_pinned(std::size_t bytes) {
+pinned_memory take_pinned(std::size_t bytes, device_context* context) {
   const int log = std::max(12, static_cast<int>(std::bit_width(bytes == 0 ? 0 : bytes - 1)));
-  pinned_memory memory{nullptr, std::size_t{1} << log};
+  pinned_memory memory{nullptr, std::size_t{1} << log, context};
   {
-    const lock guard(pool_lock);
-    std::vector<char*>& pool = free_of_size(log);
+    const mutex_scope guard(context->lock);
+    std::vector<char*>& pool = context->free_pinned[log];
     if (!pool.empty()) {
       memory.data = pool.back();
       pool.pop_back();
       return memory;
     }
   }
+  const context_scope current(context);
   void* made = nullptr;
   auto* allocate = driver_function_as<int(void**, std::size_t)>(driver_cuMemAllocHost_v2);
   if (allocate == nullptr || allocate(&made, memory.bytes) != cuda_success) {
@@ -91,55 +127,69 @@ pinned_memory take_pinned(std::size_t bytes) {
 
 void give_pinned(pinned_memory& memory) {
   if (!memory) return;
-  const lock guard(pool_lock);
-  free_of_size(std::countr_zero(memory.bytes)).push_back(memory.data);
+  const mutex_scope guard(memory.context->lock);
+  memory.context->free_pinned[std::countr_zero(memory.bytes)].push_back(memory.data);
   memory = {};
 }
 
-void start_copy_to_host(void* to, const void* from, std::size_t bytes) {
+void start_copy_to_host(const pinned_memory& to, const void* from, std::size_t bytes) {
   using type = int(void*, std::uint64_t, std::size_t, void*);
-  static type* const copy = needed<type>("cuMemcpyDtoHAsync_v2");
-  const auto device = reinterpret_cast<std::uint64_t>(from);
-  in_pieces(bytes, [=](std::size_t at, std::size_t n) {
-    expect(copy(static_cast<char*>(to) + at, device + at, n, stream_here()), "a copy to the host");
+  static type* const copy = needed_of_driver<type>("cuMemcpyDtoHAsync_v2");
+  lane& l = lane_in(to.context);
+  l.reads = true;
+  const context_scope current(to.context);
+  in_pieces(bytes, [&](std::size_t at, std::size_t n) {
+    expect_success(copy(to.data + at, reinterpret_cast<std::uint64_t>(from) + at, n, l.to_host), "a copy to the host");
   });
 }
 
-void start_copy_to_device(void* to, const void* from, std::size_t bytes) {
+void start_copy_to_device(void* to, const pinned_memory& from, std::size_t bytes) {
   using type = int(std::uint64_t, const void*, std::size_t, void*);
-  static type* const copy = needed<type>("cuMemcpyHtoDAsync_v2");
-  const auto device = reinterpret_cast<std::uint64_t>(to);
-  in_pieces(bytes, [=](std::size_t at, std::size_t n) {
-    expect(copy(device + at, static_cast<const char*>(from) + at, n, stream_here()), "a copy to the device");
+  static type* const copy = needed_of_driver<type>("cuMemcpyHtoDAsync_v2");
+  lane& l = lane_in(from.context);
+  l.writes = true;
+  const context_scope current(from.context);
+  in_pieces(bytes, [&](std::size_t at, std::size_t n) {
+    expect_success(copy(reinterpret_cast<std::uint64_t>(to) + at, from.data + at, n, l.to_device),
+                   "a copy to the device");
   });
 }
 
 void finish_copies() {
-  static auto* const synchronize = needed<int(void*)>("cuStreamSynchronize");
-  expect(synchronize(stream_here()), "cuStreamSynchronize");
+  if (lanes == nullptr) return;
+  for (lane& l : *lanes) {
+    if (!l.reads && !l.writes) continue;
+    const context_scope current(l.context);
+    finish(l.to_host, l.reads);
+    finish(l.to_device, l.writes);
+  }
 }
 
-void* mark_copies() {
-  constexpr unsigned no_timing = 2;
-  void* mark = nullptr;
+copy_mark mark_copies(device_context* context) {
+  static auto* const create = needed_of_driver<int(void**, unsigned)>("cuEventCreate");
+  static auto* const record = needed_of_driver<int(void*, void*)>("cuEventRecord");
+  copy_mark mark{context, nullptr};
   {
-    const lock guard(pool_lock);
-    if (!free_marks().empty()) {
-      mark = free_marks().back();
-      free_marks().pop_back();
+    const mutex_scope guard(context->lock);
+    if (!context->free_marks.empty()) {
+      mark.event = context->free_marks.back();
+      context->free_marks.pop_back();
     }
   }
-  if (mark == nullptr) expect(needed<int(void**, unsigned)>("cuEventCreate")(&mark, no_timing), "cuEventCreate");
-  static auto* const record = needed<int(void*, void*)>("cuEventRecord");
-  expect(record(mark, stream_here()), "cuEventRecord");
+  const context_scope current(context);
+  if (mark.event == nullptr) expect_success(create(&mark.event, event_without_timing), "cuEventCreate");
+  expect_success(record(mark.event, lane_in(context).to_host), "cuEventRecord");
   return mark;
 }
 
-void wait_for_mark(void* mark) {
-  static auto* const synchronize = needed<int(void*)>("cuEventSynchronize");
-  expect(synchronize(mark), "cuEventSynchronize");
-  const lock guard(pool_lock);
-  free_marks().push_back(mark);
+void wait_for_mark(const copy_mark& mark) {
+  static auto* const synchronize = needed_of_driver<int(void*)>("cuEventSynchronize");
+  {
+    const context_scope current(mark.context);
+    expect_success(synchronize(mark.event), "cuEventSynchronize");
+  }
+  const mutex_scope guard(mark.context->lock);
+  mark.context->free_marks.push_back(mark.event);
 }
 
 }  // namespace imbrex::sessions

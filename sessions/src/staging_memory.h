@@ -1,4 +1,5 @@
-// Pinned memory and copies for stage; knows nothing of MPI.
+// Pinned memory and copies for stage; knows nothing of MPI. A process may use several devices: memory, streams and
+// events belong to the context of the device memory that they serve, whatever context the program has current.
 #pragma once
 
 #include <cstddef>
@@ -6,26 +7,41 @@
 
 namespace imbrex::sessions {
 
+/// A context of the driver's, with what stage made in it. Stays for ever: one that the program destroys is not used
+/// again.
+struct device_context;
+
+/// The context that device memory belongs to; for memory that has none (of pools, mapped) the current one, or the
+/// primary one of its device. Ends the process with a message where there is none.
+device_context* context_of(const void* device_memory);
+
 /// A piece of pinned host memory, taken from a pool and given back.
 struct pinned_memory {
   char* data = nullptr;
   std::size_t bytes = 0;  ///< as the pool has it, at least what was asked for
+  device_context* context = nullptr;
   explicit operator bool() const { return data != nullptr; }
 };
 
 /// Ends the process with a message where there is none.
-pinned_memory take_pinned(std::size_t bytes);
+pinned_memory take_pinned(std::size_t bytes, device_context* context);
 void give_pinned(pinned_memory& memory);
 
-/// In pieces, on the library's stream. Copies of one thread are done in their order.
-void start_copy_to_host(void* to, const void* from, std::size_t bytes);
-void start_copy_to_device(void* to, const void* from, std::size_t bytes);
+/// In pieces, on a stream for each thread, context and direction, so that the two directions go on beside each other.
+/// Copies of one thread in one direction and context are done in their order.
+void start_copy_to_host(const pinned_memory& to, const void* from, std::size_t bytes);
+void start_copy_to_device(void* to, const pinned_memory& from, std::size_t bytes);
 
 /// Waits for all copies that this thread started.
 void finish_copies();
 
-/// A mark behind the copies started so far; waiting for it gives it back.
-void* mark_copies();
-void wait_for_mark(void* mark);
+/// A mark behind the copies to the host that this thread started in a context; waiting for it, in any thread, gives it
+/// back.
+struct copy_mark {
+  device_context* context;
+  void* event;
+};
+copy_mark mark_copies(device_context* context);
+void wait_for_mark(const copy_mark& mark);
 
 }  // namespace imbrex::sessions

@@ -1,6 +1,8 @@
 // A libcuda.so.1 without a GPU. It counts pointer queries and takes FAKE_CUDA_DELAY_NS for each; its device memory
 // cannot be touched but through its copies: the address that it gives out is mapped without access, a second mapping of
 // the same memory, known to it alone, is what copies use. So an MPI that reaches into device memory dies, as on a GPU.
+// Asynchronous copies are done when they are waited for and not before; streams, events and device memory belong to the
+// context that was current when they were made, and are refused in another.
 #include "fake_cuda.h"
 
 #include <sys/mman.h>
@@ -10,13 +12,24 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace {
 
 constexpr int invalid_value = 1;
 constexpr int not_initialized = 3;
+constexpr int invalid_context = 201;
+constexpr int invalid_handle = 400;
+
+struct context {
+  std::uint64_t id;
+  int ordinal;
+};
+context primary_contexts[] = {{1, 0}, {2, 1}};
+std::uint64_t last_context_id = 2;
 
 struct range {
   std::uint64_t bytes;
@@ -24,6 +37,24 @@ struct range {
   unsigned memory_type;
   bool managed;
   std::uint64_t id;
+  context* owner;
+};
+
+struct copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+struct stream {
+  context* owner;
+  std::uint64_t owner_id;
+  std::deque<copy> waiting;
+  unsigned long num_done;  // copies since it was made
+};
+struct event {
+  context* owner;
+  stream* behind;
+  unsigned long num_copies;
 };
 
 std::mutex lock;
@@ -31,8 +62,12 @@ std::map<std::uint64_t, range> ranges;
 std::uint64_t next_id = 1;
 std::atomic<unsigned long> queries{0};
 std::atomic<bool> started{false};
-thread_local void* current_context = nullptr;
-int the_context;
+thread_local std::vector<context*> current_contexts;
+
+context* current_context() { return current_contexts.empty() ? nullptr : current_contexts.back(); }
+
+/// Memory that is made without a context goes to the first device.
+context* owner_of_new_memory() { return current_context() == nullptr ? &primary_contexts[0] : current_context(); }
 
 double now_ns() {
   timespec time;
@@ -67,7 +102,7 @@ std::uint64_t map_device_memory(std::size_t bytes) {
   void* alias = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   const auto start = reinterpret_cast<std::uint64_t>(seen);
-  ranges[start] = {bytes, static_cast<char*>(alias), 2, false, next_id++};
+  ranges[start] = {bytes, static_cast<char*>(alias), 2, false, next_id++, owner_of_new_memory()};
   return start;
 }
 
@@ -102,13 +137,13 @@ int attribute_of(void* data, int attribute, std::uint64_t pointer) {
   const range* r = find(pointer, &start);
   if (r == nullptr) return invalid_value;
   switch (attribute) {
-    case 1: put(data, static_cast<void*>(&the_context)); return 0;
+    case 1: put(data, static_cast<void*>(r->owner)); return 0;
     case 2: put(data, r->memory_type); return 0;
     case 3:
     case 4: put(data, pointer); return 0;
     case 7: put(data, r->id); return 0;
     case 8: put(data, static_cast<unsigned char>(r->managed)); return 0;
-    case 9: put(data, 0); return 0;
+    case 9: put(data, r->owner->ordinal); return 0;
     case 11: put(data, start); return 0;
     case 12: put(data, r->bytes); return 0;
     default: return invalid_value;
@@ -123,6 +158,27 @@ void put_nothing(void* data, int attribute) {
   is_long ? put(data, std::uint64_t{0}) : put(data, 0);
 }
 
+void run_until(stream& s, unsigned long num_copies) {
+  while (!s.waiting.empty() && s.num_done < num_copies) {
+    std::memcpy(s.waiting.front().to, s.waiting.front().from, s.waiting.front().bytes);
+    s.waiting.pop_front();
+    ++s.num_done;
+  }
+}
+
+/// Between pinned memory and memory of a context, in a stream of that context, while it is current.
+int enqueue(void* in, device_pointer device, bool to_host, const copy& c) {
+  const std::lock_guard<std::mutex> guard(lock);
+  auto* s = static_cast<stream*>(in);
+  const range* r = find(device);
+  const range* host = find(reinterpret_cast<std::uint64_t>(to_host ? c.to : c.from));
+  if (r == nullptr || host == nullptr || host->memory_type != 1) return invalid_value;
+  if (s->owner != current_context()) return invalid_context;
+  if (r->owner != s->owner || s->owner_id != s->owner->id) return invalid_handle;
+  s->waiting.push_back(c);
+  return 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -131,16 +187,47 @@ int cuInit(unsigned) {
   started = true;
   return 0;
 }
-int cuCtxGetCurrent(void** context) {
-  *context = current_context;
+int cuCtxGetCurrent(void** found) {
+  *found = current_context();
   return started ? 0 : not_initialized;
 }
-int cuCtxSetCurrent(void* context) {
-  current_context = context;
+int cuCtxSetCurrent(void* made) {
+  if (current_contexts.empty()) current_contexts.push_back(nullptr);
+  current_contexts.back() = static_cast<context*>(made);
   return 0;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) {
-  *context = &the_context;
+int cuCtxPushCurrent_v2(void* made) {
+  current_contexts.push_back(static_cast<context*>(made));
+  return made == nullptr ? invalid_context : 0;
+}
+int cuCtxPopCurrent_v2(void** popped) {
+  if (current_contexts.empty()) return invalid_context;
+  *popped = current_contexts.back();
+  current_contexts.pop_back();
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** made, int ordinal) {
+  if (ordinal < 0 || ordinal > 1) return 101;
+  *made = &primary_contexts[ordinal];
+  return 0;
+}
+int cuCtxCreate_v2(void** made, unsigned, int ordinal) {
+  const std::lock_guard<std::mutex> guard(lock);
+  *made = new context{++last_context_id, ordinal};
+  return cuCtxPushCurrent_v2(*made);
+}
+/// Its memory goes with it. The next context may lie at the same address, as the driver's may.
+int cuCtxDestroy_v2(void* made) {
+  {
+    const std::lock_guard<std::mutex> guard(lock);
+    std::erase_if(ranges, [=](const auto& r) { return r.second.owner == made; });
+  }
+  delete static_cast<context*>(made);
+  if (current_context() == made) current_contexts.pop_back();
+  return 0;
+}
+int cuCtxGetId(void* made, uint64_t* id) {
+  *id = static_cast<context*>(made)->id;
   return 0;
 }
 
@@ -166,14 +253,14 @@ int cuMemAlloc_v2(device_pointer* made, size_t bytes) {
 int cuMemAllocManaged(device_pointer* made, size_t bytes, unsigned) {
   const std::lock_guard<std::mutex> guard(lock);
   *made = reinterpret_cast<device_pointer>(std::calloc(1, bytes));
-  ranges[*made] = {bytes, nullptr, 2, true, next_id++};
+  ranges[*made] = {bytes, nullptr, 2, true, next_id++, owner_of_new_memory()};
   return 0;
 }
 int cuMemFree_v2(device_pointer memory) { return forget(memory, true); }
 int cuMemAllocHost_v2(void** made, size_t bytes) {
   const std::lock_guard<std::mutex> guard(lock);
   *made = std::calloc(1, bytes);
-  ranges[reinterpret_cast<std::uint64_t>(*made)] = {bytes, nullptr, 1, false, next_id++};
+  ranges[reinterpret_cast<std::uint64_t>(*made)] = {bytes, nullptr, 1, false, next_id++, owner_of_new_memory()};
   return 0;
 }
 int cuMemFreeHost(void* memory) {
@@ -183,7 +270,7 @@ int cuMemFreeHost(void* memory) {
 }
 int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
   const std::lock_guard<std::mutex> guard(lock);
-  ranges[reinterpret_cast<std::uint64_t>(memory)] = {bytes, nullptr, 1, false, next_id++};
+  ranges[reinterpret_cast<std::uint64_t>(memory)] = {bytes, nullptr, 1, false, next_id++, owner_of_new_memory()};
   return 0;
 }
 int cuMemHostUnregister(void* memory) { return forget(reinterpret_cast<std::uint64_t>(memory), false); }
@@ -197,23 +284,42 @@ int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes) {
   std::memcpy(reach(to), from, bytes);
   return 0;
 }
-int cuMemcpyDtoHAsync_v2(void* to, device_pointer from, size_t bytes, void*) {
-  return cuMemcpyDtoH_v2(to, from, bytes);
+int cuMemcpyDtoHAsync_v2(void* to, device_pointer from, size_t bytes, void* in) {
+  return enqueue(in, from, true, {to, reach(from), bytes});
 }
-int cuMemcpyHtoDAsync_v2(device_pointer to, const void* from, size_t bytes, void*) {
-  return cuMemcpyHtoD_v2(to, from, bytes);
+int cuMemcpyHtoDAsync_v2(device_pointer to, const void* from, size_t bytes, void* in) {
+  return enqueue(in, to, false, {reach(to), from, bytes});
 }
-int cuStreamCreate(void** stream, unsigned) {
-  *stream = &the_context;
+int cuStreamCreate(void** made, unsigned) {
+  if (current_context() == nullptr) return invalid_context;
+  *made = new stream{current_context(), current_context()->id, {}, 0};
   return 0;
 }
-int cuStreamSynchronize(void*) { return 0; }
-int cuEventCreate(void** event, unsigned) {
-  *event = &the_context;
+int cuStreamSynchronize(void* in) {
+  const std::lock_guard<std::mutex> guard(lock);
+  run_until(*static_cast<stream*>(in), ~0ul);
   return 0;
 }
-int cuEventRecord(void*, void*) { return 0; }
-int cuEventSynchronize(void*) { return 0; }
+int cuEventCreate(void** made, unsigned) {
+  if (current_context() == nullptr) return invalid_context;
+  *made = new event{current_context(), nullptr, 0};
+  return 0;
+}
+int cuEventRecord(void* made, void* in) {
+  const std::lock_guard<std::mutex> guard(lock);
+  auto* e = static_cast<event*>(made);
+  auto* s = static_cast<stream*>(in);
+  if (e->owner != s->owner || e->owner != current_context()) return invalid_handle;
+  e->behind = s;
+  e->num_copies = s->num_done + s->waiting.size();
+  return 0;
+}
+int cuEventSynchronize(void* made) {
+  const std::lock_guard<std::mutex> guard(lock);
+  auto* e = static_cast<event*>(made);
+  if (e->behind != nullptr) run_until(*e->behind, e->num_copies);
+  return 0;
+}
 
 unsigned long fake_cuda_queries(void) { return queries; }
 device_pointer fake_cuda_secret_memory(void) {

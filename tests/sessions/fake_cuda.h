@@ -13,7 +13,11 @@ typedef uint64_t device_pointer;
 int cuInit(unsigned flags);
 int cuCtxGetCurrent(void** context);
 int cuCtxSetCurrent(void* context);
-int cuDevicePrimaryCtxRetain(void** context, int device);
+int cuCtxPushCurrent_v2(void* context);
+int cuCtxPopCurrent_v2(void** context);
+int cuCtxCreate_v2(void** context, unsigned flags, int device);
+int cuCtxDestroy_v2(void* context);
+int cuDevicePrimaryCtxRetain(void** context, int device); /* there are two */
 int cuPointerGetAttribute(void* data, int attribute, device_pointer pointer);
 int cuPointerGetAttributes(unsigned count, int* attributes, void** data, device_pointer pointer);
 int cuMemAlloc_v2(device_pointer* made, size_t bytes);

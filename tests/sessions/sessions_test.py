@@ -17,7 +17,8 @@ class Runner:
         self.args = args
         self.folder = pathlib.Path(folder)
 
-    def run(self, ranks, program, *arguments, modes=None, aware=None, preload=True, **variables):
+    def run(self, ranks, program, *arguments, modes=None, aware=None, spy=False, preload=True,
+            **variables):
         """Runs a job; gives (exit code, sorted lines of stdout, stderr, report or None)."""
         output = self.folder / "report.json"
         output.unlink(missing_ok=True)
@@ -27,6 +28,8 @@ class Runner:
         if aware is not None:
             libraries.append(str(self.args.bin / "libaware.so"))
             set_in_ranks["AWARE_WAY"] = aware
+        if spy:
+            libraries.append(str(self.args.bin / "libspy.so"))
         if libraries:
             set_in_ranks["LD_PRELOAD"] = ":".join(libraries)
         if modes is not None:
@@ -275,8 +278,27 @@ def test_stage(r):
     code, lines, stderr, report = r.run(2, "stage_job", "all", modes="stage", IMBREX_SESSIONS_CHUNK_BYTES=65536)
     equal((code, lines), (0, ["all staged"]), f"staged: {stderr}")
     check(report["per_rank"][0]["staged_bytes"] > 1 << 20, "bytes staged")
+    for ranks, program, word in ((2, "staged_collectives_job", "all collectives the same"),
+                                 (3, "staged_collectives_job", "all collectives the same"),
+                                 (2, "staged_messages_job", "all messages the same"),
+                                 (2, "staged_accesses_job", "all accesses the same")):
+        code, lines, stderr, _ = r.run(ranks, program, str(r.folder / "data"), modes="stage",
+                                       IMBREX_SESSIONS_CHUNK_BYTES=65536)
+        equal((code, lines), (0, [word]), f"{program} with {ranks} ranks: {stderr}")
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
-    check(code != 0 and "MPI_Scan: stage does not cover this routine" in stderr, f"a routine that is not covered: {stderr}")
+    check(code != 0 and "MPI_Win_create: stage does not cover this routine" in stderr and "MPI_Win_allocate" in stderr,
+          f"a routine that is not covered: {stderr}")
+    code, _, stderr, _ = r.run(2, "stage_job", "partly", modes="stage")
+    check(code != 0 and "MPI_Send: a buffer lies partly in device and partly in host memory" in stderr,
+          f"a type that reaches out of the device: {stderr}")
+
+
+def test_covered(r):
+    """The whole table, with a spy in the MPI's place: no routine hands device memory on to the MPI."""
+    code, lines, stderr, _ = r.run(1, "table_job", modes="stage", spy=True)
+    equal((code, lines), (0, ["252 staged", "refused: MPI_Psend_init MPI_Precv_init MPI_Win_attach"]), stderr)
+    code, lines, stderr, _ = r.run(1, "table_job", modes="count", spy=True)
+    check(code != 0 and "MPI_Send: device memory came through to the MPI" in lines, f"without stage: {lines} {stderr}")
 
 
 def test_late(r):

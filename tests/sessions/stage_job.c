@@ -1,4 +1,4 @@
-/* Device memory given to an MPI that must not touch it. Usage: stage_job all | stage_job refused. 2 ranks. */
+/* Device memory given to an MPI that must not touch it. Usage: stage_job all | refused | partly. 2 ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +165,67 @@ static void collectives(double* a, double* b) {
   if (rank == 0 && host[2] != 10) ++failures;
 }
 
+/* Buffers of different devices in one call, in a thread whose current context is another one, or that has none. */
+static void several_devices(void) {
+  void *first, *second, *made, *popped;
+  MPI_Request requests[3];
+  cuCtxPopCurrent_v2(&first);
+  cuDevicePrimaryCtxRetain(&second, 1);
+  cuCtxPushCurrent_v2(second);
+  double* there = device_doubles(LARGE);
+  cuCtxPopCurrent_v2(&popped);
+  cuCtxPushCurrent_v2(first);
+  double* here = device_doubles(LARGE);
+  fill(there, LARGE, 10 * rank);
+  fill(here, LARGE, -9);
+  MPI_Sendrecv(there, LARGE, MPI_DOUBLE, peer, 20, here, LARGE, MPI_DOUBLE, peer, 20, comm, MPI_STATUS_IGNORE);
+  expect("from one device to another", here, 0, LARGE, 10 * peer, 1);
+  cuCtxPopCurrent_v2(&popped);
+  MPI_Allreduce(there, here, LARGE, MPI_DOUBLE, MPI_SUM, comm);
+  expect("without a current context", here, 0, LARGE, 10, 2);
+  cuCtxPushCurrent_v2(first);
+
+  /* A context that goes, with all memory and streams in it, and another that comes, perhaps at the same address. */
+  for (int turn = 0; turn < 3; ++turn) {
+    cuCtxCreate_v2(&made, 0, 0);
+    double* a = device_doubles(LARGE);
+    double* b = device_doubles(LARGE);
+    fill(a, LARGE, 7 * rank + turn);
+    cuCtxPopCurrent_v2(&popped);
+    MPI_Irecv(b, LARGE, MPI_DOUBLE, peer, 21, comm, &requests[0]);
+    MPI_Isend(a, LARGE, MPI_DOUBLE, peer, 21, comm, &requests[1]);
+    MPI_Isend(there, 3, MPI_DOUBLE, rank, 22, comm, &requests[2]);
+    MPI_Recv(here, 3, MPI_DOUBLE, rank, 22, comm, MPI_STATUS_IGNORE);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    expect("in a context of its own", b, 0, LARGE, 7 * peer + turn, 1);
+    expect("beside it", here, 0, 3, 10 * rank, 1);
+    cuMemFree_v2((device_pointer)a);
+    cuMemFree_v2((device_pointer)b);
+    cuCtxDestroy_v2(made);
+    cuCtxGetCurrent(&popped);
+    failures += popped != first;
+  }
+  cuMemFree_v2((device_pointer)there);
+  cuMemFree_v2((device_pointer)here);
+}
+
+static void refused(double* a) {
+  MPI_Win win;
+  MPI_Win_create(a, 80, 8, MPI_INFO_NULL, comm, &win);
+}
+
+/* A type with absolute addresses in both memories. */
+static void partly(double* a) {
+  static double b[4];
+  MPI_Aint addresses[2];
+  MPI_Datatype type;
+  MPI_Get_address(a, &addresses[0]);
+  MPI_Get_address(b, &addresses[1]);
+  MPI_Type_create_hindexed_block(2, 1, addresses, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  MPI_Send(MPI_BOTTOM, 1, type, peer, 1, comm);
+}
+
 int main(int argc, char** argv) {
   void* context;
   MPI_Init(&argc, &argv);
@@ -176,13 +237,15 @@ int main(int argc, char** argv) {
   cuCtxSetCurrent(context);
   double* a = device_doubles(LARGE);
   double* b = device_doubles(LARGE);
-  if (argc == 2 && strcmp(argv[1], "refused") == 0) MPI_Scan(a, b, 1, MPI_DOUBLE, MPI_SUM, comm);
+  if (argc == 2 && strcmp(argv[1], "refused") == 0) refused(a);
+  if (argc == 2 && strcmp(argv[1], "partly") == 0) partly(a);
   for (int round = 0; round < 3; ++round) {
     blocking(a, b);
     nonblocking(a, b);
     persistent(a, b);
     types(a, b);
     collectives(a, b);
+    several_devices();
   }
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, comm);
   if (rank == 0) printf("%s\n", failures == 0 ? "all staged" : "failed");
