@@ -99,6 +99,7 @@ def test_driver(c):
     results, done = c.results("--repeats", "1", "--", "sh", "-c", f"{launch}; test $? -eq 3")
     equal((results["has_driver"], results["delay_ns"]), (False, 400), "without a driver")
     check("no driver to ask" in done.stderr, done.stderr)
+    check("too few rounds to tell" in done.stdout, done.stdout)
 
 
 def test_errors(c):

@@ -39,6 +39,7 @@ std::vector<double> paired(const series& s, const series& plain,
 variant_summary summarize_variant(const series& s, const series& plain) {
   const auto ratio = [](double x, double p) { return p > 0 ? x / p : 1; };
   return {.what = s.what,
+          .num_runs = s.runs.size(),
           .seconds = quartiles_of(each(s, [](const run& r) { return r.seconds; })),
           .wall_s = quartiles_of(each(s, [](const run& r) { return r.wall_s; })),
           .against_plain = interval_of(paired(s, plain, ratio)),

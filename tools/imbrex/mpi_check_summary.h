@@ -25,6 +25,7 @@ spread interval_of(const std::vector<double>& values);
 /// One variant: its seconds with quartiles, and how they relate to plain's of the same round.
 struct variant_summary {
   variant what;
+  std::size_t num_runs = 0;
   spread seconds;
   spread wall_s;
   spread against_plain;  ///< ratio

@@ -41,11 +41,14 @@ const variant_summary* find(const summary& s, const char* name) {
   return nullptr;
 }
 
-// Whether the interval leaves no doubt that it differs from plain.
-bool is_clear(const variant_summary& v) { return v.against_plain.low > 1 || v.against_plain.high < 1; }
+// Whether the interval leaves no doubt that it differs from plain: no single round does that.
+bool is_clear(const variant_summary& v) {
+  return v.num_runs >= 3 && (v.against_plain.low > 1 || v.against_plain.high < 1);
+}
 
 std::string in_words(const variant_summary& v, const char* what) {
   const double percent = 100 * (v.against_plain.median - 1);
+  if (v.num_runs < 3) return fmt::format("{}: {:+.2f} %, of too few rounds to tell from chance", what, percent);
   if (!is_clear(v)) return fmt::format("{}: no difference to plain beyond the spread ({:+.2f} %)", what, percent);
   return fmt::format("{}: {:+.2f} % ({:+.4f} s)", what, percent, v.added_s);
 }
