@@ -31,7 +31,7 @@ import tempfile
 
 import micro_plot
 
-MODES = ("count", "inject", "elide", "elide-verify", "stage")
+MODES = ("time", "count", "inject", "elide", "elide-verify", "stage")
 
 
 def fail(code, message):

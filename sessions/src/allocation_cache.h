@@ -52,6 +52,9 @@ class allocation_cache {
 
   void clear();
 
+  /// Whether nothing was ever kept here, also not by a change under way.
+  bool is_unused() const { return table_.load(std::memory_order_acquire) == nullptr; }
+
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
   /// Memory in use, that of replaced tables included.

@@ -24,3 +24,6 @@ const char* why_incomplete();
 void start_watching();
 
 }  // namespace imbrex::sessions
+
+/// The library's own, which stands before the driver's: what it makes is watched like a program's.
+extern "C" __attribute__((visibility("default"))) int cuMemAllocHost_v2(void** made, std::size_t bytes);

@@ -46,7 +46,7 @@ inline source elide_place(const thread_state& thread, std::uint64_t pointer, int
   const place declared = declared_place(thread, pointer);
   if (declared == place::device) memory_type = static_cast<int>(memory_device);
   if (declared != place::unknown) return source::declared;
-  if (live_allocations.size() > 0) return elide_place_by_cache(pointer, memory_type);
+  if (!live_allocations.is_unused()) return elide_place_by_cache(pointer, memory_type);
   return watch_is_complete() ? source::host : source::none;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device_context.h"
+#include "driver_watch.h"
 #include "staging_counts.h"
 
 namespace imbrex::sessions {
@@ -117,8 +118,8 @@ pinned_memory take_pinned(std::size_t bytes, device_context* context) {
   }
   const context_scope current(context);
   void* made = nullptr;
-  auto* allocate = driver_function_as<int(void**, std::size_t)>(driver_cuMemAllocHost_v2);
-  if (allocate == nullptr || allocate(&made, memory.bytes) != cuda_success) {
+  // By the library's own, so that the watch sees this memory too.
+  if (cuMemAllocHost_v2(&made, memory.bytes) != cuda_success) {
     give_up("stage: the driver gives no %zu B of pinned memory", memory.bytes);
   }
   memory.data = static_cast<char*>(made);

@@ -285,6 +285,10 @@ def test_stage(r):
         code, lines, stderr, _ = r.run(ranks, program, str(r.folder / "data"), modes="stage",
                                        IMBREX_SESSIONS_CHUNK_BYTES=65536)
         equal((code, lines), (0, [word]), f"{program} with {ranks} ranks: {stderr}")
+    code, lines, stderr, report = r.run(2, "staged_messages_job", str(r.folder / "data"), modes="stage,elide-verify",
+                                        aware="link")
+    equal((code, lines), (0, ["all messages the same"]), f"an MPI that asks about what stands in for device memory: {stderr}")
+    check(report["total"]["cached"] > 0, "pinned memory of stage is known to the cache")
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
     check(code != 0 and "MPI_Win_create: stage does not cover this routine" in stderr and "MPI_Win_allocate" in stderr,
           f"a routine that is not covered: {stderr}")

@@ -63,6 +63,7 @@ pid_t spawn(const std::vector<std::string>& command, const std::vector<std::stri
             const std::string& out, const std::string& err) {
   const auto pointers = [](const std::vector<std::string>& texts) {
     std::vector<char*> all;
+    all.reserve(texts.size() + 1);
     for (const std::string& t : texts) all.push_back(const_cast<char*>(t.c_str()));
     all.push_back(nullptr);
     return all;
@@ -125,6 +126,7 @@ std::vector<std::string> job::environment(const variant& v, const std::string& r
     set.push_back("IMBREX_SESSIONS_PATTERN=" + options_.pattern);
   if (may_tell_openmpi(options_.command)) {
     std::vector<std::string> names;
+    names.reserve(set.size());
     for (const std::string& s : set) names.push_back(s.substr(0, s.find('=')));
     set.push_back(fmt::format("OMPI_MCA_mca_base_env_list={}", fmt::join(names, ";")));
   }

@@ -25,6 +25,7 @@ double median_of(std::vector<double> values) {
 
 std::vector<double> each(const series& s, const std::function<double(const run&)>& value) {
   std::vector<double> all;
+  all.reserve(s.runs.size());
   for (const run& r : s.runs) all.push_back(value(r));
   return all;
 }
@@ -32,6 +33,7 @@ std::vector<double> each(const series& s, const std::function<double(const run&)
 std::vector<double> paired(const series& s, const series& plain,
                            const std::function<double(double seconds, double plain_seconds)>& value) {
   std::vector<double> all;
+  all.reserve(s.runs.size());
   for (std::size_t i = 0; i < s.runs.size(); ++i) all.push_back(value(s.runs[i].seconds, plain.runs[i].seconds));
   return all;
 }
@@ -115,6 +117,7 @@ spread interval_of(const std::vector<double>& values) {
   std::vector<double> medians;
   for (int i = 0; i < num_resamples; ++i) {
     std::vector<double> resample;
+    resample.reserve(values.size());
     for (std::size_t k = 0; k < values.size(); ++k) resample.push_back(values[random.below(values.size())]);
     medians.push_back(median_of(std::move(resample)));
   }

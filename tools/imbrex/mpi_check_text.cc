@@ -68,7 +68,7 @@ std::string conclusions(const summary& s) {
     text += in_words(*own, "those elided") + "\n";
   }
   text +=
-      fmt::format("elided runs answer {:.0f} checks from declarations, {:.0f} from the cache, {:.0f} as host memory\n",
+      fmt::format("elided runs answer {:.0f} queries from declarations, {:.0f} from the cache, {:.0f} as host memory\n",
                   s.total.elided_by[0], s.total.elided_by[1], s.total.elided_by[2]);
   return text;
 }
