@@ -26,7 +26,8 @@ int check(const mpi_check::options& o) {
   const mpi_check::summary s = mpi_check::summarize(measured);
   const std::string text = mpi_check::table(measured, s);
   // A command need not be UTF-8, JSON is.
-  const std::string json = mpi_check::to_json(measured, s).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json =
+      mpi_check::to_json(measured, s).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::filesystem::path folder(o.output);
   write(folder / "mpi-check.txt", text);
   write(folder / "mpi-check.json", json + "\n");
