@@ -18,7 +18,7 @@ import time
 import source_files
 
 TOOL = "clang-tidy-19"
-FOLDERS = ("src/imbrex/", "apps/", "tools/")
+FOLDERS = ("src/imbrex/", "apps/", "tools/", "sessions/")
 
 
 class fingerprints:
