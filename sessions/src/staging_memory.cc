@@ -95,6 +95,32 @@ void in_pieces(std::size_t bytes, Copy copy) {
   staged_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+memcpy_2d::side host_side(const char* memory, std::size_t pitch) {
+  return {0, 0, memory_host, memory, 0, nullptr, pitch};
+}
+memcpy_2d::side device_side(const char* memory, std::size_t pitch) {
+  return {0, 0, memory_device, nullptr, reinterpret_cast<std::uint64_t>(memory), nullptr, pitch};
+}
+
+void copy_pieces(const device_context* context, const memcpy_2d& pieces, void* stream) {
+  static auto* const copy = needed_of_driver<int(const memcpy_2d*, void*)>("cuMemcpy2DAsync_v2");
+  const context_scope current(context);
+  expect_success(copy(&pieces, stream), "a copy of strided data");
+  staged_bytes_.fetch_add(pieces.width * pieces.height, std::memory_order_relaxed);
+}
+
+/// Whether the driver can copy all pieces at once, and there are several.
+bool goes_at_once(const data_run& r) { return r.pieces > 1 && static_cast<std::size_t>(r.stride) <= max_pitch; }
+
+template <class Copy>
+void one_by_one(const data_run& r, Copy copy) {
+  for (std::size_t i = 0; i < r.pieces; ++i) copy(r.offset + static_cast<std::int64_t>(i) * r.stride);
+}
+
+pinned_memory at(const pinned_memory& memory, std::int64_t offset) {
+  return {memory.data + offset, memory.bytes, memory.context};
+}
+
 void finish(void* stream, bool& busy) {
   static auto* const synchronize = needed_of_driver<int(void*)>("cuStreamSynchronize");
   if (busy) expect_success(synchronize(stream), "cuStreamSynchronize");
@@ -153,6 +179,30 @@ void start_copy_to_device(void* to, const pinned_memory& from, std::size_t bytes
     expect_success(copy(reinterpret_cast<std::uint64_t>(to) + at, from.data + at, n, l.to_device),
                    "a copy to the device");
   });
+}
+
+void start_copy_to_host(const pinned_memory& to, const char* from, const data_run& r) {
+  if (!goes_at_once(r)) {
+    return one_by_one(r, [&](std::int64_t offset) { start_copy_to_host(at(to, offset), from + offset, r.bytes); });
+  }
+  const auto pitch = static_cast<std::size_t>(r.stride);
+  lane& l = lane_in(to.context);
+  l.reads = true;
+  copy_pieces(to.context,
+              {device_side(from + r.offset, pitch), host_side(to.data + r.offset, pitch), r.bytes, r.pieces},
+              l.to_host);
+}
+
+void start_copy_to_device(char* to, const pinned_memory& from, const data_run& r) {
+  if (!goes_at_once(r)) {
+    return one_by_one(r, [&](std::int64_t offset) { start_copy_to_device(to + offset, at(from, offset), r.bytes); });
+  }
+  const auto pitch = static_cast<std::size_t>(r.stride);
+  lane& l = lane_in(from.context);
+  l.writes = true;
+  copy_pieces(from.context,
+              {host_side(from.data + r.offset, pitch), device_side(to + r.offset, pitch), r.bytes, r.pieces},
+              l.to_device);
 }
 
 void finish_copies() {
