@@ -12,7 +12,8 @@ namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
-/// How far apart the allocations may lie that one buffer reaches into: so large is the stand-in.
+/// How far apart the allocations may lie that one buffer reaches into, unless it is nearly all data: so large is the
+/// stand-in.
 constexpr std::size_t max_scattered = std::size_t{1} << 30;
 
 /// The address may lie outside of the buffer (MPI_BOTTOM, types with displacements): its ends tell where it is.
@@ -40,6 +41,19 @@ bool is_cheaper_whole(std::size_t bytes, const std::vector<data_run>& pieces) {
   return bytes <= cost;
 }
 
+std::size_t data_bytes(const std::vector<data_run>& pieces) {
+  std::size_t sum = 0;
+  for (const data_run& r : pieces) sum += r.bytes * r.pieces;
+  return sum;
+}
+
+/// The first `bytes` of pieces without gaps: single ones, in order.
+std::vector<data_run> beginning_of(std::vector<data_run> pieces, std::size_t bytes) {
+  for (data_run& r : pieces) r.bytes = std::min(r.bytes, bytes - std::min(bytes, static_cast<std::size_t>(r.offset)));
+  std::erase_if(pieces, [](const data_run& r) { return r.bytes == 0; });
+  return pieces;
+}
+
 }  // namespace
 
 staged_buffer::staged_buffer(const buffer& b, bool in_place) {
@@ -56,9 +70,8 @@ staged_buffer::staged_buffer(const buffer& b, bool in_place) {
   begin_ = s.begin;
   bytes_ = s.bytes;
   find_pieces(b, s);
-  const bool fills_beginning = s.in_order && pieces_.empty();
   const bool kept =
-      in_place || b.filled == buffer::filling::in_part || (b.filled == buffer::filling::by_status && !fills_beginning);
+      in_place || b.filled == buffer::filling::in_part || (b.filled == buffer::filling::by_status && !s.in_order);
   refreshed_ = b.sent || kept;
   returned_ = b.received;
   by_status_ = b.filled == buffer::filling::by_status && !refreshed_;
@@ -76,7 +89,7 @@ void staged_buffer::find_pieces(const buffer& b, const span& s) {
     pieces_ = pieces_on_device(device_, from_first, context_of(device_));
   }
   copied_whole_ = in_one && is_cheaper_whole(bytes_, pieces_);
-  if (in_one || bytes_ <= max_scattered) return;
+  if (in_one || bytes_ <= max_scattered || bytes_ / 2 <= data_bytes(pieces_)) return;
   give_up(
       "%s: a buffer reaches over %zu B of device memory (from %p) in several allocations, and stage covers at most %zu "
       "B of such types: send the parts apart",
@@ -104,7 +117,7 @@ bool staged_buffer::start_refresh() {
   if (copied_whole_) {
     start_copy_to_host(pinned_, device_, bytes_);
   } else {
-    for (const data_run& r : pieces_) start_copy_to_host(pinned_, device_, r);
+    start_copies_to_host(pinned_, device_, pieces_);
   }
   return true;
 }
@@ -112,11 +125,11 @@ bool staged_buffer::start_refresh() {
 void staged_buffer::start_return(std::size_t arrived) {
   if (!staged() || !returned_) return;
   const std::size_t filled = by_status_ ? std::min(arrived, bytes_) : bytes_;
-  if (pieces_.empty()) {
-    if (filled > 0) start_copy_to_device(device_, pinned_, filled);
-    return;
+  if (!pieces_.empty()) {
+    start_copies_to_device(device_, pinned_, by_status_ ? beginning_of(pieces_, filled) : pieces_);
+  } else if (filled > 0) {
+    start_copy_to_device(device_, pinned_, filled);
   }
-  for (const data_run& r : pieces_) start_copy_to_device(device_, pinned_, r);
 }
 
 }  // namespace imbrex::sessions::IX_MPI

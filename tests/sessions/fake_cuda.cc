@@ -348,6 +348,14 @@ device_pointer fake_cuda_secret_memory(void) {
   const std::lock_guard<std::mutex> guard(lock);
   return map_device_memory(4096);
 }
+device_pointer fake_cuda_abutting_memory(size_t bytes_of_each) {
+  const std::lock_guard<std::mutex> guard(lock);
+  const std::uint64_t start = map_device_memory(2 * bytes_of_each);
+  range& first = ranges[start];
+  first.bytes = bytes_of_each;
+  ranges[start + bytes_of_each] = {bytes_of_each, first.alias + bytes_of_each, 2, false, next_id++, first.owner};
+  return start;
+}
 
 int cuGetProcAddress_v2(const char* name, void** found, int, uint64_t, int* status) {
   struct known {

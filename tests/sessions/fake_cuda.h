@@ -51,6 +51,8 @@ int cuMemcpy2DAsync_v2(const fake_memcpy_2d* copy, void* stream);
 unsigned long fake_cuda_queries(void);
 /// Device memory that no function of the driver's interface announces.
 device_pointer fake_cuda_secret_memory(void);
+/// The same: two allocations of whole pages, the second where the first ends.
+device_pointer fake_cuda_abutting_memory(size_t bytes_of_each);
 
 #ifdef __cplusplus
 }
