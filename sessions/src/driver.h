@@ -16,6 +16,8 @@ constexpr int attribute_memory_type = 2;
 constexpr int attribute_buffer_id = 7;
 constexpr int attribute_is_managed = 8;
 constexpr int attribute_ordinal = 9;
+constexpr int attribute_range_start = 11;
+constexpr int attribute_range_size = 12;
 constexpr unsigned memory_host = 1;
 constexpr unsigned memory_device = 2;
 
@@ -43,6 +45,21 @@ bool load_driver();
 
 /// The name of a driver function.
 const char* name_of(driver_id id);
+
+/// CUDA_MEMCPY2D: `height` rows of `width` bytes.
+struct memcpy_2d {
+  struct side {
+    std::size_t x = 0, y = 0;
+    unsigned memory_type = 0;
+    const void* host = nullptr;
+    std::uint64_t device = 0;
+    void* array = nullptr;
+    std::size_t pitch = 0;
+  };
+  side from, to;
+  std::size_t width = 0, height = 0;
+};
+constexpr std::size_t max_pitch = 0x7fffffff;
 
 using get_attribute = int(void* data, int attribute, std::uint64_t pointer);
 using get_attributes = int(unsigned count, int* attributes, void** data, std::uint64_t pointer);

@@ -243,6 +243,20 @@ place place_of(const void* address) {
   return place_by_driver(pointer);
 }
 
+memory_range range_of(const void* address) {
+  const auto pointer = reinterpret_cast<std::uint64_t>(address);
+  allocation known;
+  if (live_allocations.find(pointer, known) == allocation_cache::answer::found) return {known.start, known.end};
+  auto* ask = driver_function_as<get_attribute>(driver_cuPointerGetAttribute);
+  std::uint64_t start = 0;
+  std::size_t bytes = 0;
+  if (ask == nullptr || ask(&start, attribute_range_start, pointer) != cuda_success ||
+      ask(&bytes, attribute_range_size, pointer) != cuda_success || bytes == 0) {
+    return {};
+  }
+  return {start, start + bytes};
+}
+
 void check_noted() {
   for (int i = 0; i < here.num_noted; ++i) {
     const noted_buffer& noted = here.noted[i];

@@ -23,6 +23,12 @@ place place_by_driver(std::uint64_t address);
 /// The same from what is known of live allocations where that is sure, else by the driver.
 place place_of(const void* address);
 
+/// The allocation that a device address lies in, from what is known or by the driver; where neither tells, of no end.
+struct memory_range {
+  std::uint64_t start = 0, end = ~std::uint64_t{0};
+};
+memory_range range_of(const void* address);
+
 /// IMBREX_SESSIONS_PATTERN, for handles that are not declared.
 extern declaration default_declaration __attribute__((visibility("hidden")));
 

@@ -10,6 +10,9 @@ const char* start_services(void* (*find)(const char* symbol)) {
   if (mpi.name == nullptr) return "PMPI_" #name;
   IX_SERVICES(IX_SERVICE)
 #undef IX_SERVICE
+#define IX_SERVICE(name) mpi.name = reinterpret_cast<decltype(mpi.name)>(find("PMPI_" #name));
+  IX_LATER_SERVICES(IX_SERVICE)
+#undef IX_SERVICE
 #ifdef OPEN_MPI
   // Handles that this MPI has as variables.
   mpi.comm_world = static_cast<MPI_Comm>(find("ompi_mpi_comm_world"));

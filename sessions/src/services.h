@@ -32,11 +32,28 @@ namespace imbrex::sessions::IX_MPI {
   S(Finalized)                  \
   S(Get_processor_name)         \
   S(Info_get)                   \
-  S(Get_elements_x) S(Test_cancelled) S(Type_get_extent) S(Type_get_true_extent) S(Type_size_x) S(Type_get_envelope)
+  S(Get_elements_x)             \
+  S(Test_cancelled)             \
+  S(Type_get_extent)            \
+  S(Type_get_true_extent)       \
+  S(Type_size_x)                \
+  S(Type_get_envelope)          \
+  S(Type_get_contents)          \
+  S(Type_commit)                \
+  S(Type_free)                  \
+  S(Unpack)
+
+/// Null where the program's MPI does not have them.
+#if MPI_VERSION >= 4
+#define IX_LATER_SERVICES(S) S(Type_get_envelope_c) S(Type_get_contents_c)
+#else
+#define IX_LATER_SERVICES(S)
+#endif
 
 struct services {
 #define IX_SERVICE(name) decltype(&PMPI_##name) name;
   IX_SERVICES(IX_SERVICE)
+  IX_LATER_SERVICES(IX_SERVICE)
 #undef IX_SERVICE
   MPI_Comm comm_world;
   MPI_Datatype byte;

@@ -1,6 +1,8 @@
 // A buffer of a call, and its stand-in on the host while it is device memory.
 #pragma once
 
+#include <vector>
+
 #include "staged_span.h"
 #include "staging_memory.h"
 
@@ -10,7 +12,7 @@ class staged_buffer {
  public:
   staged_buffer() = default;
   /// Takes a stand-in if the buffer is device memory; copies nothing yet. `in_place`: what is received is input too.
-  /// Ends the process for a buffer that begins in device memory and ends elsewhere, or the other way round.
+  /// Ends the process for a buffer that lies in device memory and in host memory.
   staged_buffer(const buffer& b, bool in_place);
   staged_buffer(staged_buffer&& other) noexcept { *this = static_cast<staged_buffer&&>(other); }
   staged_buffer& operator=(staged_buffer&& other) noexcept;
@@ -25,16 +27,21 @@ class staged_buffer {
   /// Starts to bring what the MPI reads, or would leave as it is, to the host. Whether there was anything to do.
   bool start_refresh();
 
-  /// Starts to copy back what the MPI filled. `arrived`: how many bytes, where that is the status's to say.
+  /// Starts to copy back what the MPI filled, and no byte of a gap: what lies there may be another operation's, or a
+  /// kernel's. `arrived`: how many bytes, where that is the status's to say.
   void start_return(std::size_t arrived);
 
  private:
+  void find_pieces(const buffer& b, const span& s);
+
   char* device_ = nullptr;  ///< the first byte
   MPI_Aint begin_ = 0;      ///< where that is, from the buffer's address
   std::size_t bytes_ = 0;
-  bool refreshed_ = false;  ///< its contents are needed on the host
-  bool returned_ = false;   ///< the MPI fills it,
-  bool by_status_ = false;  ///< but perhaps only its beginning
+  std::vector<data_run> pieces_;  ///< the data, from the first byte; none: all bytes
+  bool copied_whole_ = true;      ///< to the host, gaps too
+  bool refreshed_ = false;        ///< its contents are needed on the host
+  bool returned_ = false;         ///< the MPI fills it,
+  bool by_status_ = false;        ///< but perhaps only its beginning
   pinned_memory pinned_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "buffer.h"
+#include "data_runs.h"
 
 namespace imbrex::sessions::IX_MPI {
 
@@ -14,5 +15,8 @@ struct span {
 
 /// From the first byte to the last, gaps between blocks and within types included.
 span span_of(const buffer& b);
+
+/// The bytes of it that are data, from the buffer's address; all others are gaps.
+data_runs runs_of(const buffer& b);
 
 }  // namespace imbrex::sessions::IX_MPI

@@ -96,6 +96,47 @@ void in_pieces(std::size_t bytes, Copy copy) {
   staged_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+/// The driver looks at the pointer of that type of memory.
+memcpy_2d::side side_in(unsigned memory_type, const char* memory, std::size_t pitch) {
+  return {0, 0, memory_type, memory, reinterpret_cast<std::uint64_t>(memory), nullptr, pitch};
+}
+
+using copy_to_host = int(void*, std::uint64_t, std::size_t, void*);
+using copy_to_device = int(std::uint64_t, const void*, std::size_t, void*);
+
+void copy_to_host_in(void* stream, char* to, const char* from, std::size_t bytes) {
+  static copy_to_host* const copy = needed_of_driver<copy_to_host>("cuMemcpyDtoHAsync_v2");
+  in_pieces(bytes, [&](std::size_t at, std::size_t n) {
+    expect_success(copy(to + at, reinterpret_cast<std::uint64_t>(from) + at, n, stream), "a copy to the host");
+  });
+}
+
+void copy_to_device_in(void* stream, char* to, const char* from, std::size_t bytes) {
+  static copy_to_device* const copy = needed_of_driver<copy_to_device>("cuMemcpyHtoDAsync_v2");
+  in_pieces(bytes, [&](std::size_t at, std::size_t n) {
+    expect_success(copy(reinterpret_cast<std::uint64_t>(to) + at, from + at, n, stream), "a copy to the device");
+  });
+}
+
+void copy_rows_in(void* stream, const memcpy_2d& rows) {
+  static auto* const copy = needed_of_driver<int(const memcpy_2d*, void*)>("cuMemcpy2DAsync_v2");
+  expect_success(copy(&rows, stream), "a copy of strided data");
+  staged_bytes_.fetch_add(rows.width * rows.height, std::memory_order_relaxed);
+}
+
+/// `copy` for every piece, but `copy_rows` for those that the driver takes at once.
+template <class Copy, class CopyRows>
+void for_each_piece(const std::vector<data_run>& runs, Copy copy, CopyRows copy_rows) {
+  for (const data_run& r : runs) {
+    const auto pitch = static_cast<std::size_t>(r.stride);
+    if (r.pieces > 1 && pitch <= max_pitch) {
+      copy_rows(r, pitch);
+      continue;
+    }
+    for (std::size_t i = 0; i < r.pieces; ++i) copy(r.offset + static_cast<std::int64_t>(i) * r.stride, r.bytes);
+  }
+}
+
 void finish(void* stream, bool& busy) {
   static auto* const synchronize = needed_of_driver<int(void*)>("cuStreamSynchronize");
   if (busy) expect_success(synchronize(stream), "cuStreamSynchronize");
@@ -134,26 +175,41 @@ void give_pinned(pinned_memory& memory) {
 }
 
 void start_copy_to_host(const pinned_memory& to, const void* from, std::size_t bytes) {
-  using type = int(void*, std::uint64_t, std::size_t, void*);
-  static type* const copy = needed_of_driver<type>("cuMemcpyDtoHAsync_v2");
   lane& l = lane_in(to.context);
   l.reads = true;
   const context_scope current(to.context);
-  in_pieces(bytes, [&](std::size_t at, std::size_t n) {
-    expect_success(copy(to.data + at, reinterpret_cast<std::uint64_t>(from) + at, n, l.to_host), "a copy to the host");
-  });
+  copy_to_host_in(l.to_host, to.data, static_cast<const char*>(from), bytes);
 }
 
 void start_copy_to_device(void* to, const pinned_memory& from, std::size_t bytes) {
-  using type = int(std::uint64_t, const void*, std::size_t, void*);
-  static type* const copy = needed_of_driver<type>("cuMemcpyHtoDAsync_v2");
   lane& l = lane_in(from.context);
   l.writes = true;
   const context_scope current(from.context);
-  in_pieces(bytes, [&](std::size_t at, std::size_t n) {
-    expect_success(copy(reinterpret_cast<std::uint64_t>(to) + at, from.data + at, n, l.to_device),
-                   "a copy to the device");
-  });
+  copy_to_device_in(l.to_device, static_cast<char*>(to), from.data, bytes);
+}
+
+void start_copies_to_host(const pinned_memory& to, const char* from, const std::vector<data_run>& runs) {
+  lane& l = lane_in(to.context);
+  l.reads = true;
+  const context_scope current(to.context);
+  for_each_piece(
+      runs, [&](std::int64_t at, std::size_t bytes) { copy_to_host_in(l.to_host, to.data + at, from + at, bytes); },
+      [&](const data_run& r, std::size_t pitch) {
+        copy_rows_in(l.to_host, {side_in(memory_device, from + r.offset, pitch),
+                                 side_in(memory_host, to.data + r.offset, pitch), r.bytes, r.pieces});
+      });
+}
+
+void start_copies_to_device(char* to, const pinned_memory& from, const std::vector<data_run>& runs) {
+  lane& l = lane_in(from.context);
+  l.writes = true;
+  const context_scope current(from.context);
+  for_each_piece(
+      runs, [&](std::int64_t at, std::size_t bytes) { copy_to_device_in(l.to_device, to + at, from.data + at, bytes); },
+      [&](const data_run& r, std::size_t pitch) {
+        copy_rows_in(l.to_device, {side_in(memory_host, from.data + r.offset, pitch),
+                                   side_in(memory_device, to + r.offset, pitch), r.bytes, r.pieces});
+      });
 }
 
 void finish_copies() {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "data_runs.h"
+
 namespace imbrex::sessions {
 
 /// A context of the driver's, with what stage made in it. Stays for ever: one that the program destroys is not used
@@ -31,6 +33,10 @@ void give_pinned(pinned_memory& memory);
 /// Copies of one thread in one direction and context are done in their order.
 void start_copy_to_host(const pinned_memory& to, const void* from, std::size_t bytes);
 void start_copy_to_device(void* to, const pinned_memory& from, std::size_t bytes);
+/// The same for parts of two memories of the same layout: the pieces of a run go in one copy of the driver's, unless
+/// they are too far apart for it.
+void start_copies_to_host(const pinned_memory& to, const char* from, const std::vector<data_run>& runs);
+void start_copies_to_device(char* to, const pinned_memory& from, const std::vector<data_run>& runs);
 
 /// Waits for all copies that this thread started.
 void finish_copies();

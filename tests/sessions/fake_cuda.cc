@@ -41,9 +41,10 @@ struct range {
 };
 
 struct copy {
-  void* to;
-  const void* from;
-  std::size_t bytes;
+  char* to;
+  const char* from;
+  std::size_t bytes;  // of each row
+  std::size_t rows = 1, to_pitch = 0, from_pitch = 0;
 };
 struct stream {
   context* owner;
@@ -160,10 +161,16 @@ void put_nothing(void* data, int attribute) {
 
 void run_until(stream& s, unsigned long num_copies) {
   while (!s.waiting.empty() && s.num_done < num_copies) {
-    std::memcpy(s.waiting.front().to, s.waiting.front().from, s.waiting.front().bytes);
+    const copy& c = s.waiting.front();
+    for (std::size_t i = 0; i < c.rows; ++i) std::memcpy(c.to + i * c.to_pitch, c.from + i * c.from_pitch, c.bytes);
     s.waiting.pop_front();
     ++s.num_done;
   }
+}
+
+/// Whether all that is copied from or to an address lies in one range.
+bool holds(const range* r, std::uint64_t address, const copy& c, std::size_t pitch) {
+  return r != nullptr && find(address + (c.rows - 1) * pitch + c.bytes - 1) == r;
 }
 
 /// Between pinned memory and memory of a context, in a stream of that context, while it is current.
@@ -171,8 +178,11 @@ int enqueue(void* in, device_pointer device, bool to_host, const copy& c) {
   const std::lock_guard<std::mutex> guard(lock);
   auto* s = static_cast<stream*>(in);
   const range* r = find(device);
-  const range* host = find(reinterpret_cast<std::uint64_t>(to_host ? c.to : c.from));
-  if (r == nullptr || host == nullptr || host->memory_type != 1) return invalid_value;
+  const auto host_address = reinterpret_cast<std::uint64_t>(to_host ? c.to : c.from);
+  const range* host = find(host_address);
+  if (!holds(r, device, c, to_host ? c.from_pitch : c.to_pitch)) return invalid_value;
+  if (!holds(host, host_address, c, to_host ? c.to_pitch : c.from_pitch) || host->memory_type != 1)
+    return invalid_value;
   if (s->owner != current_context()) return invalid_context;
   if (r->owner != s->owner || s->owner_id != s->owner->id) return invalid_handle;
   s->waiting.push_back(c);
@@ -285,10 +295,22 @@ int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes) {
   return 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, device_pointer from, size_t bytes, void* in) {
-  return enqueue(in, from, true, {to, reach(from), bytes});
+  return enqueue(in, from, true, {static_cast<char*>(to), reach(from), bytes});
 }
 int cuMemcpyHtoDAsync_v2(device_pointer to, const void* from, size_t bytes, void* in) {
-  return enqueue(in, to, false, {reach(to), from, bytes});
+  return enqueue(in, to, false, {reach(to), static_cast<const char*>(from), bytes});
+}
+int cuMemcpy2DAsync_v2(const fake_memcpy_2d* c, void* in) {
+  const bool to_host = c->from.memory_type == 2;
+  const bool known = to_host ? c->to.memory_type == 1 : c->from.memory_type == 1 && c->to.memory_type == 2;
+  const std::size_t least = c->from.pitch < c->to.pitch ? c->from.pitch : c->to.pitch;
+  const std::size_t most = c->from.pitch < c->to.pitch ? c->to.pitch : c->from.pitch;
+  if (!known || c->height == 0 || c->width == 0 || least < c->width || most > 0x7fffffff) return invalid_value;
+  if (c->from.x != 0 || c->from.y != 0 || c->to.x != 0 || c->to.y != 0) return invalid_value;  // nobody needs them
+  copy made{nullptr, nullptr, c->width, c->height, c->to.pitch, c->from.pitch};
+  made.to = to_host ? static_cast<char*>(c->to.host) : reach(c->to.device);
+  made.from = to_host ? reach(c->from.device) : static_cast<const char*>(c->from.host);
+  return enqueue(in, to_host ? c->from.device : c->to.device, to_host, made);
 }
 int cuStreamCreate(void** made, unsigned) {
   if (current_context() == nullptr) return invalid_context;
@@ -325,6 +347,14 @@ unsigned long fake_cuda_queries(void) { return queries; }
 device_pointer fake_cuda_secret_memory(void) {
   const std::lock_guard<std::mutex> guard(lock);
   return map_device_memory(4096);
+}
+device_pointer fake_cuda_abutting_memory(size_t bytes_of_each) {
+  const std::lock_guard<std::mutex> guard(lock);
+  const std::uint64_t start = map_device_memory(2 * bytes_of_each);
+  range& first = ranges[start];
+  first.bytes = bytes_of_each;
+  ranges[start + bytes_of_each] = {bytes_of_each, first.alias + bytes_of_each, 2, false, next_id++, first.owner};
+  return start;
 }
 
 int cuGetProcAddress_v2(const char* name, void** found, int, uint64_t, int* status) {

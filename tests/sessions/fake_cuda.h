@@ -32,10 +32,27 @@ int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes);
 int cuModuleUnload(void* module);
 int cuGetProcAddress_v2(const char* name, void** found, int version, uint64_t flags, int* status);
 
+/// As CUDA_MEMCPY2D.
+typedef struct {
+  size_t x, y;
+  unsigned memory_type;
+  void* host;
+  device_pointer device;
+  void* array;
+  size_t pitch;
+} fake_memcpy_side;
+typedef struct {
+  fake_memcpy_side from, to;
+  size_t width, height;
+} fake_memcpy_2d;
+int cuMemcpy2DAsync_v2(const fake_memcpy_2d* copy, void* stream);
+
 /// Pointer queries that reached the driver.
 unsigned long fake_cuda_queries(void);
 /// Device memory that no function of the driver's interface announces.
 device_pointer fake_cuda_secret_memory(void);
+/// The same: two allocations of whole pages, the second where the first ends.
+device_pointer fake_cuda_abutting_memory(size_t bytes_of_each);
 
 #ifdef __cplusplus
 }

@@ -289,12 +289,22 @@ def test_stage(r):
                                         aware="link")
     equal((code, lines), (0, ["all messages the same"]), f"an MPI that asks about what stands in for device memory: {stderr}")
     check(report["total"]["cached"] > 0, "pinned memory of stage is known to the cache")
+    for chunk in (4096, 1 << 20):
+        for program, word in (("staged_gaps_job", "all gaps kept"), ("staged_types_job", "all types the same"),
+                              ("staged_allocations_job", "all allocations reached")):
+            code, lines, stderr, _ = r.run(2, program, "all", modes="stage", IMBREX_SESSIONS_CHUNK_BYTES=chunk)
+            equal((code, lines), (0, [word]), f"{program}, pieces of {chunk} B: {stderr}")
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
     check(code != 0 and "MPI_Win_create: stage does not cover this routine" in stderr and "MPI_Win_allocate" in stderr,
           f"a routine that is not covered: {stderr}")
     code, _, stderr, _ = r.run(2, "stage_job", "partly", modes="stage")
     check(code != 0 and "MPI_Send: a buffer lies partly in device and partly in host memory" in stderr,
           f"a type that reaches out of the device: {stderr}")
+    for where, refusal in (("DHD", "partly in device and partly in host memory"), ("DDH", "partly in device and partly in host"),
+                           ("HDH", "partly in device and partly in host memory"), ("apart", "in several allocations"), ("devices", "in memory of several devices")):
+        code, _, stderr, _ = r.run(2, "staged_allocations_job", where, modes="stage")
+        check(code != 0 and "MPI_Sendrecv: a buffer" in stderr and refusal in stderr and "send the parts apart" in stderr,
+              f"a type over memory as in {where}: {stderr}")
 
 
 def test_covered(r):

@@ -18,7 +18,7 @@
 static int failures, rank, ranks;
 static double *host_memory[2], *device_memory[2], reference[2][N], found[N];
 
-static void make_pairs(void) {
+static inline void make_pairs(void) {
   for (int i = 0; i < 2; ++i) {
     device_pointer made;
     host_memory[i] = malloc(N * sizeof(double));
@@ -27,14 +27,14 @@ static void make_pairs(void) {
   }
 }
 
-static double* filled(int which, int on_device) {
+static inline double* filled(int which, int on_device) {
   for (int i = 0; i < N; ++i) found[i] = which == 0 ? (i * 7 + rank * 13) % 1001 : -1.0 - i - 20000.0 * rank;
   if (!on_device) return memcpy(host_memory[which], found, sizeof found);
   cuMemcpyHtoD_v2((device_pointer)device_memory[which], found, sizeof found);
   return device_memory[which];
 }
 
-static void check_same(const char* what, int which, int places, const double* buffer) {
+static inline void check_same(const char* what, int which, int places, const double* buffer) {
   if ((places >> which & 1) != 0) {
     cuMemcpyDtoH_v2(found, (device_pointer)buffer, sizeof found);
   } else {
