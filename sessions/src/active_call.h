@@ -26,7 +26,7 @@ class active_call {
     thread_.routine = id;
     const unsigned modes = modes_in_use;
     if ((modes & mode_stage) != 0) [[unlikely]] {
-      before_staged_call(id);
+      before_staged_call();
       (refuse(id, buffers), ...);
     }
     if ((modes & mode_count) != 0) {

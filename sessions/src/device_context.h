@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driver.h"
+#include "mutex_scope.h"
 #include "settings.h"
 
 namespace imbrex::sessions {
@@ -18,7 +19,6 @@ struct device_context {
   std::uint64_t id = 0;  ///< by the driver, so that a later context at the same address is another one
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   std::vector<char*> free_pinned[num_pinned_sizes];  ///< by the logarithm of their size
-  std::vector<void*> free_marks;
 };
 
 /// Makes a context current on this thread for a scope.
@@ -28,17 +28,6 @@ class context_scope {
   ~context_scope();
   context_scope(const context_scope&) = delete;
   context_scope& operator=(const context_scope&) = delete;
-};
-
-class mutex_scope {
- public:
-  explicit mutex_scope(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~mutex_scope() { pthread_mutex_unlock(&mutex_); }
-  mutex_scope(const mutex_scope&) = delete;
-  mutex_scope& operator=(const mutex_scope&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
 };
 
 /// A function of the driver's that stage cannot do without.

@@ -1,83 +1,57 @@
-// One-sided operations until their window is synchronised, and split file accesses until their end.
-#include <pthread.h>
+#include "held_accesses.h"
 
-#include <algorithm>
-#include <atomic>
-#include <unordered_map>
 #include <utility>
-
-#include "held_operations.h"
 
 namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
-struct one_sided {
-  int rank;
-  staged_pointer operation;
-};
-
 struct accesses {
-  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  std::unordered_map<std::uintptr_t, std::vector<one_sided>> by_window;
-  std::unordered_map<std::uintptr_t, staged_pointer> by_file;
+  held_table<held_access> by_window;
+  held_table<staged_pointer> by_file;
 };
 accesses& all() {
-  static auto* made = new accesses;
+  static auto* made = new accesses;  // outlives the last MPI call
   return *made;
-}
-std::atomic<bool> any_one_sided{false};
-
-class guard {
- public:
-  guard() { pthread_mutex_lock(&all().lock); }
-  ~guard() { pthread_mutex_unlock(&all().lock); }
-  guard(const guard&) = delete;
-  guard& operator=(const guard&) = delete;
-};
-
-/// Takes out what the synchronisation completed.
-std::vector<one_sided> take_synchronised(std::uintptr_t win, int rank) {
-  const guard g;
-  std::vector<one_sided> done;
-  const auto found = all().by_window.find(win);
-  if (found == all().by_window.end()) return done;
-  std::vector<one_sided>& held = found->second;
-  const auto first =
-      std::partition(held.begin(), held.end(), [=](const one_sided& o) { return rank != any_rank && o.rank != rank; });
-  done.assign(std::make_move_iterator(first), std::make_move_iterator(held.end()));
-  held.erase(first, held.end());
-  if (held.empty()) all().by_window.erase(found);
-  return done;
 }
 
 }  // namespace
 
 void hold_until_synchronised(where w, staged_pointer operation) {
-  const guard g;
-  all().by_window[w.handle].push_back({w.rank, std::move(operation)});
-  any_one_sided.store(true, std::memory_order_release);
+  all().by_window.put(w.handle, {w.rank, std::move(operation)});
 }
 
-void synchronised(MPI_Win win, int rank) {
-  if (!any_one_sided.load(std::memory_order_acquire)) return;
-  const std::vector<one_sided> done = take_synchronised(value_of(win), rank);
-  for (const one_sided& o : done) o.operation->complete(nullptr);
-  if (!done.empty()) finish_copies();
+void leave_window(std::uintptr_t window, const staged_pointer& operation) {
+  if (window != 0) all().by_window.drop(window, [&](const held_access& h) { return h.operation == operation; });
 }
 
-void hold_until_end(std::uintptr_t file, staged_pointer operation) {
-  const guard g;
-  all().by_file[file] = std::move(operation);
+synchronised_accesses::synchronised_accesses(MPI_Win win, int rank)
+    : window_(value_of(win)),
+      seen_(all().by_window.see(window_, [=](const held_access& h) { return rank == any_rank || h.rank == rank; })) {}
+
+void synchronised_accesses::complete() {
+  if (seen_.empty()) return;
+  completed_operations done;
+  for (const held_access& h : seen_) done.add(h.operation, nullptr);
+  done.finish();
+  all().by_window.drop(window_, [](const held_access& h) { return !h.operation->active(); });
 }
+
+accesses_of_freed::accesses_of_freed(MPI_Win win) {
+  held_table<held_access>::taken_entry taken;
+  while (!(taken = all().by_window.take(value_of(win))).empty()) taken_.push_back(std::move(taken));
+}
+
+void accesses_of_freed::put_back() {
+  for (auto& taken : taken_) all().by_window.put_back(std::move(taken));
+  taken_.clear();
+}
+
+void hold_until_end(std::uintptr_t file, staged_pointer operation) { all().by_file.put(file, std::move(operation)); }
 
 staged_pointer take_split(MPI_File file) {
-  const guard g;
-  const auto found = all().by_file.find(value_of(file));
-  if (found == all().by_file.end()) return nullptr;
-  staged_pointer operation = std::move(found->second);
-  all().by_file.erase(found);
-  return operation;
+  held_table<staged_pointer>::taken_entry taken = all().by_file.take(value_of(file));
+  return taken.empty() ? nullptr : std::move(taken.mapped());
 }
 
 }  // namespace imbrex::sessions::IX_MPI

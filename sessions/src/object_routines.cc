@@ -47,7 +47,7 @@ class object_call {
   explicit object_call(routine_id id) {
     if (here.depth++ != 0) return;
     here.routine = id;
-    if ((current_settings().modes & mode_stage) != 0) before_staged_call(id);
+    if ((current_settings().modes & mode_stage) != 0) before_staged_call();
   }
   ~object_call() {
     if (--here.depth == 0) here.routine = no_routine;
@@ -64,13 +64,13 @@ class object_call {
     if (result == MPI_SUCCESS && here.depth == 1) done;                                \
     return result;                                                                     \
   }
-#define IX_FREE(name, params, args, handle)                                            \
-  int wrapped_##name params {                                                          \
-    const object_call call(id_##name);                                                 \
-    const std::uintptr_t freed = value_of(handle);                                     \
-    const int result = reinterpret_cast<int(*) params>(real_routines[id_##name]) args; \
-    if (result == MPI_SUCCESS && here.depth == 1) declarations.erase(freed);           \
-    return result;                                                                     \
+#define IX_FREE(name, params, args, handle)                                              \
+  int wrapped_##name params {                                                            \
+    const object_call call(id_##name);                                                   \
+    const std::uintptr_t freed = value_of(handle);                                       \
+    const int result = reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
+    if (result == MPI_SUCCESS && here.depth == 1) declarations.erase(freed);             \
+    return result;                                                                       \
   }
 #include "objects.def"
 #undef IX_FREE

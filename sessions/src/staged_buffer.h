@@ -19,7 +19,6 @@ class staged_buffer {
   ~staged_buffer() { give_pinned(pinned_); }
 
   bool staged() const { return static_cast<bool>(pinned_); }
-  device_context* context() const { return pinned_.context; }
 
   /// What the MPI is to be given in place of `given`, the program's argument.
   const void* address_for(const void* given) const { return staged() ? pinned_.data - begin_ : given; }

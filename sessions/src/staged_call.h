@@ -6,7 +6,9 @@
 #include <tuple>
 #include <type_traits>
 
-#include "held_operations.h"
+#include "held_accesses.h"
+#include "held_requests.h"
+#include "readable_status.h"
 #include "routine.h"
 
 namespace imbrex::sessions::IX_MPI {
@@ -60,7 +62,8 @@ class staged_call {
   static constexpr int num_addresses = (0 + ... + (is_address<Params> ? 1 : 0));
 
   static staged_pointer staged(where w, std::initializer_list<buffer> buffers) {
-    auto made = std::make_shared<staged_operation>(w, buffers);
+    if (w.is_window && w.rank == MPI_PROC_NULL) return nullptr;  // touches nothing
+    auto made = std::make_shared<staged_operation>(buffers);
     return made->staged() ? made : nullptr;
   }
 
@@ -68,10 +71,7 @@ class staged_call {
   template <class Param>
   Param replaced(Param given) {
     if constexpr (is_address<Param>) return const_cast<Param>(operation_->address_for(next_++, given));
-    if constexpr (std::is_same_v<Param, MPI_Status*>) {
-      status_ = given == MPI_STATUS_IGNORE ? &own_status_ : given;
-      return status_;
-    }
+    if constexpr (std::is_same_v<Param, MPI_Status*>) return status_.use(given);
     return given;
   }
 
@@ -81,15 +81,14 @@ class staged_call {
       operation_->abandon();  // what was begun is for MPIs that look at data before the first start
       hold_persistent(*last, std::move(operation_));
     } else if constexpr (kind == call_kind::nonblocking) {
-      if (where_.is_window) hold_until_synchronised(where_, operation_);
-      hold_until_complete(*last, std::move(operation_));
+      hold_until_complete(*last, std::move(operation_), where_);
     } else if constexpr (kind == call_kind::split) {
       hold_until_end(where_.handle, std::move(operation_));
     } else if (where_.is_window) {
       hold_until_synchronised(where_, std::move(operation_));
     } else {
-      operation_->complete(status_);
-      finish_copies();
+      completed_operations done;
+      done.add(operation_, status_.get());
     }
   }
 
@@ -97,8 +96,7 @@ class staged_call {
   where where_;
   staged_pointer operation_;
   int next_ = 0;
-  MPI_Status own_status_;
-  MPI_Status* status_ = nullptr;
+  readable_status status_;
 };
 
 /// So that a macro can name the call by its routine's type alone.

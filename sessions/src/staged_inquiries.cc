@@ -1,92 +1,75 @@
-// What a program may ask of requests without completing them, and their freeing.
-#include <vector>
-
-#include "dispatch.h"
-#include "held_operations.h"
+// What a program may ask of requests without completing them, and their freeing. A request that is found complete gives
+// the program its buffers: what was received is copied back then, and only then. Which ones count is the MPI's to say.
+#include "held_requests.h"
+#include "readable_status.h"
+#include "real_routine.h"
 #include "staged_routines.h"
 
 namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
-template <class Type>
-Type* real(routine_id id) {
-  return reinterpret_cast<Type*>(real_routines[id]);
-}
-
 int request_free(MPI_Request* request) {
   if (here.depth == 1 && take_freed(request)) return MPI_SUCCESS;
   return real<int(MPI_Request*)>(id_Request_free)(request);
 }
 
-/// A request that is found complete gives the program its buffers: what was received is copied back now, and only now.
-int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+void copy_back(MPI_Request request, MPI_Status* status, completed_operations& done) {
   const staged_pointer operation = staged_of(request);
-  MPI_Status own;
-  MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-  const int result = real<int(MPI_Request, int*, MPI_Status*)>(id_Request_get_status)(request, flag, used);
-  if (operation == nullptr || result != MPI_SUCCESS || *flag == 0) return result;
-  operation->complete_request(used);
-  finish_copies();
+  if (operation != nullptr) done.add_request(operation, status);
+}
+
+int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  auto* function = real<int(MPI_Request, int*, MPI_Status*)>(id_Request_get_status);
+  if (here.depth > 1) return function(request, flag, status);
+  readable_status s(status);
+  completed_operations done;
+  const int result = function(request, flag, s.get());
+  if (result == MPI_SUCCESS && *flag != 0) copy_back(request, s.get(), done);
   return result;
 }
 
-MPI_Status* status_at(MPI_Status* statuses, int i) {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-}
-
 int get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  using type = int(int, const MPI_Request[], int*, int*, MPI_Status*);
-  if (!any_staged()) return real<type>(id_Request_get_status_any)(count, requests, index, flag, status);
-  int num_live = 0;
-  *index = MPI_UNDEFINED;
-  *flag = 0;
-  for (int i = 0; i < count; ++i) {
-    if (requests[i] == mpi.request_null) continue;
-    ++num_live;
-    const int result = get_status(requests[i], flag, status);
-    if (*flag != 0) *index = i;
-    if (*flag != 0 || result != MPI_SUCCESS) return result;
-  }
-  return num_live > 0 ? MPI_SUCCESS : real<type>(id_Request_get_status_any)(count, requests, index, flag, status);
+  auto* function = real<int(int, const MPI_Request[], int*, int*, MPI_Status*)>(id_Request_get_status_any);
+  if (here.depth > 1) return function(count, requests, index, flag, status);
+  readable_status s(status);
+  completed_operations done;
+  const int result = function(count, requests, index, flag, s.get());
+  const bool one = result == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED;
+  if (one) copy_back(requests[*index], s.get(), done);
+  return result;
 }
 
 int get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status* statuses) {
-  using type = int(int, const MPI_Request[], int*, MPI_Status*);
-  if (!any_staged()) return real<type>(id_Request_get_status_all)(count, requests, flag, statuses);
-  *flag = 1;
-  for (int i = 0; i < count && *flag != 0; ++i) {
-    const int result = get_status(requests[i], flag, status_at(statuses, i));
-    if (result != MPI_SUCCESS) return result;
-  }
-  return MPI_SUCCESS;
+  auto* function = real<int(int, const MPI_Request[], int*, MPI_Status*)>(id_Request_get_status_all);
+  if (here.depth > 1) return function(count, requests, flag, statuses);
+  readable_statuses s(count, statuses);
+  completed_operations done;
+  const int result = function(count, requests, flag, s.get());
+  const bool all = result == MPI_SUCCESS && *flag != 0;
+  for (int i = 0; all && i < count; ++i) copy_back(requests[i], s.at(i), done);
+  return result;
 }
 
 int get_status_some(int count, const MPI_Request requests[], int* num_done, int indices[], MPI_Status* statuses) {
-  using type = int(int, const MPI_Request[], int*, int[], MPI_Status*);
-  if (!any_staged()) return real<type>(id_Request_get_status_some)(count, requests, num_done, indices, statuses);
-  int num_live = 0;
-  *num_done = 0;
-  for (int i = 0; i < count; ++i) {
-    if (requests[i] == mpi.request_null) continue;
-    ++num_live;
-    int flag = 0;
-    const int result = get_status(requests[i], &flag, status_at(statuses, *num_done));
-    if (result != MPI_SUCCESS) return result;
-    if (flag != 0) indices[(*num_done)++] = i;
-  }
-  if (num_live == 0) *num_done = MPI_UNDEFINED;
-  return MPI_SUCCESS;
+  auto* function = real<int(int, const MPI_Request[], int*, int[], MPI_Status*)>(id_Request_get_status_some);
+  if (here.depth > 1) return function(count, requests, num_done, indices, statuses);
+  readable_statuses s(count, statuses);
+  completed_operations done;
+  const int result = function(count, requests, num_done, indices, s.get());
+  const bool any = result == MPI_SUCCESS && *num_done != MPI_UNDEFINED;
+  for (int i = 0; any && i < *num_done; ++i) copy_back(requests[indices[i]], s.at(i), done);
+  return result;
 }
 
 }  // namespace
 
 void take_staged_inquiries(void** routines) {
-  routines[id_Request_free] = reinterpret_cast<void*>(&request_free);
-  routines[id_Request_get_status] = reinterpret_cast<void*>(&get_status);
-  routines[id_Request_get_status_any] = reinterpret_cast<void*>(&get_status_any);
-  routines[id_Request_get_status_all] = reinterpret_cast<void*>(&get_status_all);
-  routines[id_Request_get_status_some] = reinterpret_cast<void*>(&get_status_some);
+  enter(routines, id_Request_free, &request_free);
+  enter(routines, id_Request_get_status, &get_status);
+  enter(routines, id_Request_get_status_any, &get_status_any);
+  enter(routines, id_Request_get_status_all, &get_status_all);
+  enter(routines, id_Request_get_status_some, &get_status_some);
 }
 
 }  // namespace imbrex::sessions::IX_MPI

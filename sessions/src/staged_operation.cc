@@ -15,9 +15,8 @@ std::size_t arrived_bytes(MPI_Status* status) {
 
 }  // namespace
 
-staged_operation::staged_operation(where w, std::initializer_list<buffer> buffers) {
-  // A one-sided operation with MPI_PROC_NULL leaves all as it is.
-  bool in_place = w.is_window && w.rank == MPI_PROC_NULL;
+staged_operation::staged_operation(std::initializer_list<buffer> buffers) {
+  bool in_place = false;
   for (const buffer& b : buffers) in_place = in_place || (!b.absent && b.address == MPI_IN_PLACE);
   for (const buffer& b : buffers) buffers_[num_buffers_++] = staged_buffer(b, in_place);
 }
@@ -29,35 +28,26 @@ bool staged_operation::staged() const {
   return false;
 }
 
-bool staged_operation::start_refreshes() {
+void staged_operation::begin() {
+  set(phase::under_way);
   bool started = false;
   for (int i = 0; i < num_buffers_; ++i) started = buffers_[i].start_refresh() || started;
-  return started;
+  if (started) finish_copies();
 }
 
-void staged_operation::begin() {
-  active_ = true;
-  if (start_refreshes()) finish_copies();
-}
+bool staged_operation::complete(MPI_Status* status) { return return_buffers(arrived_bytes(status)); }
 
-copy_mark staged_operation::begin_copies() {
-  active_ = true;
-  start_refreshes();
-  return mark_copies(buffers_[0].context());
-}
-
-void staged_operation::complete(MPI_Status* status) { return_buffers(arrived_bytes(status)); }
-
-void staged_operation::complete_request(MPI_Status* status) {
+bool staged_operation::complete_request(MPI_Status* status) {
   int cancelled = 0;
   const bool nothing = mpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled != 0;
-  return_buffers(nothing ? 0 : arrived_bytes(status));
+  return return_buffers(nothing ? 0 : arrived_bytes(status));
 }
 
-void staged_operation::return_buffers(std::size_t arrived) {
-  if (!active_) return;
-  active_ = false;
+bool staged_operation::return_buffers(std::size_t arrived) {
+  phase expected = phase::under_way;
+  if (!phase_.compare_exchange_strong(expected, phase::returning)) return false;
   for (int i = 0; i < num_buffers_; ++i) buffers_[i].start_return(arrived);
+  return true;
 }
 
 }  // namespace imbrex::sessions::IX_MPI

@@ -1,6 +1,7 @@
 // The device buffers of one call, from its beginning until the MPI is done with them.
 #pragma once
 
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 
@@ -12,7 +13,7 @@ namespace imbrex::sessions::IX_MPI {
 class staged_operation {
  public:
   /// In the order of the call's arguments. Copies nothing yet.
-  staged_operation(where w, std::initializer_list<buffer> buffers);
+  explicit staged_operation(std::initializer_list<buffer> buffers);
 
   /// Whether any of them is device memory.
   bool staged() const;
@@ -21,24 +22,32 @@ class staged_operation {
 
   /// Begins a turn of the operation: brings to the host what it reads, and waits for that.
   void begin();
-  /// The same, without waiting.
-  copy_mark begin_copies();
 
-  /// The MPI is done: starts to copy back what it filled. Once for each turn; whoever finds out first does it. The
-  /// operation must be kept until the copies are finished. `status`: null where the call has none.
-  void complete(MPI_Status* status);
+  /// The MPI is done: starts to copy back what it filled. Once for each turn, by whichever thread finds out first: true
+  /// for that one, which must call finished() after its copies are finished. The others wait for it. The operation must
+  /// be kept until then. `status`: null where the call has none.
+  bool complete(MPI_Status* status);
   /// The same with the status of a request: a receive may have been cancelled. (Those of blocking calls need not tell.)
-  void complete_request(MPI_Status* status);
-  void abandon() { active_ = false; }
-  bool active() const { return active_; }
+  bool complete_request(MPI_Status* status);
+  void finished() { set(phase::idle); }
+  void wait_until_finished() const { phase_.wait(phase::returning, std::memory_order_acquire); }
+
+  /// The turn ends without results.
+  void abandon() { set(phase::idle); }
+  bool active() const { return phase_.load(std::memory_order_acquire) != phase::idle; }
 
  private:
-  bool start_refreshes();
-  void return_buffers(std::size_t arrived);
+  enum class phase { idle, under_way, returning };
+
+  bool return_buffers(std::size_t arrived);
+  void set(phase p) {
+    phase_.store(p, std::memory_order_release);
+    phase_.notify_all();
+  }
 
   staged_buffer buffers_[max_noted];
   int num_buffers_ = 0;
-  bool active_ = false;
+  std::atomic<phase> phase_{phase::idle};
 };
 
 using staged_pointer = std::shared_ptr<staged_operation>;

@@ -38,7 +38,7 @@ namespace {
 void take_staged_table(void** routines) {
 #define IX_ROUTINE(name, ...) IX_TAKE(name)
 #define IX_TAKE(name) \
-  if (!is_refused(#name)) routines[id_##name] = reinterpret_cast<void*>(&staged_##name);
+  if (!is_refused(#name)) enter(routines, id_##name, &staged_##name);
 #define IX_NAME(name) name
 #include "routines.def"
 #undef IX_NAME

@@ -2,7 +2,7 @@
 
 #include "dispatch.h"
 #include "driver_queries.h"
-#include "held_operations.h"
+#include "freed_requests.h"
 #include "settings.h"
 #include "staged_routines.h"
 
@@ -11,11 +11,6 @@ namespace imbrex::sessions::IX_MPI {
 void* called_routines[num_routines];
 
 namespace {
-
-bool leaves_sends_waiting(routine_id id) {
-  return id == id_Isend || id == id_Issend || id == id_Irsend || id == id_Irecv || id == id_Isend_c ||
-         id == id_Issend_c || id == id_Irsend_c || id == id_Irecv_c;
-}
 
 const char* remedy_for(routine_id id) {
   if (id == id_Psend_init || id == id_Precv_init) return "send the message whole (MPI_Send_init, MPI_Recv_init)";
@@ -28,21 +23,14 @@ void take_staging_routines(bool stage) {
   for (int i = 0; i < num_routines; ++i) called_routines[i] = real_routines[i];
   if (!stage) return;
   take_staged_table(called_routines);
-  take_staged_sends(called_routines);
+  take_staged_starts(called_routines);
   take_staged_completions(called_routines);
   take_staged_inquiries(called_routines);
   take_staged_accesses(called_routines);
 }
 
-void before_staged_call(routine_id id) {
-  if (!leaves_sends_waiting(id)) start_waiting_sends();
-  look_after_freed();
-}
-
-void before_staged_end() {
-  start_waiting_sends();
-  wait_for_freed();
-}
+void before_staged_call() { look_after_freed(); }
+void before_staged_end() { wait_for_freed(); }
 
 void refuse_device_buffer(routine_id id, const void* buffer) {
   if (called_routines[id] != real_routines[id] || place_of(buffer) != place::device) return;

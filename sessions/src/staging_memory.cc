@@ -14,7 +14,6 @@ namespace imbrex::sessions {
 namespace {
 
 constexpr unsigned non_blocking_stream = 1;
-constexpr unsigned event_without_timing = 2;
 
 /// The streams of one thread in one context.
 struct lane {
@@ -220,33 +219,6 @@ void finish_copies() {
     finish(l.to_host, l.reads);
     finish(l.to_device, l.writes);
   }
-}
-
-copy_mark mark_copies(device_context* context) {
-  static auto* const create = needed_of_driver<int(void**, unsigned)>("cuEventCreate");
-  static auto* const record = needed_of_driver<int(void*, void*)>("cuEventRecord");
-  copy_mark mark{context, nullptr};
-  {
-    const mutex_scope guard(context->lock);
-    if (!context->free_marks.empty()) {
-      mark.event = context->free_marks.back();
-      context->free_marks.pop_back();
-    }
-  }
-  const context_scope current(context);
-  if (mark.event == nullptr) expect_success(create(&mark.event, event_without_timing), "cuEventCreate");
-  expect_success(record(mark.event, lane_in(context).to_host), "cuEventRecord");
-  return mark;
-}
-
-void wait_for_mark(const copy_mark& mark) {
-  static auto* const synchronize = needed_of_driver<int(void*)>("cuEventSynchronize");
-  {
-    const context_scope current(mark.context);
-    expect_success(synchronize(mark.event), "cuEventSynchronize");
-  }
-  const mutex_scope guard(mark.context->lock);
-  mark.context->free_marks.push_back(mark.event);
 }
 
 }  // namespace imbrex::sessions

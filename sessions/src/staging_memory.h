@@ -1,5 +1,5 @@
-// Pinned memory and copies for stage; knows nothing of MPI. A process may use several devices: memory, streams and
-// events belong to the context of the device memory that they serve, whatever context the program has current.
+// Pinned memory and copies for stage; knows nothing of MPI. A process may use several devices: memory and streams
+// belong to the context of the device memory that they serve, whatever context the program has current.
 #pragma once
 
 #include <cstddef>
@@ -40,14 +40,5 @@ void start_copies_to_device(char* to, const pinned_memory& from, const std::vect
 
 /// Waits for all copies that this thread started.
 void finish_copies();
-
-/// A mark behind the copies to the host that this thread started in a context; waiting for it, in any thread, gives it
-/// back.
-struct copy_mark {
-  device_context* context;
-  void* event;
-};
-copy_mark mark_copies(device_context* context);
-void wait_for_mark(const copy_mark& mark);
 
 }  // namespace imbrex::sessions

@@ -281,9 +281,14 @@ def test_stage(r):
     for ranks, program, word in ((2, "staged_collectives_job", "all collectives the same"),
                                  (3, "staged_collectives_job", "all collectives the same"),
                                  (2, "staged_messages_job", "all messages the same"),
-                                 (2, "staged_accesses_job", "all accesses the same")):
+                                 (2, "staged_accesses_job", "all accesses the same"),
+                                 (2, "staged_requests_job", "all requests right"),
+                                 (2, "staged_threads_job", "all threads right")):
         code, lines, stderr, _ = r.run(ranks, program, str(r.folder / "data"), modes="stage",
                                        IMBREX_SESSIONS_CHUNK_BYTES=65536)
+        if code == SKIPPED:
+            print(lines)
+            continue
         equal((code, lines), (0, [word]), f"{program} with {ranks} ranks: {stderr}")
     code, lines, stderr, report = r.run(2, "staged_messages_job", str(r.folder / "data"), modes="stage,elide-verify",
                                         aware="link")

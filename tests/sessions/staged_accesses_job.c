@@ -1,4 +1,6 @@
 /* Files and one-sided operations with device memory and with host memory. Usage: staged_accesses_job FILE. 2 ranks. */
+#include <unistd.h>
+
 #include "staged_pairs.h"
 
 #define D MPI_DOUBLE
@@ -94,6 +96,11 @@ static void windows(void) {
   WINDOW_SAME("Put", FENCED(MPI_Put(s, 500, D, peer, 0, 500, D, win)));
   WINDOW_SAME("Get", FENCED(MPI_Get(r, 500, D, peer, 20, 500, D, win)));
   WINDOW_SAME("Get of nobody", FENCED(MPI_Get(r, 500, D, MPI_PROC_NULL, 20, 500, D, win)));
+  WINDOW_SAME("Get of nobody, then of somebody", {
+    LOCKED(MPI_Get(r, 500, D, MPI_PROC_NULL, 20, 500, D, win); MPI_Get(r, 500, D, peer, 20, 500, D, win));
+    FENCED();
+  });
+  WINDOW_SAME("Rget of nobody", LOCKED(WAIT(MPI_Rget(r, 500, D, MPI_PROC_NULL, 20, 500, D, win, &q))));
   WINDOW_SAME("Put and Get", FENCED(MPI_Put(s, 100, D, peer, 0, 100, D, win); MPI_Put(s + 7, 100, D, rank, 200, 100, D, win);
                                     MPI_Get(r, 300, D, peer, 400, 300, D, win); MPI_Get(r + 400, 3, D, rank, 700, 3, D, win)));
   WINDOW_SAME("Accumulate", FENCED(MPI_Accumulate(s, 500, D, peer, 0, 500, D, MPI_SUM, win)));
@@ -118,6 +125,13 @@ static void windows(void) {
   });
   WINDOW_SAME("Rput", LOCKED(WAIT(MPI_Rput(s, 500, D, peer, 0, 500, D, win, &q))));
   WINDOW_SAME("Rget", LOCKED(WAIT(MPI_Rget(r, 500, D, peer, 20, 500, D, win, &q))));
+  WINDOW_SAME("Rget, flushed before its request", LOCKED({
+                MPI_Request q;
+                MPI_Rget(r, 500, D, peer, 20, 500, D, win, &q);
+                MPI_Win_flush(peer, win);
+                MPI_Sendrecv(r, 500, D, rank, 1, s, 500, D, rank, 1, W, I);
+                MPI_Wait(&q, I);
+              }));
   WINDOW_SAME("Raccumulate", LOCKED(WAIT(MPI_Raccumulate(s, 500, D, peer, 0, 500, D, MPI_SUM, win, &q))));
   WINDOW_SAME("Rget_accumulate",
               LOCKED(WAIT(MPI_Rget_accumulate(s, 90, D, r, 90, D, peer, 0, 90, D, MPI_SUM, win, &q))));
@@ -134,6 +148,34 @@ static void windows(void) {
   MPI_Win_free(&win);
 }
 
+static long resident_kb(void) {
+  long pages = 0, ignored = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%ld %ld", &ignored, &pages) != 2) ++failures;
+  if (file != NULL) fclose(file);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Operations that are complete with their requests give their pinned memory back, in an epoch that does not end. */
+static void long_epoch(void) {
+  double* w;
+  MPI_Win win;
+  long before = 0;
+  MPI_Win_allocate(8 * N, 8, MPI_INFO_NULL, W, &w, &win);
+  MPI_Win_lock_all(0, win);
+  for (int turn = 0; turn < 1500; ++turn) {
+    if (turn == 100) before = resident_kb();
+    WAIT(MPI_Rget(device_memory[1], N, D, peer, 0, N, D, win, &q));
+    WAIT(MPI_Rput(device_memory[0], 10, D, peer, 0, 10, D, win, &q));
+  }
+  if (resident_kb() - before > 30 * 1024) {
+    fprintf(stderr, "rank %d: %ld KiB more after 1400 Rget of %zu B\n", rank, resident_kb() - before, N * sizeof(double));
+    ++failures;
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(W, &rank);
@@ -142,5 +184,6 @@ int main(int argc, char** argv) {
   make_pairs();
   files(argv[argc - 1]);
   windows();
+  long_epoch();
   return end_of_pairs("all accesses the same");
 }
