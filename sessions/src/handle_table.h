@@ -30,6 +30,12 @@ class handle_table {
   /// An empty declaration forgets the handle.
   void set(std::uintptr_t handle, const declaration& said);
   void erase(std::uintptr_t handle) { set(handle, {}); }
+  /// Finds and forgets: before the handle is freed, since the MPI may give it out again, to any thread, right then.
+  declaration take(std::uintptr_t handle) {
+    const declaration said = find(handle);
+    if (!said.empty()) erase(handle);
+    return said;
+  }
 
   /// Memory in use, that of replaced tables included. Not beside changes.
   std::size_t bytes() const;

@@ -68,8 +68,10 @@ class object_call {
   int wrapped_##name params {                                                            \
     const object_call call(id_##name);                                                   \
     const std::uintptr_t freed = value_of(handle);                                       \
+    declaration said;                                                                    \
+    if (here.depth == 1) said = declarations.take(freed);                                \
     const int result = reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
-    if (result == MPI_SUCCESS && here.depth == 1) declarations.erase(freed);             \
+    if (result != MPI_SUCCESS && !said.empty()) declarations.set(freed, said);           \
     return result;                                                                       \
   }
 #include "objects.def"

@@ -83,10 +83,11 @@ int wrapped_Session_finalize(MPI_Session* session) {
   const std::uintptr_t freed = value_of(*session);
   if ((current_settings().modes & mode_stage) != 0) before_staged_end();
   if (open_sessions.fetch_sub(1) == 1 && !world_started) end_run();
+  const declaration said = declarations.take(freed);
   const int result = own_time(id_Session_finalize, [&] {
     return reinterpret_cast<int (*)(MPI_Session*)>(real_routines[id_Session_finalize])(session);
   });
-  if (result == MPI_SUCCESS) declarations.erase(freed);
+  if (result != MPI_SUCCESS && !said.empty()) declarations.set(freed, said);
   return result;
 }
 

@@ -18,22 +18,7 @@ namespace {
     const active_call call(id_##name, __VA_ARGS__);                          \
     return reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
   }
-#define IX_NAME(name) name
-#define IX_COUNT int
-#define IX_DISPL int
-#include "routines.def"
-#undef IX_DISPL
-#undef IX_COUNT
-#undef IX_NAME
-#define IX_NAME(name) name##_c
-#define IX_COUNT MPI_Count
-#define IX_DISPL MPI_Aint
-#define IX_COUNTED
-#include "routines.def"
-#undef IX_COUNTED
-#undef IX_DISPL
-#undef IX_COUNT
-#undef IX_NAME
+#include "both_counts.def"
 #include "waits.def"
 #undef IX_WRAPPER
 #undef IX_ROUTINE
@@ -43,14 +28,7 @@ void* wrappers[num_routines];
 void take_wrappers() {
 #define IX_ROUTINE(name, ...) IX_TAKE(name)
 #define IX_TAKE(name) wrappers[id_##name] = reinterpret_cast<void*>(&wrapped_##name);
-#define IX_NAME(name) name
-#include "routines.def"
-#undef IX_NAME
-#define IX_NAME(name) name##_c
-#define IX_COUNTED
-#include "routines.def"
-#undef IX_COUNTED
-#undef IX_NAME
+#include "both_counts.def"
 #include "waits.def"
 #undef IX_TAKE
 #undef IX_ROUTINE
