@@ -109,21 +109,25 @@ void verify_attributes(source from, unsigned count, int* attributes, void** data
   }
 }
 
-/// What need not be looked at any further.
+/// The commonest query, by a few instructions and no call: the memory type of a buffer that was declared, or of any in
+/// a process whose driver never allocated memory.
 bool elide_at_once(void* data, int attribute, std::uint64_t pointer, int& result) {
   if (attribute != attribute_memory_type || (modes_in_use & (mode_elide | mode_verify)) != mode_elide) return false;
-  const source from = elide_memory_type(here, data, pointer, result);
-  if (from == source::none) return false;
-  routine_counts& counts = counts_here(here.routine);
+  const place declared = declared_place(here, pointer);
+  const bool known = declared != place::unknown || (live_allocations.is_unused() && watch_is_complete());
+  if (!known || here.counts == nullptr || !host_memory_type.known.load(std::memory_order_acquire)) return false;
+  routine_counts& counts = here.counts[here.routine];
   ++counts.queries;
-  count_elided(counts, from);
+  ++(declared == place::unknown ? counts.host : counts.declared);
+  const bool on_device = declared == place::device;
+  result = on_device ? cuda_success : host_memory_type.result;
+  if (on_device || host_memory_type.has_value)
+    *static_cast<unsigned*>(data) = on_device ? memory_device : host_memory_type.value;
   return true;
 }
 
-int query_attribute(void* data, int attribute, std::uint64_t pointer) {
-  int elided = 0;
-  if (elide_at_once(data, attribute, pointer, elided)) [[likely]]
-    return elided;
+/// The others. Not inlined, so that elide_at_once has no registers to save.
+[[gnu::noinline]] int query_further(void* data, int attribute, std::uint64_t pointer) {
   auto* ask = driver_function_as<get_attribute>(driver_cuPointerGetAttribute);
   if (ask == nullptr) return cuda_not_initialized;
   if (modes_in_use == 0) return ask(data, attribute, pointer);
@@ -139,6 +143,13 @@ int query_attribute(void* data, int attribute, std::uint64_t pointer) {
     }
   }
   return ask_and_time(counts, [=] { return ask(data, attribute, pointer); });
+}
+
+int query_attribute(void* data, int attribute, std::uint64_t pointer) {
+  int elided = 0;
+  if (elide_at_once(data, attribute, pointer, elided)) [[likely]]
+    return elided;
+  return query_further(data, attribute, pointer);
 }
 
 int query_attributes(unsigned count, int* attributes, void** data, std::uint64_t pointer) {
@@ -209,17 +220,30 @@ void start_injecting() {
   }
 }
 
-void inject_query(const void* buffer) {
-  const auto pointer = reinterpret_cast<std::uint64_t>(buffer);
+namespace {
+
+[[gnu::noinline]] void inject_further(std::uint64_t pointer) {
   routine_counts& counts = counts_here(here.routine);
   ++counts.injected;
   if (asks_driver) {
     unsigned memory_type = 0;
-    query_attribute(&memory_type, attribute_memory_type, pointer);
+    query_further(&memory_type, attribute_memory_type, pointer);
     return;
   }
   ++counts.queries;
   answer_injected(counts, pointer);
+}
+
+}  // namespace
+
+void inject_query(const void* buffer) {
+  const auto pointer = reinterpret_cast<std::uint64_t>(buffer);
+  unsigned memory_type = 0;
+  int result = 0;
+  if (asks_driver && elide_at_once(&memory_type, attribute_memory_type, pointer, result)) [[likely]]
+    ++here.counts[here.routine].injected;
+  else
+    inject_further(pointer);
 }
 
 place place_by_driver(std::uint64_t address) {
