@@ -133,14 +133,25 @@ bool put_cached(const allocation& found, int attribute, void* data) {
   }
 }
 
+/// By where the memory lies, which costs less than the record of its allocation.
+source elide_memory_type(const thread_state& thread, void* data, std::uint64_t pointer, int& result) {
+  if (!host_memory_type.known.load(std::memory_order_acquire)) learn_memory_type();
+  if (!host_memory_type.known.load(std::memory_order_acquire)) return source::none;
+  int memory_type = 0;
+  const source from = elide_place(thread, pointer, memory_type);
+  if (from == source::none) return from;
+  const bool is_host = memory_type == 0;
+  result = is_host ? host_memory_type.result : cuda_success;
+  if (!is_host || host_memory_type.has_value)
+    *static_cast<unsigned*>(data) = is_host ? host_memory_type.value : static_cast<unsigned>(memory_type);
+  return from;
+}
+
 }  // namespace
 
 source elide_attribute(const thread_state& thread, void* data, int attribute, std::uint64_t pointer, int& result) {
   if (!may_be_learned(attribute)) return source::none;
-  if (attribute == attribute_memory_type) {
-    if (!host_memory_type.known.load(std::memory_order_acquire)) learn_memory_type();
-    return elide_memory_type(thread, data, pointer, result);
-  }
+  if (attribute == attribute_memory_type) return elide_memory_type(thread, data, pointer, result);
   allocation found;
   const source from = look_up(thread, pointer, found);
   if (from == source::none) return from;

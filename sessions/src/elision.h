@@ -59,18 +59,4 @@ struct learned_memory_type {
 };
 extern learned_memory_type host_memory_type __attribute__((visibility("hidden")));
 
-/// As elide_attribute for the memory type alone, which is what MPIs ask most: a few instructions, once the driver has
-/// said what it says of the host's memory.
-inline source elide_memory_type(const thread_state& thread, void* data, std::uint64_t pointer, int& result) {
-  if (!host_memory_type.known.load(std::memory_order_acquire)) return source::none;
-  int memory_type = 0;
-  const source from = elide_place(thread, pointer, memory_type);
-  if (from == source::none) return from;
-  const bool is_host = memory_type == 0;
-  result = is_host ? host_memory_type.result : cuda_success;
-  if (!is_host || host_memory_type.has_value)
-    *static_cast<unsigned*>(data) = is_host ? host_memory_type.value : static_cast<unsigned>(memory_type);
-  return from;
-}
-
 }  // namespace imbrex::sessions

@@ -1,9 +1,6 @@
 // The table and the JSON of `imbrex mpi-check`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <imbrex/base/topology.h>
-
-#include <cmath>
 
 #include "mpi_check_summary.h"
 
