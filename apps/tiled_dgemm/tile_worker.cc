@@ -28,7 +28,7 @@ void fill(std::uint64_t which, int first_row, int first_column, int tile, std::s
 
 }  // namespace
 
-std::vector<ix::device*> tile_worker::devices() const {
+std::vector<ix::device*> tile_worker::dealt() const {
   std::vector<ix::device*> mine;
   if (!now_.on_devices) return mine;
   for (const int d : dgemm::dealt_devices(index().x, now_.pes, now_.gpus)) mine.push_back(&rt().gpu(d));
@@ -51,9 +51,9 @@ ix::task<> tile_worker::prepare(assignment a) {
   ix::hetero_options how = rt().options().tasks;
   how.sharing = a.pes;
   if (a.on_host && a.on_devices && how.policy == "locality") how.policy = "shortest_finish";
-  const std::vector<ix::device*> mine = devices();
-  if (!mine.empty()) kind_ = mine.front()->kind();
-  domain_ = std::make_unique<ix::hetero_domain>(ix::scheduler::current(), on_host(), mine, how);
+  devices_ = dealt();
+  blocks_ = tile_blocks(num_rows_, tiles_, std::max(static_cast<int>(devices_.size()), 1));
+  domain_ = std::make_unique<ix::hetero_domain>(ix::scheduler::current(), on_host(), devices_, how);
   a_.reserve(static_cast<std::size_t>(num_rows_ * tiles_));
   c_.reserve(static_cast<std::size_t>(num_rows_ * tiles_));
   b_.reserve(static_cast<std::size_t>(tiles_ * tiles_));
@@ -91,15 +91,39 @@ ix::hetero_task tile_worker::submit_tile(const ix::task_options& where, bool on_
   return ix::submit(*domain_, where, &host_blas_tile, now_.tile, beta, a, b, c);
 }
 
+ix::task_options tile_worker::where_to(int i, int j) const {
+  ix::task_options where{.name = "tile"};
+  const bool anywhere = now_.on_host && now_.on_devices && !now_.library;
+  if (anywhere) return where;
+  where.on = ix::device_kind::host;
+  if (for_host(static_cast<std::size_t>(i * tiles_ + j))) return where;
+  const ix::device& d = *devices_[static_cast<std::size_t>(blocks_.device_of(i, j))];
+  where.on = d.kind();
+  where.number = d.number();
+  return where;
+}
+
 /// The sooner a chain was submitted, the sooner its next task runs: so its tile of C stays where it is.
 ix::hetero_task tile_worker::submit_chain(int i, int j, int priority) const {
-  const bool host = for_host(static_cast<std::size_t>(i * tiles_ + j));
-  ix::task_options where{.name = "tile", .priority = priority};
-  const bool anywhere = now_.on_host && now_.on_devices && !now_.library;
-  if (!anywhere) where.on = host ? ix::device_kind::host : kind_;
+  ix::task_options where = where_to(i, j);
+  where.priority = priority;
+  const bool host = where.on == ix::device_kind::host;
   ix::hetero_task last = submit_tile(where, host, 0, a(i, 0), b(0, j), write(c(i, j)));
   for (int k = 1; k < tiles_; ++k) last = submit_tile(where, host, 1, a(i, k), b(k, j), c(i, j));
   return last;
+}
+
+/// C, and as much again for inputs.
+bool tile_worker::fits_devices() const {
+  std::vector<std::uint64_t> bytes(devices_.size(), 0);
+  for (int i = 0; i < num_rows_; ++i) {
+    for (int j = 0; j < tiles_; ++j)
+      bytes[static_cast<std::size_t>(blocks_.device_of(i, j))] += sizeof(double) * c(i, j).size();
+  }
+  for (std::size_t d = 0; d < bytes.size(); ++d) {
+    if (bytes[d] > domain_->places()[d + 1]->capacity() / 2) return false;
+  }
+  return true;
 }
 
 void tile_worker::take_inputs_away() const {
@@ -109,10 +133,7 @@ void tile_worker::take_inputs_away() const {
   }
 }
 
-ix::task<time_span> tile_worker::multiply() {
-  take_inputs_away();
-  time_span t;
-  t.began = ix::now_ns();
+ix::task<> tile_worker::multiply_by_chains() const {
   const auto chains_ahead = static_cast<std::size_t>(tasks_ahead / tiles_ + 1);
   std::deque<ix::hetero_task> under_way;
   int priority = 0;
@@ -125,6 +146,30 @@ ix::task<time_span> tile_worker::multiply() {
     }
   }
   for (const ix::hetero_task& last : under_way) co_await last;
+}
+
+ix::task<> tile_worker::multiply_together() const {
+  const std::vector<placed_tile> order = blocks_.in_turns();
+  std::deque<ix::hetero_task> under_way;
+  for (int k = 0; k < tiles_; ++k) {
+    for (const placed_tile& t : order) {
+      const ix::task_options where = where_to(t.i, t.j);
+      under_way.push_back(k == 0 ? submit_tile(where, false, 0, a(t.i, k), b(k, t.j), write(c(t.i, t.j)))
+                                 : submit_tile(where, false, 1, a(t.i, k), b(k, t.j), c(t.i, t.j)));
+      if (under_way.size() <= static_cast<std::size_t>(tasks_ahead)) continue;
+      co_await under_way.front();
+      under_way.pop_front();
+    }
+  }
+  for (const ix::hetero_task& last : under_way) co_await last;
+}
+
+ix::task<time_span> tile_worker::multiply() {
+  take_inputs_away();
+  time_span t;
+  t.began = ix::now_ns();
+  auto all = !now_.on_host && fits_devices() ? multiply_together() : multiply_by_chains();
+  co_await all;
   t.ended = ix::now_ns();
   co_return t;
 }

@@ -8,6 +8,7 @@
 
 #include "imbrex/hetero/hetero_domain.h"
 #include "matrix.h"
+#include "tile_order.h"
 
 namespace tiled_dgemm {
 
@@ -44,7 +45,8 @@ struct time_span {
 };
 
 /// One on each PE: some rows of tiles of C and of A, and all of B, as objects of that PE, since tasks of the host run
-/// on the PE that submitted them. C_ij is a chain of tasks over k.
+/// on the PE that submitted them. C_ij is a chain of tasks over k. With devices alone that C fits into, all tiles of C
+/// go on together, k by k: an input is used for all of them as soon as it has come. Else one chain follows the other.
 class tile_worker : public ix::chare<tile_worker, ix::index1d> {
  public:
   /// Makes the tiles, and the product once.
@@ -55,11 +57,15 @@ class tile_worker : public ix::chare<tile_worker, ix::index1d> {
   ix::task<> close();
 
  private:
-  std::vector<ix::device*> devices() const;
+  std::vector<ix::device*> dealt() const;
   object make_tile(int which, int row, int column) const;
   void take_inputs_away() const;
   bool for_host(std::size_t chain) const;
+  ix::task_options where_to(int i, int j) const;
   ix::hetero_task submit_chain(int i, int j, int priority) const;
+  bool fits_devices() const;
+  ix::task<> multiply_by_chains() const;
+  ix::task<> multiply_together() const;
   template <class C>
   ix::hetero_task submit_tile(const ix::task_options& where, bool on_host, int accumulate, const object& a,
                               const object& b, const C& c) const;
@@ -70,7 +76,8 @@ class tile_worker : public ix::chare<tile_worker, ix::index1d> {
   assignment now_;
   int tiles_ = 0;  ///< in a row of all matrices
   int first_row_ = 0, num_rows_ = 0;
-  ix::device_kind kind_ = ix::device_kind::host;  ///< of the devices
+  std::vector<ix::device*> devices_;
+  tile_blocks blocks_{1, 1, 1};  ///< of this PE's part of C, over its devices
   std::unique_ptr<ix::hetero_domain> domain_;
   std::vector<object> a_, b_, c_;
   std::unique_ptr<dgemm::product_check> check_;

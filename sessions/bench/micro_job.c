@@ -46,9 +46,12 @@ static double mean_seconds(const struct benchmark* b, const struct job* j, const
 /* Values that were wrong at this rank in one call with known contents. */
 static long wrong_values(const struct benchmark* b, const struct job* j) {
   if (b->pair && j->rank > 1) return 0;
-  memset(j->receive, 0, (size_t)(b->receive_blocks == 1 ? 1 : j->num_ranks) * (size_t)j->bytes);
+  memset(j->receive.contents, 0, j->receive.bytes);
   b->fill(j);
+  put_contents(&j->send);
+  put_contents(&j->receive);
   b->call(j);
+  get_contents(&j->receive);
   return b->num_wrong(j);
 }
 
@@ -78,25 +81,39 @@ static double report(const struct benchmark* b, const struct job* j, long repeat
   return all_wrong;
 }
 
-static unsigned char* buffer_of(int blocks, const struct job* j) {
-  const size_t bytes = (size_t)(blocks == 1 ? 1 : j->num_ranks) * (size_t)j->bytes + 1;
-  unsigned char* buffer = calloc(bytes, 1);
-  if (buffer == NULL) {
-    fprintf(stderr, "sessions_micro: rank %d has no %zu bytes for a buffer: give smaller --sizes\n", j->rank, bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return buffer;
+static void make(struct buffer* b, int blocks, const struct job* j, enum memory_kind kind) {
+  const size_t bytes = (size_t)(blocks == 1 ? 1 : j->num_ranks) * (size_t)j->bytes;
+  if (make_buffer(b, kind, bytes)) return;
+  fprintf(stderr, "sessions_micro: rank %d has no %zu bytes for a buffer: give smaller --sizes\n", j->rank, bytes);
+  MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static double measure(const struct benchmark* b, struct job* j, const struct options* o) {
-  j->send = buffer_of(b->send_blocks, j);
-  j->receive = buffer_of(b->receive_blocks, j);
+  make(&j->send, b->send_blocks, j, o->memory);
+  make(&j->receive, b->receive_blocks, j, o->memory);
   const long repeats = repeats_for(o, j->bytes);
   const double seconds = mean_seconds(b, j, o, repeats);
   const double wrong = report(b, j, repeats, seconds, wrong_values(b, j));
-  free(j->send);
-  free(j->receive);
+  free_buffer(&j->send);
+  free_buffer(&j->receive);
   return wrong;
+}
+
+/* Every rank has to succeed: the complaint is that of the first one that does not. */
+static void open_devices(struct options* o, const struct job* j) {
+  MPI_Comm node;
+  int rank_of_node, first_failed;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, j->rank, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &rank_of_node);
+  MPI_Comm_free(&node);
+  const char* const why = open_device(rank_of_node);
+  const int mine = why != NULL ? j->rank : j->num_ranks;
+  MPI_Allreduce(&mine, &first_failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first_failed == j->num_ranks) return;
+  char text[256];
+  snprintf(text, sizeof text, "--memory at rank %d: %s", first_failed, why != NULL ? why : "");
+  MPI_Bcast(text, sizeof text, MPI_CHAR, first_failed, MPI_COMM_WORLD);
+  snprintf(o->complaint, sizeof o->complaint, "%s", text);
 }
 
 /* The first line of what the MPI calls itself, without what JSON would have to escape. */
@@ -122,6 +139,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &j.num_ranks);
   read_options(&o, argc, argv);
   if (!o.help && j.num_ranks < 2) complain(&o, "ranks", "1", 1, "start it with at least 2, as mpirun -n 2");
+  if (!o.help && o.complaint[0] == '\0' && o.memory != in_host_memory) open_devices(&o, &j);
   int code = 0;
   if (o.complaint[0] != '\0') {
     if (j.rank == 0) fprintf(stderr, "sessions_micro: %s\n", o.complaint);

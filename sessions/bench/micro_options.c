@@ -82,6 +82,16 @@ static void read_repeats(struct options* o, const char* text) {
   }
 }
 
+static void read_memory(struct options* o, const char* text) {
+  static const char* const names[] = {"host", "device", "by-hand"}; /* in the order of memory_kind */
+  for (int i = 0; i < 3; ++i) {
+    if (strcmp(text, names[i]) != 0) continue;
+    o->memory = (enum memory_kind)i;
+    return;
+  }
+  complain(o, "--memory", text, (int)strlen(text), "use host, device or by-hand");
+}
+
 void read_options(struct options* o, int argc, char** argv) {
   memset(o, 0, sizeof *o);
   o->repeats = 1000;
@@ -89,8 +99,8 @@ void read_options(struct options* o, int argc, char** argv) {
   read_sizes(o, "0,1..4M");
   for (int i = 1; i < argc; ++i) {
     const char* word = argv[i];
-    const int takes_value =
-        strcmp(word, "--routines") == 0 || strcmp(word, "--sizes") == 0 || strcmp(word, "--repeats") == 0;
+    const int takes_value = strcmp(word, "--routines") == 0 || strcmp(word, "--sizes") == 0 ||
+                            strcmp(word, "--repeats") == 0 || strcmp(word, "--memory") == 0;
     if (strcmp(word, "--help") == 0) {
       o->help = 1;
     } else if (strcmp(word, "--sync") == 0) {
@@ -101,6 +111,8 @@ void read_options(struct options* o, int argc, char** argv) {
       complain(o, "no value for", word, (int)strlen(word), "see --help");
     } else if (word[2] == 'r' && word[3] == 'o') {
       read_routines(o, argv[i]);
+    } else if (word[2] == 'm') {
+      read_memory(o, argv[i]);
     } else {
       word[2] == 's' ? read_sizes(o, argv[i]) : read_repeats(o, argv[i]);
     }
@@ -113,6 +125,8 @@ void print_help(void) {
       "  --routines LIST  of Alltoall, Allreduce, Allgather, Bcast, Gather, Reduce, Scatter, PingPing, PingPong (all)\n"
       "  --sizes LIST     bytes, as 0,8,4K,1M; FIRST..LAST are powers of two (default 0,1..4M)\n"
       "  --repeats N      repetitions for small messages (default 1000); fewer above 40 MB in all, at least 5\n"
+      "  --memory KIND    of the buffers: host; device: the MPI gets device pointers (CUDA-aware, or with this library's\n"
+      "                   mode stage); by-hand: data on the device, copied by the program to and from pinned memory\n"
       "  --sync           a barrier before every repetition, not counted\n"
       "exit code: 1 when received data was wrong, 2 for a wrong command line\n");
 }

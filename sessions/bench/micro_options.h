@@ -11,6 +11,7 @@ struct options {
   long sizes[MAX_SIZES];
   int num_sizes;
   long repeats;
+  enum memory_kind memory;
   int synchronized; /* a barrier before every repetition */
   int help;
   char complaint[256]; /* empty where all is well */

@@ -7,34 +7,59 @@ static MPI_Datatype summed_type(long bytes) { return bytes % 4 == 0 ? MPI_FLOAT 
 static int summed_count(long bytes) { return (int)(bytes % 4 == 0 ? bytes / 4 : bytes); }
 
 static void alltoall(const struct job* j) {
-  MPI_Alltoall(j->send, (int)j->bytes, MPI_BYTE, j->receive, (int)j->bytes, MPI_BYTE, MPI_COMM_WORLD);
+  before_send(&j->send);
+  MPI_Alltoall(j->send.given, (int)j->bytes, MPI_BYTE, j->receive.given, (int)j->bytes, MPI_BYTE, MPI_COMM_WORLD);
+  after_receive(&j->receive);
 }
 static void allreduce(const struct job* j) {
-  MPI_Allreduce(j->send, j->receive, summed_count(j->bytes), summed_type(j->bytes), MPI_SUM, MPI_COMM_WORLD);
+  before_send(&j->send);
+  MPI_Allreduce(j->send.given, j->receive.given, summed_count(j->bytes), summed_type(j->bytes), MPI_SUM,
+                MPI_COMM_WORLD);
+  after_receive(&j->receive);
 }
 static void allgather(const struct job* j) {
-  MPI_Allgather(j->send, (int)j->bytes, MPI_BYTE, j->receive, (int)j->bytes, MPI_BYTE, MPI_COMM_WORLD);
+  before_send(&j->send);
+  MPI_Allgather(j->send.given, (int)j->bytes, MPI_BYTE, j->receive.given, (int)j->bytes, MPI_BYTE, MPI_COMM_WORLD);
+  after_receive(&j->receive);
 }
-static void bcast(const struct job* j) { MPI_Bcast(j->receive, (int)j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }
+static void bcast(const struct job* j) {
+  if (j->rank == 0) before_send(&j->receive);
+  MPI_Bcast(j->receive.given, (int)j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (j->rank != 0) after_receive(&j->receive);
+}
 static void gather(const struct job* j) {
-  MPI_Gather(j->send, (int)j->bytes, MPI_BYTE, j->receive, (int)j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  before_send(&j->send);
+  MPI_Gather(j->send.given, (int)j->bytes, MPI_BYTE, j->receive.given, (int)j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (j->rank == 0) after_receive(&j->receive);
 }
 static void reduce(const struct job* j) {
-  MPI_Reduce(j->send, j->receive, summed_count(j->bytes), summed_type(j->bytes), MPI_SUM, 0, MPI_COMM_WORLD);
+  before_send(&j->send);
+  MPI_Reduce(j->send.given, j->receive.given, summed_count(j->bytes), summed_type(j->bytes), MPI_SUM, 0,
+             MPI_COMM_WORLD);
+  if (j->rank == 0) after_receive(&j->receive);
 }
 static void scatter(const struct job* j) {
-  MPI_Scatter(j->send, (int)j->bytes, MPI_BYTE, j->receive, (int)j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (j->rank == 0) before_send(&j->send);
+  MPI_Scatter(j->send.given, (int)j->bytes, MPI_BYTE, j->receive.given, (int)j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  after_receive(&j->receive);
 }
 static void ping_ping(const struct job* j) {
   MPI_Request request;
-  MPI_Isend(j->send, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD, &request);
-  MPI_Recv(j->receive, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  before_send(&j->send);
+  MPI_Isend(j->send.given, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD, &request);
+  MPI_Recv(j->receive.given, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  after_receive(&j->receive);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
+static void pong(const struct job* j) {
+  before_send(&j->send);
+  MPI_Send(j->send.given, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD);
+}
 static void ping_pong(const struct job* j) {
-  if (j->rank == 0) MPI_Send(j->send, (int)j->bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-  MPI_Recv(j->receive, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (j->rank == 1) MPI_Send(j->send, (int)j->bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  if (j->rank == 0) pong(j);
+  MPI_Recv(j->receive.given, (int)j->bytes, MPI_BYTE, 1 - j->rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  after_receive(&j->receive);
+  if (j->rank == 1) pong(j);
 }
 
 /* Byte i of what rank `from` gives to rank `to` (0 where all get the same). */
@@ -47,20 +72,20 @@ static unsigned summand(int from, long i) { return (unsigned)((i + 3L * from) % 
 
 static void fill_per_rank(const struct job* j) {
   for (int to = 0; to < j->num_ranks; ++to) {
-    for (long i = 0; i < j->bytes; ++i) j->send[to * j->bytes + i] = value(j->rank, to, i);
+    for (long i = 0; i < j->bytes; ++i) j->send.contents[to * j->bytes + i] = value(j->rank, to, i);
   }
 }
 static void fill_one(const struct job* j) {
-  for (long i = 0; i < j->bytes; ++i) j->send[i] = value(j->rank, 0, i);
+  for (long i = 0; i < j->bytes; ++i) j->send.contents[i] = value(j->rank, 0, i);
 }
 static void fill_root(const struct job* j) {
-  for (long i = 0; i < j->bytes && j->rank == 0; ++i) j->receive[i] = value(0, 0, i);
+  for (long i = 0; i < j->bytes && j->rank == 0; ++i) j->receive.contents[i] = value(0, 0, i);
 }
 static void fill_summands(const struct job* j) {
   if (summed_type(j->bytes) == MPI_FLOAT) {
-    for (long i = 0; i < j->bytes / 4; ++i) ((float*)(void*)j->send)[i] = (float)summand(j->rank, i);
+    for (long i = 0; i < j->bytes / 4; ++i) ((float*)(void*)j->send.contents)[i] = (float)summand(j->rank, i);
   } else {
-    for (long i = 0; i < j->bytes; ++i) j->send[i] = (unsigned char)summand(j->rank, i);
+    for (long i = 0; i < j->bytes; ++i) j->send.contents[i] = (unsigned char)summand(j->rank, i);
   }
 }
 
@@ -71,22 +96,22 @@ static long block_wrong(const struct job* j, const unsigned char* block, int fro
 }
 static long wrong_from_all(const struct job* j, int to) {
   long wrong = 0;
-  for (int from = 0; from < j->num_ranks; ++from) wrong += block_wrong(j, j->receive + from * j->bytes, from, to);
+  for (int from = 0; from < j->num_ranks; ++from) wrong += block_wrong(j, j->receive.contents + from * j->bytes, from, to);
   return wrong;
 }
 static long alltoall_wrong(const struct job* j) { return wrong_from_all(j, j->rank); }
 static long allgather_wrong(const struct job* j) { return wrong_from_all(j, 0); }
 static long gather_wrong(const struct job* j) { return j->rank == 0 ? wrong_from_all(j, 0) : 0; }
-static long bcast_wrong(const struct job* j) { return block_wrong(j, j->receive, 0, 0); }
-static long scatter_wrong(const struct job* j) { return block_wrong(j, j->receive, 0, j->rank); }
-static long pair_wrong(const struct job* j) { return block_wrong(j, j->receive, 1 - j->rank, 0); }
+static long bcast_wrong(const struct job* j) { return block_wrong(j, j->receive.contents, 0, 0); }
+static long scatter_wrong(const struct job* j) { return block_wrong(j, j->receive.contents, 0, j->rank); }
+static long pair_wrong(const struct job* j) { return block_wrong(j, j->receive.contents, 1 - j->rank, 0); }
 static long allreduce_wrong(const struct job* j) {
   const int floats = summed_type(j->bytes) == MPI_FLOAT;
   long wrong = 0;
   for (long i = 0; i < summed_count(j->bytes); ++i) {
     unsigned sum = 0;
     for (int from = 0; from < j->num_ranks; ++from) sum += summand(from, i);
-    wrong += floats ? ((const float*)(const void*)j->receive)[i] != (float)sum : j->receive[i] != (unsigned char)sum;
+    wrong += floats ? ((const float*)(const void*)j->receive.contents)[i] != (float)sum : j->receive.contents[i] != (unsigned char)sum;
   }
   return wrong;
 }

@@ -17,6 +17,7 @@ int cuCtxPushCurrent_v2(void* context);
 int cuCtxPopCurrent_v2(void** context);
 int cuCtxCreate_v2(void** context, unsigned flags, int device);
 int cuCtxDestroy_v2(void* context);
+int cuDeviceGetCount(int* count);
 int cuDevicePrimaryCtxRetain(void** context, int device); /* there are two */
 int cuPointerGetAttribute(void* data, int attribute, device_pointer pointer);
 int cuPointerGetAttributes(unsigned count, int* attributes, void** data, device_pointer pointer);

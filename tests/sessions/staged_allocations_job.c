@@ -79,20 +79,24 @@ static void two_allocations(void) {
 
 /* Data in a row over two allocations that abut, as mapped memory may, of which the library knows nothing. */
 static void abutting(void) {
-  const int page = 4096 / sizeof(double);
-  static double values[1024], seen[1024];
+  enum { bytes = 2 << 20, page = bytes / sizeof(double) }; /* a granule of mapped memory */
+  static double values[2 * page], seen[2 * page];
   cuModuleUnload(NULL); /* so that it has to ask the driver from now on */
-  double* a = (double*)fake_cuda_abutting_memory(4096);
+  double* a = (double*)fake_cuda_abutting_memory(bytes);
+  if (a == NULL) {
+    ++failures;
+    return;
+  }
   for (int arrived = 2; arrived <= page + 100; arrived += page / 2 + 49) { /* up to the boundary, and over it */
     MPI_Request q;
     for (int i = 0; i < 2 * page; ++i) values[i] = -1 - i;
-    cuMemcpyHtoD_v2((device_pointer)a, values, 2 * 4096);
+    cuMemcpyHtoD_v2((device_pointer)a, values, sizeof values);
     for (int i = 0; i < 2 * page; ++i) values[i] = 100 * (rank + 1) + i;
     MPI_Barrier(W);
     MPI_Irecv(a + 10, 2 * page - 10, D, peer, 1, W, &q);
     MPI_Send(values, arrived, D, peer, 1, W);
     MPI_Wait(&q, I);
-    cuMemcpyDtoH_v2(seen, (device_pointer)a, 2 * 4096);
+    cuMemcpyDtoH_v2(seen, (device_pointer)a, sizeof seen);
     for (int i = 0; i < 2 * page; ++i) {
       failures += seen[i] != (i >= 10 && i < 10 + arrived ? 100 * (peer + 1) + i - 10 : -1 - i);
     }
