@@ -13,6 +13,7 @@ constexpr int cuda_invalid_value = 1;
 constexpr int cuda_not_initialized = 3;
 constexpr int attribute_context = 1;
 constexpr int attribute_memory_type = 2;
+constexpr int attribute_sync_memops = 6;
 constexpr int attribute_buffer_id = 7;
 constexpr int attribute_is_managed = 8;
 constexpr int attribute_ordinal = 9;

@@ -281,6 +281,12 @@ memory_range range_of(const void* address) {
   return {start, start + bytes};
 }
 
+bool is_settled(const void* address) {
+  allocation known;
+  const auto pointer = reinterpret_cast<std::uint64_t>(address);
+  return live_allocations.find(pointer, known) == allocation_cache::answer::found && known.is_settled != 0;
+}
+
 void check_noted() {
   for (int i = 0; i < here.num_noted; ++i) {
     const noted_buffer& noted = here.noted[i];

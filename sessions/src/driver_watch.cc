@@ -38,12 +38,24 @@ bool describe(std::uint64_t start, allocation& made) {
   return made.memory_type == memory_host || made.memory_type == memory_device;
 }
 
+/// A small copy from ordinary memory, or from device to device, returns before its data has arrived, unless the memory
+/// is told to wait. A program that calls one and then MPI relies on it, and CUDA-aware MPIs tell the memory, too.
+bool settle(std::uint64_t start) {
+  using type = int(const void*, int, std::uint64_t);
+  static auto* set = reinterpret_cast<type*>(other_driver_function("cuPointerSetAttribute"));
+  const unsigned yes = 1;
+  return set != nullptr && set(&yes, attribute_sync_memops, start) == cuda_success;
+}
+
 void made_memory(std::uint64_t start, std::uint64_t bytes, driver_id by) {
   if (!watching() || bytes == 0) return;
   allocation made;
   made.start = start;
   made.end = start + bytes;
-  if (!describe(start, made) || !live_allocations.insert(made)) no_longer_complete(name_of(by));
+  const bool described = describe(start, made);
+  if ((current_settings().modes & mode_stage) != 0 && made.memory_type == memory_device && made.is_managed == 0)
+    made.is_settled = settle(start);
+  if (!described || !live_allocations.insert(made)) no_longer_complete(name_of(by));
 }
 
 /// Memory of a graph that is being captured comes and goes with its launches, which nobody announces.

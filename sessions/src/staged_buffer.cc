@@ -69,17 +69,18 @@ staged_buffer::staged_buffer(const buffer& b, bool in_place) {
   device_ = first;
   begin_ = s.begin;
   bytes_ = s.bytes;
-  find_pieces(b, s);
+  const bool in_one = is_in_one_allocation(device_, bytes_);
+  find_pieces(b, s, in_one);
   const bool kept =
       in_place || b.filled == buffer::filling::in_part || (b.filled == buffer::filling::by_status && !s.in_order);
   refreshed_ = b.sent || kept;
   returned_ = b.received;
   by_status_ = b.filled == buffer::filling::by_status && !refreshed_;
   pinned_ = take_pinned(bytes_, context_of(first));
+  if (!in_one || !is_settled(device_)) wait_for_default_streams(pinned_.context);
 }
 
-void staged_buffer::find_pieces(const buffer& b, const span& s) {
-  const bool in_one = is_in_one_allocation(device_, bytes_);
+void staged_buffer::find_pieces(const buffer& b, const span& s, bool in_one) {
   if (s.dense && in_one) return;
   data_runs from_first;
   from_first.add_repeated(runs_of(b), -begin_, 1, 0);

@@ -31,7 +31,8 @@ class staged_buffer {
   void start_return(std::size_t arrived);
 
  private:
-  void find_pieces(const buffer& b, const span& s);
+  /// The memory lies in one allocation, or in several.
+  void find_pieces(const buffer& b, const span& s, bool in_one);
 
   char* device_ = nullptr;  ///< the first byte
   MPI_Aint begin_ = 0;      ///< where that is, from the buffer's address

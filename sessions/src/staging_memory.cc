@@ -14,6 +14,7 @@ namespace imbrex::sessions {
 namespace {
 
 constexpr unsigned non_blocking_stream = 1;
+constexpr std::uintptr_t legacy_stream = 1, stream_per_thread = 2;
 
 /// The streams of one thread in one context.
 struct lane {
@@ -136,9 +137,13 @@ void for_each_piece(const std::vector<data_run>& runs, Copy copy, CopyRows copy_
   }
 }
 
+void synchronize(void* stream) {
+  static auto* const call = needed_of_driver<int(void*)>("cuStreamSynchronize");
+  expect_success(call(stream), "cuStreamSynchronize");
+}
+
 void finish(void* stream, bool& busy) {
-  static auto* const synchronize = needed_of_driver<int(void*)>("cuStreamSynchronize");
-  if (busy) expect_success(synchronize(stream), "cuStreamSynchronize");
+  if (busy) synchronize(stream);
   busy = false;
 }
 
@@ -209,6 +214,11 @@ void start_copies_to_device(char* to, const pinned_memory& from, const std::vect
         copy_rows_in(l.to_device, {side_in(memory_host, from.data + r.offset, pitch),
                                    side_in(memory_device, to + r.offset, pitch), r.bytes, r.pieces});
       });
+}
+
+void wait_for_default_streams(device_context* context) {
+  const context_scope current(context);
+  for (const std::uintptr_t stream : {legacy_stream, stream_per_thread}) synchronize(reinterpret_cast<void*>(stream));
 }
 
 void finish_copies() {

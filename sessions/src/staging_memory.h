@@ -38,6 +38,10 @@ void start_copy_to_device(void* to, const pinned_memory& from, std::size_t bytes
 void start_copies_to_host(const pinned_memory& to, const char* from, const std::vector<data_run>& runs);
 void start_copies_to_device(char* to, const pinned_memory& from, const std::vector<data_run>& runs);
 
+/// Waits for what the program put into its default streams there, also by copies that had not arrived when they
+/// returned.
+void wait_for_default_streams(device_context* context);
+
 /// Waits for all copies that this thread started.
 void finish_copies();
 

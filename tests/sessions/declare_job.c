@@ -52,6 +52,7 @@ static void wrong(const char* pattern, int device) {
   MPI_Info info = info_of("mpi_communication_pattern", pattern);
   device_pointer memory;
   MPI_Comm comm;
+  use_device(0);
   cuMemAlloc_v2(&memory, 4096);
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   if (rank == 0) MPI_Send(device ? (void*)memory : a, 8, MPI_BYTE, 1, 0, comm);
@@ -65,6 +66,7 @@ static void devices(void) {
   MPI_Info info = info_of("mpi_communication_pattern", "MPI_GPU_TO_GPU");
   device_pointer memory;
   MPI_Comm comm;
+  use_device(0);
   cuMemAlloc_v2(&memory, 4096);
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   for (int i = 0; i < 10; ++i) {

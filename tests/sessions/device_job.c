@@ -21,6 +21,7 @@ static void many(void) {
   void* pinned;
   char* registered = malloc(8192);
   for (int i = 0; i < 1000; ++i) exchange(a, b, 64);
+  use_device(0);
   cuMemAllocHost_v2(&pinned, 4096);
   for (int i = 0; i < 10; ++i) exchange(pinned, b, 64);
   cuMemFreeHost(pinned);
@@ -48,6 +49,7 @@ static void device(void) {
   device_pointer first, second, managed;
   int local = 0;
   if (rank != 0) return;
+  use_device(0);
   cuMemAlloc_v2(&first, 1 << 20);
   cuMemAlloc_v2(&second, 5 << 20);
   cuMemAllocManaged(&managed, 4096, 1);

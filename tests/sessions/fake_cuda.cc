@@ -1,8 +1,10 @@
 // A libcuda.so.1 without a GPU. It counts pointer queries and takes FAKE_CUDA_DELAY_NS for each; its device memory
 // cannot be touched but through its copies: the address that it gives out is mapped without access, a second mapping of
 // the same memory, known to it alone, is what copies use. So an MPI that reaches into device memory dies, as on a GPU.
-// Asynchronous copies are done when they are waited for and not before; streams, events and device memory belong to the
-// context that was current when they were made, and are refused in another.
+// Copies to the device from memory that is not pinned return, up to 64 KB, before the data is there, as those of
+// NVIDIA's driver do, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set. Asynchronous copies are done when they are waited
+// for and not before; streams, events and device memory belong to the context that was current when they were made, and
+// are refused in another.
 #include "fake_cuda.h"
 
 #include <sys/mman.h>
@@ -38,6 +40,8 @@ struct range {
   bool managed;
   std::uint64_t id;
   context* owner;
+  bool is_mapped = false;
+  bool sync_memops = false;
 };
 
 struct copy {
@@ -61,6 +65,14 @@ struct event {
 std::mutex lock;
 std::map<std::uint64_t, range> ranges;
 std::uint64_t next_id = 1;
+
+/// In the default stream: taken from the program, but not yet on the device.
+struct late_copy {
+  char* to;
+  std::vector<char> bytes;
+};
+std::deque<late_copy> default_stream;
+constexpr std::size_t most_late_bytes = 64 << 10;
 std::atomic<unsigned long> queries{0};
 std::atomic<bool> started{false};
 thread_local std::vector<context*> current_contexts;
@@ -107,8 +119,14 @@ std::uint64_t map_device_memory(std::size_t bytes) {
   return start;
 }
 
+void run_default_stream() {
+  for (const late_copy& c : default_stream) std::memcpy(c.to, c.bytes.data(), c.bytes.size());
+  default_stream.clear();
+}
+
 int forget(std::uint64_t pointer, bool device) {
   const std::lock_guard<std::mutex> guard(lock);
+  run_default_stream();
   const auto found = ranges.find(pointer);
   if (found == ranges.end()) return invalid_value;
   const range r = found->second;
@@ -120,11 +138,14 @@ int forget(std::uint64_t pointer, bool device) {
   return 0;
 }
 
-char* reach(std::uint64_t pointer) {
-  const std::lock_guard<std::mutex> guard(lock);
+char* reach_locked(std::uint64_t pointer) {
   std::uint64_t start = 0;
   const range* r = find(pointer, &start);
   return r == nullptr || r->alias == nullptr ? reinterpret_cast<char*>(pointer) : r->alias + (pointer - start);
+}
+char* reach(std::uint64_t pointer) {
+  const std::lock_guard<std::mutex> guard(lock);
+  return reach_locked(pointer);
 }
 
 template <class T>
@@ -158,6 +179,8 @@ void put_nothing(void* data, int attribute) {
   if (attribute == 8) return put(data, static_cast<unsigned char>(0));
   is_long ? put(data, std::uint64_t{0}) : put(data, 0);
 }
+
+bool is_default_stream(const void* in) { return reinterpret_cast<std::uint64_t>(in) <= 2; }  // null, legacy, per thread
 
 void run_until(stream& s, unsigned long num_copies) {
   while (!s.waiting.empty() && s.num_done < num_copies) {
@@ -234,6 +257,7 @@ int cuCtxCreate_v2(void** made, unsigned, int ordinal) {
 int cuCtxDestroy_v2(void* made) {
   {
     const std::lock_guard<std::mutex> guard(lock);
+    run_default_stream();
     std::erase_if(ranges, [=](const auto& r) { return r.second.owner == made; });
   }
   delete static_cast<context*>(made);
@@ -260,11 +284,13 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** data, device_
 }
 
 int cuMemAlloc_v2(device_pointer* made, size_t bytes) {
+  if (current_context() == nullptr) return invalid_context;
   const std::lock_guard<std::mutex> guard(lock);
   *made = map_device_memory(bytes);
   return *made == 0 ? 2 : 0;
 }
 int cuMemAllocManaged(device_pointer* made, size_t bytes, unsigned) {
+  if (current_context() == nullptr) return invalid_context;
   const std::lock_guard<std::mutex> guard(lock);
   *made = reinterpret_cast<device_pointer>(std::calloc(1, bytes));
   ranges[*made] = {bytes, nullptr, 2, true, next_id++, owner_of_new_memory()};
@@ -272,6 +298,7 @@ int cuMemAllocManaged(device_pointer* made, size_t bytes, unsigned) {
 }
 int cuMemFree_v2(device_pointer memory) { return forget(memory, true); }
 int cuMemAllocHost_v2(void** made, size_t bytes) {
+  if (current_context() == nullptr) return invalid_context;
   const std::lock_guard<std::mutex> guard(lock);
   *made = std::calloc(1, bytes);
   ranges[reinterpret_cast<std::uint64_t>(*made)] = {bytes, nullptr, 1, false, next_id++, owner_of_new_memory()};
@@ -290,12 +317,31 @@ int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
 int cuMemHostUnregister(void* memory) { return forget(reinterpret_cast<std::uint64_t>(memory), false); }
 int cuModuleUnload(void*) { return 0; }
 
+int cuPointerSetAttribute(const void* value, int attribute, device_pointer pointer) {
+  const std::lock_guard<std::mutex> guard(lock);
+  const range* r = find(pointer);
+  if (attribute != 6 || r == nullptr || r->memory_type != 2 || r->managed || r->is_mapped) return invalid_value;
+  const_cast<range*>(r)->sync_memops = *static_cast<const unsigned*>(value) != 0;
+  return 0;
+}
+
 int cuMemcpyDtoH_v2(void* to, device_pointer from, size_t bytes) {
-  std::memcpy(to, reach(from), bytes);
+  const std::lock_guard<std::mutex> guard(lock);
+  run_default_stream();
+  std::memcpy(to, reach_locked(from), bytes);
   return 0;
 }
 int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes) {
-  std::memcpy(reach(to), from, bytes);
+  const std::lock_guard<std::mutex> guard(lock);
+  run_default_stream();
+  const range* r = find(to);
+  const bool is_pinned = find(reinterpret_cast<std::uint64_t>(from)) != nullptr;
+  if (r == nullptr || r->sync_memops || is_pinned || bytes > most_late_bytes) {
+    std::memcpy(reach_locked(to), from, bytes);
+  } else {
+    const char* first = static_cast<const char*>(from);
+    default_stream.push_back({reach_locked(to), {first, first + bytes}});
+  }
   return 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, device_pointer from, size_t bytes, void* in) {
@@ -323,7 +369,11 @@ int cuStreamCreate(void** made, unsigned) {
 }
 int cuStreamSynchronize(void* in) {
   const std::lock_guard<std::mutex> guard(lock);
-  run_until(*static_cast<stream*>(in), ~0ul);
+  if (is_default_stream(in)) {
+    run_default_stream();
+  } else {
+    run_until(*static_cast<stream*>(in), ~0ul);
+  }
   return 0;
 }
 int cuEventCreate(void** made, unsigned) {
@@ -357,7 +407,8 @@ device_pointer fake_cuda_abutting_memory(size_t bytes_of_each) {
   const std::uint64_t start = map_device_memory(2 * bytes_of_each);
   range& first = ranges[start];
   first.bytes = bytes_of_each;
-  ranges[start + bytes_of_each] = {bytes_of_each, first.alias + bytes_of_each, 2, false, next_id++, first.owner};
+  first.is_mapped = true;
+  ranges[start + bytes_of_each] = {bytes_of_each, first.alias + bytes_of_each, 2, false, next_id++, first.owner, true};
   return start;
 }
 

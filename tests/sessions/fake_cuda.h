@@ -19,6 +19,7 @@ int cuCtxCreate_v2(void** context, unsigned flags, int device);
 int cuCtxDestroy_v2(void* context);
 int cuDeviceGetCount(int* count);
 int cuDevicePrimaryCtxRetain(void** context, int device); /* there are two */
+int cuPointerSetAttribute(const void* value, int attribute, device_pointer pointer);
 int cuPointerGetAttribute(void* data, int attribute, device_pointer pointer);
 int cuPointerGetAttributes(unsigned count, int* attributes, void** data, device_pointer pointer);
 int cuMemAlloc_v2(device_pointer* made, size_t bytes);
@@ -54,6 +55,15 @@ unsigned long fake_cuda_queries(void);
 device_pointer fake_cuda_secret_memory(void);
 /// The same: two allocations of whole pages, the second where the first ends.
 device_pointer fake_cuda_abutting_memory(size_t bytes_of_each);
+
+/// Without a context there is no memory.
+static inline void* use_device(int ordinal) {
+  void* context = NULL;
+  cuInit(0);
+  cuDevicePrimaryCtxRetain(&context, ordinal);
+  cuCtxSetCurrent(context);
+  return context;
+}
 
 #ifdef __cplusplus
 }

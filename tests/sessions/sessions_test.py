@@ -2,6 +2,7 @@
 programs' own results and exit codes stay what they are. Usage: sessions_test.py GROUP --mpirun ... (see CMakeLists.txt)"""
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ class Runner:
     def __init__(self, args, folder):
         self.args = args
         self.folder = pathlib.Path(folder)
+        self.more_libraries = []
 
     def run(self, ranks, program, *arguments, modes=None, aware=None, spy=False, preload=True,
             **variables):
@@ -30,6 +32,7 @@ class Runner:
             set_in_ranks["AWARE_WAY"] = aware
         if spy:
             libraries.append(str(self.args.bin / "libspy.so"))
+        libraries += self.more_libraries
         if libraries:
             set_in_ranks["LD_PRELOAD"] = ":".join(libraries)
         if modes is not None:
@@ -273,7 +276,8 @@ def test_errors(r):
             check(expected in stderr, f"{expected!r} is not in {stderr!r}")
 
 
-def test_stage(r):
+def staged_jobs(r):
+    """Device memory given to an MPI that must not touch it: what arrives is what arrives with host memory."""
     check(r.run(2, "stage_job", "all")[0] != 0, "an MPI that reaches into device memory dies, so that this tests something")
     code, lines, stderr, report = r.run(2, "stage_job", "all", modes="stage", IMBREX_SESSIONS_CHUNK_BYTES=65536)
     equal((code, lines), (0, ["all staged"]), f"staged: {stderr}")
@@ -299,17 +303,55 @@ def test_stage(r):
                               ("staged_allocations_job", "all allocations reached")):
             code, lines, stderr, _ = r.run(2, program, "all", modes="stage", IMBREX_SESSIONS_CHUNK_BYTES=chunk)
             equal((code, lines), (0, [word]), f"{program}, pieces of {chunk} B: {stderr}")
+
+
+def staged_refusals(r, kinds):
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
     check(code != 0 and "MPI_Win_create: stage does not cover this routine" in stderr and "MPI_Win_allocate" in stderr,
           f"a routine that is not covered: {stderr}")
     code, _, stderr, _ = r.run(2, "stage_job", "partly", modes="stage")
     check(code != 0 and "MPI_Send: a buffer lies partly in device and partly in host memory" in stderr,
           f"a type that reaches out of the device: {stderr}")
-    for where, refusal in (("DHD", "partly in device and partly in host memory"), ("DDH", "partly in device and partly in host"),
-                           ("HDH", "partly in device and partly in host memory"), ("apart", "in several allocations"), ("devices", "in memory of several devices")):
+    refusals = {"DHD": "partly in device and partly in host memory", "DDH": "partly in device and partly in host",
+                "HDH": "partly in device and partly in host memory", "apart": "in several allocations",
+                "devices": "in memory of several devices"}
+    for where in kinds:
         code, _, stderr, _ = r.run(2, "staged_allocations_job", where, modes="stage")
-        check(code != 0 and "MPI_Sendrecv: a buffer" in stderr and refusal in stderr and "send the parts apart" in stderr,
-              f"a type over memory as in {where}: {stderr}")
+        check(code != 0 and "MPI_Sendrecv: a buffer" in stderr and refusals[where] in stderr
+              and "send the parts apart" in stderr, f"a type over memory as in {where}: {stderr}")
+
+
+def test_stage(r):
+    staged_jobs(r)
+    staged_refusals(r, ("DHD", "DDH", "HDH", "apart", "devices"))
+
+
+def use_real_driver(r):
+    """Gives the number of GPUs; with more than none, jobs run with NVIDIA's driver from now on."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    paths = [line.split()[-1] for line in open("/proc/self/maps") if "libcuda.so" in line]
+    r.args.driver = os.path.dirname(paths[0])
+    r.more_libraries = [r.args.real_cuda]
+    return count.value
+
+
+def test_stage_gpu(r):
+    """The same with real GPUs. Where their memory lies is the driver's to choose: not every mixture can be had."""
+    num_gpus = use_real_driver(r)
+    if num_gpus == 0:
+        print("skipped: no GPU")
+        sys.exit(SKIPPED)
+    staged_jobs(r)
+    staged_refusals(r, ("DDH", "apart", "devices") if num_gpus > 1 else ("DDH", "apart"))
+    code, printed, stderr, _ = r.run(2, r.args.micro, "--memory", "device", "--sizes", "1,4K,1M", "--repeats", "5",
+                                     modes="stage")
+    check(code == 0 and len(printed) == 1 + 9 * 3, f"sessions_micro with device memory: {code} {stderr}")
 
 
 def test_covered(r):
@@ -358,6 +400,8 @@ def main(tests):
     parser.add_argument("--driver", required=True)
     parser.add_argument("--examples", type=pathlib.Path, required=True)
     parser.add_argument("--sources", type=pathlib.Path, required=True)
+    parser.add_argument("--real-cuda", help="what the jobs ask of the tests' driver, by NVIDIA's")
+    parser.add_argument("--micro", help="sessions_micro")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tests[f"test_{args.group}"](Runner(args, folder))

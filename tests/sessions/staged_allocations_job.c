@@ -143,14 +143,11 @@ static void refused(const char* where) {
 }
 
 int main(int argc, char** argv) {
-  void* context;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(W, &rank);
   MPI_Comm_size(W, &ranks);
   peer = 1 - rank;
-  cuInit(0);
-  cuDevicePrimaryCtxRetain(&context, 0);
-  cuCtxSetCurrent(context);
+  use_device(0);
   const char* part = argv[argc - 1];
   const int all = strcmp(part, "all") == 0;
   for (const char* const* where = reaching_out; *where != NULL; ++where) {

@@ -156,14 +156,11 @@ static void interior(void) {
 }
 
 int main(int argc, char** argv) {
-  void* context;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(W, &rank);
   MPI_Comm_size(W, &ranks);
   peer = 1 - rank;
-  cuInit(0);
-  cuDevicePrimaryCtxRetain(&context, 0);
-  cuCtxSetCurrent(context);
+  use_device(0);
   const char* part = argv[argc - 1];
   const int all = strcmp(part, "all") == 0;
   device = device_doubles(ROWS * COLUMNS);

@@ -19,6 +19,7 @@ static int failures, rank, ranks;
 static double *host_memory[2], *device_memory[2], reference[2][N], found[N];
 
 static inline void make_pairs(void) {
+  use_device(0);
   for (int i = 0; i < 2; ++i) {
     device_pointer made;
     host_memory[i] = malloc(N * sizeof(double));

@@ -179,14 +179,11 @@ static void inactive(void) {}
 #endif
 
 int main(int argc, char** argv) {
-  void* context;
   device_pointer made[2];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(W, &rank);
   peer = 1 - rank;
-  cuInit(0);
-  cuDevicePrimaryCtxRetain(&context, 0);
-  cuCtxSetCurrent(context);
+  use_device(0);
   cuMemAlloc_v2(&made[0], COUNT * sizeof(double));
   cuMemAlloc_v2(&made[1], COUNT * sizeof(double));
   a = (double*)made[0];

@@ -13,7 +13,6 @@
 #define NUM_PAIRS 3
 
 static int rank, peer;
-static void* context;
 
 struct talker {
   int number;
@@ -71,7 +70,7 @@ static void* exchange(void* argument) {
   struct talker* t = argument;
   MPI_Request requests[2 * NUM_PAIRS];
   long *sent[NUM_PAIRS], *received[NUM_PAIRS];
-  cuCtxSetCurrent(context);
+  use_device(0);
   for (int i = 0; i < NUM_PAIRS; ++i) sent[i] = device_longs(COUNT);
   for (int i = 0; i < NUM_PAIRS; ++i) received[i] = device_longs(COUNT);
   for (int turn = 0; turn < NUM_TURNS; ++turn) {
@@ -94,7 +93,7 @@ static void* exchange(void* argument) {
 static void* read_window(void* argument) {
   struct talker* t = argument;
   MPI_Request request;
-  cuCtxSetCurrent(context);
+  use_device(0);
   long* received = device_longs(COUNT);
   for (int turn = 0; turn < NUM_TURNS; ++turn) {
     const int from = (7 * turn + t->number) % COUNT;
@@ -132,8 +131,6 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   peer = 1 - rank;
-  cuInit(0);
-  cuDevicePrimaryCtxRetain(&context, 0);
   MPI_Win_allocate(2 * COUNT * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &shown, &win);
   MPI_Win_lock_all(0, win);
   for (int i = 0; i < 2 * COUNT; ++i) shown[i] = 10000L * rank + i;

@@ -135,14 +135,10 @@ static void drawn_types(void) {
 }
 
 int main(int argc, char** argv) {
-  void* context;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(W, &rank);
   MPI_Comm_size(W, &ranks);
   peer = 1 - rank;
-  cuInit(0);
-  cuDevicePrimaryCtxRetain(&context, 0);
-  cuCtxSetCurrent(context);
   make_pairs();
   const char* part = argv[argc - 1];
   const int all = strcmp(part, "all") == 0;

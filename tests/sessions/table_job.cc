@@ -21,6 +21,7 @@ constexpr std::size_t buffer_bytes = 4096;
 
 void* device_memory() {
   device_pointer made = 0;
+  use_device(0);
   cuMemAlloc_v2(&made, buffer_bytes);
   return reinterpret_cast<void*>(made);
 }

@@ -22,8 +22,9 @@ hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, 
     const std::uint64_t capacity = options.device_bytes > 0
                                        ? options.device_bytes
                                        : d->memory().free / 10 * 9 / static_cast<unsigned>(options.sharing);
-    places_.push_back(std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, options, lanes));
-    lanes += options.compute_lanes + 2;
+    places_.push_back(
+        std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, options, devices.size() > 1, lanes));
+    lanes += place::max_lanes(options);
     places_.back()->for_each_lane([&](lane& l) { l.on_progress(on_progress, argument); });
   }
   retiring_.resize(places_.size());
@@ -120,8 +121,8 @@ hetero_copy* hetero_copies::newest_device_copy(hetero_data& d, const place& p) c
 bool hetero_copies::bring_to_device(hetero_data& d, place& p) {
   hetero_copy& here = d.at(p.number());
   if (hetero_copy* peer = newest_device_copy(d, p); peer != nullptr) {
-    if (!can_follow(p.in(), *peer, here)) return false;
-    copy(p.in(), *peer, here, true);
+    if (!can_follow(p.from_peers(), *peer, here)) return false;
+    copy(p.from_peers(), *peer, here, true);
     counts_.bytes_between += d.bytes;
     return true;
   }
@@ -299,8 +300,8 @@ bool hetero_copies::evict(place& p, hetero_copy& c) {
     }
     hetero_copy* to = peer != nullptr ? &d.at(peer->number()) : nullptr;
     if (to != nullptr && to->memory == nullptr) to->memory = peer->allocate(d.bytes);
-    if (to != nullptr && to->memory != nullptr && can_follow(peer->in(), c, *to)) {
-      copy(peer->in(), c, *to, true);
+    if (to != nullptr && to->memory != nullptr && can_follow(peer->from_peers(), c, *to)) {
+      copy(peer->from_peers(), c, *to, true);
       touch(*to);
       counts_.bytes_between += d.bytes;
     } else if (!bring_to_host(d)) {

@@ -405,7 +405,8 @@ lane& hetero_domain::choose_lane(task_node& t) const {
   place& p = *t.at;
   for (const task_access& a : t.uses()) {
     const lane_point& w = a.data->at(p.number()).written;
-    if (w.reached() || w.of == &p.in() || w.of == &p.out() || w.number != w.of->num_issued()) continue;
+    if (w.reached() || w.of == &p.in() || w.of == &p.from_peers() || w.of == &p.out() || w.number != w.of->num_issued())
+      continue;
     for (const auto& l : p.compute()) {
       if (l.get() == w.of) return *l;
     }

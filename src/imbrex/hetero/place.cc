@@ -8,7 +8,8 @@ namespace imbrex {
 
 place::place(device& memory_of) : number_(0), device_(&memory_of), capacity_(UINT64_MAX), pooled_(true) {}
 
-place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, int first_lane)
+place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, bool has_peers,
+             int first_lane)
     : number_(number), device_(&d), capacity_(capacity), pooled_(options.pooled_memory || !d.allocates_unpooled()) {
   const auto make = [&](stream_priority p, const char* what, bool carries_data) {
     return std::make_unique<lane>(d.make_stream(p, fmt::format("the {} lane of {}", what, name())), first_lane++,
@@ -17,6 +18,7 @@ place::place(int number, device& d, std::uint64_t capacity, const hetero_options
   if (options.transfer_lanes) {
     in_ = make(stream_priority::high, "incoming", true);
     out_ = make(stream_priority::high, "outgoing", true);
+    if (has_peers) from_peers_ = make(stream_priority::high, "peers'", true);
   }
   for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make(stream_priority::low, "compute", false));
 }
@@ -45,7 +47,7 @@ bool place::idle() const {
   for (const auto& l : compute_) {
     if (!l->idle()) return false;
   }
-  return in_ == nullptr || (in_->idle() && out_->idle());
+  return (in_ == nullptr || (in_->idle() && out_->idle())) && (from_peers_ == nullptr || from_peers_->idle());
 }
 
 std::byte* place::allocate(std::uint64_t bytes) {

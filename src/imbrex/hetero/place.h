@@ -21,8 +21,10 @@ class place {
   /// Of the host: tasks run on the PE, and copies lie in memory of `d` of kind `pinned`, if it is a GPU, which copies
   /// them fastest.
   explicit place(device& memory_of);
-  /// Of a device: copies take up to `capacity` bytes of its memory. Lanes are numbered from `first_lane`.
-  place(int number, device& d, std::uint64_t capacity, const hetero_options& options, int first_lane);
+  /// Of a device: copies take up to `capacity` bytes of its memory. Lanes are numbered from `first_lane`: as many as
+  /// `max_lanes` says, or fewer.
+  place(int number, device& d, std::uint64_t capacity, const hetero_options& options, bool has_peers, int first_lane);
+  static int max_lanes(const hetero_options& options) { return options.compute_lanes + 3; }
 
   int number() const { return number_; }
   bool is_host() const { return number_ == 0; }
@@ -30,10 +32,13 @@ class place {
   device_kind kind() const { return is_host() ? device_kind::host : device_->kind(); }
   std::string name() const;
 
-  /// \name Of a device: its lanes. What comes, what leaves, what computes. Without `transfer_lanes` the first of those
-  /// that compute is all three.
+  /// \name Of a device: its lanes. What comes from the host, what leaves, what comes from other devices (which waits
+  /// for them, and so must not stand in the way of what comes from the host), what computes. Without `transfer_lanes`
+  /// the first of those that compute is all of them.
   ///@{
   lane& in() { return in_ != nullptr ? *in_ : *compute_.front(); }
+  lane& from_peers() { return from_peers_ != nullptr ? *from_peers_ : in(); }
+  lane& in_from(const place& source) { return source.is_host() || &source == this ? in() : from_peers(); }
   lane& out() { return out_ != nullptr ? *out_ : *compute_.front(); }
   std::vector<std::unique_ptr<lane>>& compute() { return compute_; }
   /// The compute lane with least under way, the next one in turn among equals.
@@ -44,6 +49,7 @@ class place {
   void for_each_lane(F f) {
     if (is_host()) return;
     if (in_ != nullptr) f(*in_), f(*out_);
+    if (from_peers_ != nullptr) f(*from_peers_);
     for (auto& l : compute_) f(*l);
   }
   ///@}
@@ -68,7 +74,7 @@ class place {
   const std::uint64_t capacity_;
   const bool pooled_;
   std::uint64_t used_ = 0;
-  std::unique_ptr<lane> in_, out_;
+  std::unique_ptr<lane> in_, out_, from_peers_;
   std::vector<std::unique_ptr<lane>> compute_;
   std::size_t turn_ = 0;
 };

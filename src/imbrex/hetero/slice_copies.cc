@@ -163,7 +163,7 @@ bool hetero_copies::copy_part(const part_of_copy& from, const part_of_copy& to, 
     std::memcpy(to.copy->memory + to.offset, from.copy->memory + from.offset, bytes);
     return true;
   }
-  lane& l = target.is_host() ? source.out() : target.in();
+  lane& l = target.is_host() ? source.out() : target.in_from(source);
   if (!can_follow(l, *from.copy, *to.copy)) return false;
   const bool between = !source.is_host() && !target.is_host();
   copy_bytes(l, from, to, bytes, between && &source != &target);
