@@ -74,6 +74,7 @@ struct late_copy {
 std::deque<late_copy> default_stream;
 constexpr std::size_t most_late_bytes = 64 << 10;
 std::atomic<unsigned long> queries{0};
+std::atomic<unsigned long> waits_for_default_stream{0};
 std::atomic<bool> started{false};
 thread_local std::vector<context*> current_contexts;
 
@@ -326,12 +327,14 @@ int cuPointerSetAttribute(const void* value, int attribute, device_pointer point
 }
 
 int cuMemcpyDtoH_v2(void* to, device_pointer from, size_t bytes) {
+  if (current_context() == nullptr) return invalid_context;
   const std::lock_guard<std::mutex> guard(lock);
   run_default_stream();
   std::memcpy(to, reach_locked(from), bytes);
   return 0;
 }
 int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes) {
+  if (current_context() == nullptr) return invalid_context;
   const std::lock_guard<std::mutex> guard(lock);
   run_default_stream();
   const range* r = find(to);
@@ -370,6 +373,7 @@ int cuStreamCreate(void** made, unsigned) {
 int cuStreamSynchronize(void* in) {
   const std::lock_guard<std::mutex> guard(lock);
   if (is_default_stream(in)) {
+    ++waits_for_default_stream;
     run_default_stream();
   } else {
     run_until(*static_cast<stream*>(in), ~0ul);
@@ -398,6 +402,7 @@ int cuEventSynchronize(void* made) {
 }
 
 unsigned long fake_cuda_queries(void) { return queries; }
+unsigned long fake_cuda_waits_for_default_stream(void) { return waits_for_default_stream; }
 device_pointer fake_cuda_secret_memory(void) {
   const std::lock_guard<std::mutex> guard(lock);
   return map_device_memory(4096);

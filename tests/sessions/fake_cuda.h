@@ -51,6 +51,8 @@ int cuMemcpy2DAsync_v2(const fake_memcpy_2d* copy, void* stream);
 
 /// Pointer queries that reached the driver.
 unsigned long fake_cuda_queries(void);
+/// How often a default stream was waited for. NVIDIA's driver does not tell: then 0.
+unsigned long fake_cuda_waits_for_default_stream(void);
 /// Device memory that no function of the driver's interface announces.
 device_pointer fake_cuda_secret_memory(void);
 /// The same: two allocations of whole pages, the second where the first ends.

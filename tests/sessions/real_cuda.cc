@@ -25,7 +25,8 @@ std::uint64_t fake_cuda_abutting_memory(std::size_t bytes_of_each) {
   return cuMemSetAccess(start, 2 * bytes_of_each, &access, 1) == CUDA_SUCCESS ? start : 0;
 }
 
-/// Nothing counts the driver's queries, and it has no memory that nobody announces.
+/// Nothing counts what the driver does, and it has no memory that nobody announces.
 unsigned long fake_cuda_queries() { return 0; }
+unsigned long fake_cuda_waits_for_default_stream() { return 0; }
 std::uint64_t fake_cuda_secret_memory() { return 0; }
 }

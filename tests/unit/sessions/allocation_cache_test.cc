@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <random>
 #include <thread>
@@ -75,6 +76,18 @@ TEST(AllocationCache, EdgesOfOneAllocation) {
     EXPECT_EQ(cache.find(start, found), answer::unknown_address);
   }
   EXPECT_EQ(cache.size(), 0u);
+}
+
+TEST(AllocationCache, GivesAllThatItWasTold) {
+  allocation_cache cache;
+  allocation told = make(0x5000, 100, 3);
+  told.ordinal = 5;
+  told.is_managed = 1;
+  told.is_settled = 1;
+  ASSERT_TRUE(cache.insert(told));
+  allocation found;
+  ASSERT_EQ(cache.find(0x5010, found), answer::found);
+  EXPECT_EQ(std::memcmp(&found, &told, sizeof told), 0);
 }
 
 TEST(AllocationCache, SameAsASlowOne) {
