@@ -305,7 +305,7 @@ def staged_jobs(r):
             equal((code, lines), (0, [word]), f"{program}, pieces of {chunk} B: {stderr}")
 
 
-def staged_refusals(r, kinds):
+def staged_refusals(r, kinds, all_can_be_had):
     code, _, stderr, _ = r.run(2, "stage_job", "refused", modes="stage")
     check(code != 0 and "MPI_Win_create: stage does not cover this routine" in stderr and "MPI_Win_allocate" in stderr,
           f"a routine that is not covered: {stderr}")
@@ -316,14 +316,18 @@ def staged_refusals(r, kinds):
                 "HDH": "partly in device and partly in host memory", "apart": "in several allocations",
                 "devices": "in memory of several devices"}
     for where in kinds:
-        code, _, stderr, _ = r.run(2, "staged_allocations_job", where, modes="stage")
-        check(code != 0 and "MPI_Sendrecv: a buffer" in stderr and refusals[where] in stderr
+        code, lines, stderr, _ = r.run(2, "staged_allocations_job", where, modes="stage")
+        if code == SKIPPED and not all_can_be_had:
+            print(f"{where}: {lines}")
+            continue
+        check(code not in (0, SKIPPED) and "MPI_Sendrecv: a buffer" in stderr and refusals[where] in stderr
               and "send the parts apart" in stderr, f"a type over memory as in {where}: {stderr}")
 
 
 def test_stage(r):
+    """Here memory lies wherever the driver of the tests puts it: every mixture can be had."""
     staged_jobs(r)
-    staged_refusals(r, ("DHD", "DDH", "HDH", "apart", "devices"))
+    staged_refusals(r, ("DHD", "DDH", "HDH", "apart", "devices"), True)
 
 
 def use_real_driver(r):
@@ -342,13 +346,13 @@ def use_real_driver(r):
 
 
 def test_stage_gpu(r):
-    """The same with real GPUs. Where their memory lies is the driver's to choose: not every mixture can be had."""
+    """The same with real GPUs. Where their memory lies is the driver's to choose: some mixtures may not be had."""
     num_gpus = use_real_driver(r)
     if num_gpus == 0:
         print("skipped: no GPU")
         sys.exit(SKIPPED)
     staged_jobs(r)
-    staged_refusals(r, ("DDH", "apart", "devices") if num_gpus > 1 else ("DDH", "apart"))
+    staged_refusals(r, ("DHD", "DDH", "HDH", "apart", "devices")[:5 if num_gpus > 1 else 4], False)
     code, printed, stderr, _ = r.run(2, r.args.micro, "--memory", "device", "--sizes", "1,4K,1M", "--repeats", "5",
                                      modes="stage")
     check(code == 0 and len(printed) == 1 + 9 * 3, f"sessions_micro with device memory: {code} {stderr}")
