@@ -124,6 +124,20 @@ def test_errors(c):
     fails(1, "unhappy", "--", str(script))
 
 
+def test_cut_short(c):
+    """Rounds that were complete are kept when a later run fails."""
+    counter = c.folder / "runs_so_far"
+    counter.write_text("")
+    launch = " ".join(c.job("device_job", "many")[1:])
+    # 3 runs before the rounds, 4 in each: the second of the fourth round fails.
+    command = f"echo >> {counter}; test $(wc -l < {counter}) -lt 17 && {launch}"
+    done = c.run("--output", "results", "--repeats", "5", "--delay-ns", "0", "--", "sh", "-c", command)
+    equal(done.returncode, 1, done.stderr)
+    results = json.loads((c.folder / "results" / "mpi-check.json").read_text())
+    equal(results["repeats"], 3, "complete rounds")
+    same_from_runs(results, c.folder / "results", 3)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", required=True)
@@ -131,7 +145,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--driver", required=True)
     args = parser.parse_args()
-    for test in (test_delay, test_declared, test_driver, test_errors):
+    for test in (test_delay, test_declared, test_driver, test_errors, test_cut_short):
         with tempfile.TemporaryDirectory() as folder:
             test(Checker(args, folder))
 

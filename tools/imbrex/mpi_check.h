@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -45,12 +46,14 @@ struct result {
   run without_library;
   std::optional<long> delay_ns;  ///< as used: may stand for a driver that is not there
   std::vector<series> all;
+  int rounds = 0;  ///< that are complete
 
   const series* find(const std::string& name) const;
 };
 
-/// Runs everything; a line on stderr for each run. Throws `usage_error` where the program cannot be started or fails
+/// Runs everything; a line on stderr for each run. After each round `keep` is given what was measured so far, so that
+/// nothing is lost where a later run fails or is not waited for. Throws `usage_error` where the program cannot be started or fails
 /// without the library, `error` where the library makes a difference to its exit code or did not come to the ranks.
-result measure(const options& o);
+result measure(const options& o, const std::function<void(const result&)>& keep);
 
 }  // namespace mpi_check

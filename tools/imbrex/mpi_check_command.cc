@@ -21,17 +21,23 @@ void write(const std::filesystem::path& file, const std::string& text) {
   if (!out) throw imbrex::usage_error(fmt::format("cannot write {}: is there room, and may you?", file.string()));
 }
 
-int check(const mpi_check::options& o) {
-  const mpi_check::result measured = mpi_check::measure(o);
+/// Gives the table, too.
+std::string write_results(const mpi_check::result& measured) {
   const mpi_check::summary s = mpi_check::summarize(measured);
   const std::string text = mpi_check::table(measured, s);
   // A command need not be UTF-8, JSON is.
   const std::string json =
       mpi_check::to_json(measured, s).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const std::filesystem::path folder(o.output);
+  const std::filesystem::path folder(measured.asked.output);
   write(folder / "mpi-check.txt", text);
   write(folder / "mpi-check.json", json + "\n");
   write(folder / "mpi-check.svg", mpi_check::picture(measured, s));
+  return text;
+}
+
+int check(const mpi_check::options& o) {
+  std::string text;
+  mpi_check::measure(o, [&](const mpi_check::result& so_far) { text = write_results(so_far); });
   fmt::print("{}\nresults in {}: mpi-check.txt, mpi-check.json, mpi-check.svg, and runs/ with what each run said\n",
              text, o.output);
   return 0;

@@ -107,7 +107,7 @@ void draw_routines(drawing& d, const summary& s, const char* title, const char* 
 std::string picture(const result& r, const summary& s) {
   drawing d;
   d.title(fmt::format("{}", fmt::join(r.asked.command, " ")));
-  d.line(fmt::format("{} ranks, {}, {} rounds, {}", s.ranks, s.mpi, r.asked.repeats,
+  d.line(fmt::format("{} ranks, {}, {} rounds, {}", s.ranks, s.mpi, r.rounds,
                      r.delay_ns ? fmt::format("a check takes {} ns", *r.delay_ns) : "checks ask the driver"));
   draw_variants(d, s);
   draw_routines(d, s, "checks per second, all ranks (the paper's Figures 7 to 13)", "/s", "#9bbb59",

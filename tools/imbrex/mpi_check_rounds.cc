@@ -34,7 +34,7 @@ class progress {
 
 class rounds {
  public:
-  explicit rounds(const options& o) : job_(o) {
+  rounds(const options& o, const std::function<void(const result&)>& keep) : job_(o), keep_(keep) {
     result_.asked = o;
     result_.delay_ns = o.delay_ns;
   }
@@ -43,7 +43,11 @@ class rounds {
     progress_.expect(3 + 4 * result_.asked.repeats);
     look_at_program();
     choose_delay();
-    for (int i = 0; i < result_.asked.repeats; ++i) run_round(i);
+    while (result_.rounds < result_.asked.repeats) {
+      run_round(result_.rounds);
+      ++result_.rounds;
+      keep_(result_);
+    }
     return std::move(result_);
   }
 
@@ -103,6 +107,7 @@ class rounds {
   }
 
   job job_;
+  const std::function<void(const result&)>& keep_;
   progress progress_;
   result result_;
 };
@@ -116,6 +121,6 @@ const series* result::find(const std::string& name) const {
   return nullptr;
 }
 
-result measure(const options& o) { return rounds(o).all(); }
+result measure(const options& o, const std::function<void(const result&)>& keep) { return rounds(o, keep).all(); }
 
 }  // namespace mpi_check

@@ -111,7 +111,7 @@ json to_json(const variant_summary& v, const series& runs) {
 std::string table(const result& r, const summary& s) {
   std::string text =
       fmt::format("{}\n{} rank{}, {}, {} round{}; {}\n\n", fmt::join(r.asked.command, " "), s.ranks,
-                  s.ranks == 1 ? "" : "s", s.mpi, r.asked.repeats, r.asked.repeats == 1 ? "" : "s", who_answers(r, s));
+                  s.ranks == 1 ? "" : "s", s.mpi, r.rounds, r.rounds == 1 ? "" : "s", who_answers(r, s));
   text += fmt::format("{:<12} {:<14} {:>10} {:<18} {:>11} {:<18} {:>9}\n", "variant", "modes", "seconds", "(quartiles)",
                       "of plain", "(95 %)", "added s");
   for (const variant_summary& v : s.variants) text += variant_line(v);
@@ -127,7 +127,7 @@ json to_json(const result& r, const summary& s) {
               {"command", r.asked.command},
               {"mpi", s.mpi},
               {"ranks", s.ranks},
-              {"repeats", r.asked.repeats},
+              {"repeats", r.rounds},
               {"has_driver", s.has_driver},
               {"delay_ns", r.delay_ns ? json(*r.delay_ns) : json(nullptr)},
               {"pattern", r.asked.pattern.empty() ? json(nullptr) : json(r.asked.pattern)},

@@ -82,6 +82,7 @@ class cuda_stream final : public stream {
   void launch_pull(cuda_pull p, const cuda_event* ready);
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
   bool capturing() const;
+  void enqueue_copy(void* to, const void* from, std::size_t bytes);
 
   cuda_device& device_;
   cuda_gpu& gpu_;
