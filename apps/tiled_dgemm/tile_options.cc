@@ -68,7 +68,8 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--gpus", o.gpus, "of so many devices")->capture_default_str();
-  app.add_option("--pes", o.pes, "PEs; 0: one for each device, with the host alone one for each core")
+  app.add_option("--pes", o.pes,
+                 "PEs; 0: one; one for each device where the host computes too, with the host alone one for each core")
       ->capture_default_str();
   app.add_option("--host-share", o.host_share, "with a library, host and cuda: the host's part of the tiles of C")
       ->capture_default_str();
@@ -82,6 +83,8 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   o.verify = !unverified;
   o.library = kernel == "library";
   read_devices(devices, o);
+  if (!o.on_host && o.pes == 0)
+    o.pes = 1;  // its inputs go from device to device; those of other PEs come from the host
   check(o, kernel);
   o.command = dgemm::command_of(argc, argv);
   return o;

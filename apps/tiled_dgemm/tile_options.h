@@ -16,7 +16,7 @@ struct options {
   bool on_host = true;
   std::optional<imbrex::device_kind> on_devices;  ///< cuda or opencl
   int gpus = 1;
-  int pes = 0;              ///< 0: one, or with the host alone one for each core
+  int pes = 0;              ///< 0: one for each device, or with the host alone one for each core
   double host_share = 0.1;  ///< with a library, host and GPUs: the part of the tiles of C that the host computes
   bool resident = false;    ///< inputs stay on the devices from the warm-up on
   bool verify = true;

@@ -33,8 +33,11 @@ class programs:
         self.tiled = os.path.join(folder, "tiled_dgemm")
         self.tool = os.path.join(folder, "imbrex")
 
+    def count(self, kind):
+        return sum(d["kind"] == kind for d in json.loads(run([self.tool, "info", "--json"]).stdout)["devices"])
+
     def has(self, kind):
-        return any(d["kind"] == kind for d in json.loads(run([self.tool, "info", "--json"]).stdout)["devices"])
+        return self.count(kind) > 0
 
 
 def report_of(words):
@@ -130,6 +133,10 @@ def gpu(p):
     for more in (["--devices", "cuda"], ["--devices", "host,cuda"], ["--devices", "cuda", "--imbrex-task-memory-mb=1"]):
         report_of([p.tiled, "--n", "256", "--tile", "64", "--repeats", "2", *more])
     report_of([p.tiled, "--n", "512", "--tile", "128", "--devices", "cuda", "--kernel", "library", "--repeats", "2"])
+    for pes in ("1", "2") if p.count("cuda") > 1 else ():
+        for memory in ("1000", "1"):  # in MiB; with the little, one chain of tasks after the other
+            report_of([p.tiled, "--n", "512", "--tile", "64", "--devices", "cuda", "--gpus", "2", "--pes", pes, "--repeats", "2",
+                       f"--imbrex-task-memory-mb={memory}"])
     return 0
 
 

@@ -187,12 +187,24 @@ def test_micro(r):
                                           CORRUPT_FIRST=3)
         check(codes == {1} and "received values were wrong" in stderr and '"wrong_values": 0}' not in "".join(lines),
               f"{name} with wrong data: {codes} {lines} {stderr}")
-    for ranks, words, expected_words in ((2, ["--sizes", "8,many"], "size many: give bytes up to 1024M"),
+    for memory, modes in (("device", "stage"), ("by-hand", "count")):  # with the driver of the tests
+        code, printed, stderr, report = run_micro(r, "--sizes", "0,1,4K", "--repeats", "3", "--memory", memory, modes=modes)
+        equal((code, len(printed), sum(m.get("wrong_values", 0) for m in printed)), (0, 1 + 3 * len(ROUTINES), 0),
+              f"{memory}: {stderr}")
+        staged = sum(rank["staged_bytes"] for rank in report["per_rank"])
+        check((staged > 0) == (modes == "stage"), f"{memory}: {staged} bytes staged")
+    for ranks, words, expected_words in ((2, ["--memory", "devise"], "--memory devise: use host, device or by-hand"),
+                                         (2, ["--sizes", "8,many"], "size many: give bytes up to 1024M"),
                                          (1, ["--routines", "bcast,scan"], "unknown routine scan: use Alltoall"),
                                          (1, ["--repeats", "0"], "--repeats 0: give a whole number of at least 1"),
                                          (1, [], "ranks 1: start it with at least 2")):
         codes, lines, stderr = run_to_end(r, ranks, "micro", *words)
         equal((codes, lines, stderr.count(expected_words)), ({2}, [], 1), f"{words}: {stderr}")
+    empty = r.folder / "no_driver"
+    empty.mkdir()
+    (empty / "libcuda.so.1").write_text("")
+    codes, lines, stderr = run_to_end(r, 2, "micro", "--memory", "device", LD_LIBRARY_PATH=empty)
+    check(codes == {2} and lines == [] and "--memory at rank 0: there is no libcuda.so.1" in stderr, f"no driver: {stderr}")
 
 
 def test_micro_ratios(r):

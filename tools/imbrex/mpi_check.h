@@ -52,8 +52,9 @@ struct result {
 };
 
 /// Runs everything; a line on stderr for each run. After each round `keep` is given what was measured so far, so that
-/// nothing is lost where a later run fails or is not waited for. Throws `usage_error` where the program cannot be started or fails
-/// without the library, `error` where the library makes a difference to its exit code or did not come to the ranks.
+/// nothing is lost where a later run fails or is not waited for. Throws `usage_error` where the program cannot be
+/// started or fails without the library, `error` where the library makes a difference to its exit code or did not come
+/// to the ranks.
 result measure(const options& o, const std::function<void(const result&)>& keep);
 
 }  // namespace mpi_check

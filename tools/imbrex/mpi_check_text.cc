@@ -109,9 +109,8 @@ json to_json(const variant_summary& v, const series& runs) {
 }  // namespace
 
 std::string table(const result& r, const summary& s) {
-  std::string text =
-      fmt::format("{}\n{} rank{}, {}, {} round{}; {}\n\n", fmt::join(r.asked.command, " "), s.ranks,
-                  s.ranks == 1 ? "" : "s", s.mpi, r.rounds, r.rounds == 1 ? "" : "s", who_answers(r, s));
+  std::string text = fmt::format("{}\n{} rank{}, {}, {} round{}; {}\n\n", fmt::join(r.asked.command, " "), s.ranks,
+                                 s.ranks == 1 ? "" : "s", s.mpi, r.rounds, r.rounds == 1 ? "" : "s", who_answers(r, s));
   text += fmt::format("{:<12} {:<14} {:>10} {:<18} {:>11} {:<18} {:>9}\n", "variant", "modes", "seconds", "(quartiles)",
                       "of plain", "(95 %)", "added s");
   for (const variant_summary& v : s.variants) text += variant_line(v);

@@ -135,8 +135,8 @@ std::string cuda_stream::unfinished() const {
   return text.empty() ? text : fmt::format("{} in {}", text, label());
 }
 
-/// As a batch of one: so PEs with a GPU each do not wait for each other in the driver, which a plain copy makes them do.
-/// A capture takes plain copies only.
+/// As a batch of one: so PEs with a GPU each do not wait for each other in the driver, which a plain copy makes them
+/// do. A capture takes plain copies only.
 void cuda_stream::enqueue_copy(void* to, const void* from, std::size_t bytes) {
 #if CUDART_VERSION >= 13000
   if (!capturing()) {
