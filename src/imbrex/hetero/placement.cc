@@ -19,6 +19,19 @@ bool preferred(const place& p, const place* best, std::uint64_t missing, std::ui
   return p.num_tasks_under_way < best->num_tasks_under_way;
 }
 
+/// Whether nothing that the task reads is still being computed: then it can run elsewhere sooner, else not.
+bool could_move(const task_node& t) {
+  for (int n = 0; n < t.num_accesses; ++n) {
+    if (!reads(t.accesses[n].mode)) continue;
+    hetero_data& d = *t.accesses[n].data;
+    bool is_there = false;
+    for (int i = 0; i < d.num_places && d.family == nullptr; ++i)
+      is_there |= d.at(i).state != coherence::invalid && d.at(i).written.reached();
+    if (!is_there) return false;
+  }
+  return true;
+}
+
 class locality final : public placement_policy {
  public:
   void push(task_node& t) override { ready_.push(t); }
@@ -60,8 +73,22 @@ class locality final : public placement_policy {
       const std::uint64_t missing = view.missing_bytes(t, *p);
       if (preferred(*p, best.where, missing, best.missing)) best = {p.get(), missing};
     }
+    if (const nearness other = idle_instead(view, t, best.where); other.where != nullptr) best = other;
     if (best.where != nullptr && !view.has_room(*best.where)) return {};
     return best;
+  }
+
+  /// A device with nothing to do, where the one with the data has as much as it has streams. What the task reads is
+  /// there then, too, so that those which read the same may run at either.
+  static nearness idle_instead(const placement_view& view, const task_node& t, place* of) {
+    if (of == nullptr || of->is_host() || of->num_tasks_under_way < of->compute().size()) return {};
+    nearness best;
+    for (const auto& p : view.places()) {
+      if (p->is_host() || p->num_tasks_under_way > 0 || !view.eligible(t, *p) || !view.has_room(*p)) continue;
+      const std::uint64_t missing = view.missing_bytes(t, *p);
+      if (missing < best.missing && p->used() + t.bytes <= p->capacity()) best = {p.get(), missing};
+    }
+    return best.where != nullptr && could_move(t) ? best : nearness{};
   }
 
   static constexpr int look_ahead = 2048;  // tasks that are looked at for one that moves nothing

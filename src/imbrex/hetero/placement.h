@@ -46,7 +46,8 @@ class placement_policy {
   }
 };
 
-/// "locality" (the default): the task whose data are there already goes first, on a device if it can run on one;
+/// "locality" (the default): the task whose data are there already goes first, on a device if it can run on one, and
+/// where its data are, unless that device has as many tasks as streams and another one has none;
 /// "round_robin": in order of submission, device after device; "shortest_finish": where it will be over first, by what
 /// tasks of this name and size took before: as `costs` knows, which may be null, outlives the policy, and is told what
 /// this one learns. Throws `config_error` for other names.
