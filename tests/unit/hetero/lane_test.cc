@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hetero_fixture.h"
+#include "stepped_device.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -46,6 +47,55 @@ TEST(lane, points_that_have_been_reached_are_forgotten) {
     on.pe.run();
     EXPECT_TRUE(p.reached());
     EXPECT_EQ(data.num_marks(), 0);
+  }
+}
+
+/// Everything happens that can, but on device `idle`.
+void run_all_but(const device* idle, bare_pe& pe, std::vector<stepped_stream*>& streams) {
+  for (bool any = true; any;) {
+    any = false;
+    for (stepped_stream* s : streams) any |= s->pass_events();
+    pe.queue.collect();
+    while (work* const w = pe.queue.next()) {
+      w->act(w, work_action::run);
+      any = true;
+    }
+    for (stepped_stream* s : streams) {
+      if (&s->on() == idle || !s->can_step()) continue;
+      s->step();
+      any = true;
+    }
+  }
+}
+
+TEST(lane, what_comes_from_the_host_does_not_wait_for_other_devices) {
+  bare_pe pe;
+  host_memory memory;
+  std::vector<stepped_stream*> streams;
+  stepped_device host(0, memory, streams), first(0, memory, streams), second(1, memory, streams);
+  bool has_x = false, has_y = false;
+  {
+    hetero_domain domain(pe.queue, host, {&first, &second}, {.device_bytes = 1 << 20});
+    hetero_object<double> x(domain, 10), y(domain, 10);
+    submit(domain, {}, [](std::span<double> v) { v[0] = 1; }, write(y));
+    run_all_but(nullptr, pe, streams);
+    const task_options there{.on = device_kind::host, .number = 1};
+    submit(
+        domain, {.on = device_kind::host, .number = 0},
+        [](stream& s, std::span<double> v) { s.launch("make x", [v] { v[0] = 2; }); }, write(x));
+    submit(
+        domain, there,
+        [&](stream& s, std::span<const double> v) { s.launch("use x", [&has_x, v] { has_x = v[0] == 2; }); }, x);
+    run_all_but(&first, pe, streams);
+    submit(
+        domain, there,
+        [&](stream& s, std::span<const double> v) { s.launch("use y", [&has_y, v] { has_y = v[0] == 1; }); }, y);
+    run_all_but(&first, pe, streams);  // which has not made x yet
+    EXPECT_FALSE(has_x);
+    EXPECT_TRUE(has_y);
+    run_all_but(nullptr, pe, streams);
+    EXPECT_TRUE(has_x);
+    EXPECT_EQ(domain.num_outstanding(), 0);
   }
 }
 
