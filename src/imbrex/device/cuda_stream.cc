@@ -135,27 +135,29 @@ std::string cuda_stream::unfinished() const {
   return text.empty() ? text : fmt::format("{} in {}", text, label());
 }
 
-/// As a batch of one: so PEs with a GPU each do not wait for each other in the driver, which a plain copy makes them
-/// do. A capture takes plain copies only.
-void cuda_stream::enqueue_copy(void* to, const void* from, std::size_t bytes) {
-#if CUDART_VERSION >= 13000
-  if (!capturing()) {
-    cudaMemcpyAttributes how{};
-    how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-    std::size_t first = 0;
-    check(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &first, 1, native_), "copying");
-    return;
-  }
-#endif
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native_), "copying");
-}
-
 void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   gpu_.make_current();
   note("copy", trace_category::copy);
-  enqueue_copy(to, from, bytes);
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native_), "copying");
   noted();
+}
+
+/// As a batch of one: docs/design/0006-tasks.md. A capture takes plain copies only.
+void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
+#if CUDART_VERSION >= 13000
+  if (bytes == 0) return;
+  if (!capturing()) {
+    gpu_.make_current();
+    note("copy", trace_category::copy);
+    cudaMemcpyAttributes how{};
+    how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    std::size_t first = 0;
+    check(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &first, 1, native_), "copying");
+    return noted();
+  }
+#endif
+  copy(to, from, bytes);
 }
 
 void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {

@@ -27,6 +27,7 @@ class cuda_stream final : public stream {
   device& on() const override;
   stream_priority urgency() const override { return priority_; }
   void copy(void* to, const void* from, std::size_t bytes) override;
+  void transfer(void* to, const void* from, std::size_t bytes) override;
   void fill(void* to, unsigned char value, std::size_t bytes) override;
   event record() override;
   event record_for_others() override;
@@ -82,7 +83,6 @@ class cuda_stream final : public stream {
   void launch_pull(cuda_pull p, const cuda_event* ready);
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
   bool capturing() const;
-  void enqueue_copy(void* to, const void* from, std::size_t bytes);
 
   cuda_device& device_;
   cuda_gpu& gpu_;

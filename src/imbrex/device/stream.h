@@ -51,6 +51,9 @@ class stream {
 
   /// Copies bytes between places this device reaches; the ranges do not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// The same between memory of the host, where that is pinned, and of the device: PEs with a GPU each that do so at
+  /// once do not wait for each other, as they do with `copy`.
+  virtual void transfer(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
   /// Sets each of the bytes to `value`. They are memory of this device or pinned memory: CUDA does not fill what the
   /// host has from elsewhere.
   virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;

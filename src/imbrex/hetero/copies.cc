@@ -96,10 +96,14 @@ void hetero_copies::copy_bytes(lane& l, const part_of_copy& from, const part_of_
   l.wait(from.copy->written);
   l.wait(to.copy->written);
   to.copy->reads.for_each([&](const lane_point& p) { l.wait(p); });
+  std::byte* const there = to.copy->memory + to.offset;
+  const std::byte* const here = from.copy->memory + from.offset;
   if (between_devices) {
-    l->pull(event(), to.copy->memory + to.offset, from.copy->memory + from.offset, bytes);
+    l->pull(event(), there, here, bytes);
+  } else if (from.copy->place != to.copy->place) {
+    l->transfer(there, here, bytes);
   } else {
-    l->copy(to.copy->memory + to.offset, from.copy->memory + from.offset, bytes);
+    l->copy(there, here, bytes);
   }
   const lane_point end = l.put();
   from.copy->reads.add(end);
