@@ -79,6 +79,23 @@ TEST_P(every_device, copies_ordinary_memory_of_the_host_and_odd_ranges) {
   EXPECT_EQ(pinned.data()[70], 7);
 }
 
+TEST_P(every_device, transfers_between_the_host_and_itself) {
+  auto s = bench->make();
+  buffer<int> there(on(), 100), from(on(), 100, memory_kind::pinned), to(on(), 100, memory_kind::pinned);
+  std::iota(from.data(), from.data() + 100, 1);
+  std::fill_n(to.data(), 100, -1);
+  for (int round = 0; round < 3; ++round) {
+    s->transfer(there.data(), from.data(), 100 * sizeof(int));
+    s->transfer(to.data() + 1, there.data(), 98 * sizeof(int));
+    s->transfer(to.data(), there.data(), 0);
+  }
+  bench->finish(*s);
+  EXPECT_EQ(to.data()[0], -1);
+  EXPECT_EQ(to.data()[1], 1);
+  EXPECT_EQ(to.data()[98], 98);
+  EXPECT_EQ(to.data()[99], -1);
+}
+
 TEST_P(every_device, a_function_runs_when_the_stream_has_come_there) {
   auto s = bench->make();
   buffer<int> data(on(), 1), host(on(), 1, memory_kind::pinned);
