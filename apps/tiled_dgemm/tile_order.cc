@@ -45,6 +45,7 @@ std::vector<placed_tile> tile_blocks::of_block(int block) const {
 
 std::vector<placed_tile> tile_blocks::in_turns() const {
   std::vector<std::vector<placed_tile>> blocks;
+  blocks.reserve(static_cast<std::size_t>(num_blocks()));
   for (int b = 0; b < num_blocks(); ++b) blocks.push_back(of_block(b));
   std::vector<placed_tile> all;
   const auto total = static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_);
