@@ -23,7 +23,9 @@ class staged_buffer {
   /// What the MPI is to be given in place of `given`, the program's argument.
   const void* address_for(const void* given) const { return staged() ? pinned_.data - begin_ : given; }
 
-  /// Starts to bring what the MPI reads, or would leave as it is, to the host. Whether there was anything to do.
+  /// At each start of the operation: what the program copied to the device before has arrived, also where the buffer is
+  /// only filled, so that it does not come later than what is returned. Starts to bring what the MPI reads, or would
+  /// leave as it is, to the host. Whether there was anything to bring.
   bool start_refresh();
 
   /// Starts to copy back what the MPI filled, and no byte of a gap: what lies there may be another operation's, or a
@@ -39,6 +41,7 @@ class staged_buffer {
   std::size_t bytes_ = 0;
   std::vector<data_run> pieces_;  ///< the data, from the first byte; none: all bytes
   bool copied_whole_ = true;      ///< to the host, gaps too
+  bool settled_ = true;           ///< copies to it are over when they return: nobody has to wait for them
   bool refreshed_ = false;        ///< its contents are needed on the host
   bool returned_ = false;         ///< the MPI fills it,
   bool by_status_ = false;        ///< but perhaps only its beginning

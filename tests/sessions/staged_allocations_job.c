@@ -103,6 +103,18 @@ static void abutting(void) {
     MPI_Sendrecv(a + 10, 2 * page - 10, D, peer, 2, seen, 2 * page, D, peer, 2, W, I);
     for (int i = 0; i < arrived; ++i) failures += seen[i] != 100 * (rank + 1) + i;
   }
+  /* Small copies to such memory return before their data has arrived, before each start, too. */
+  MPI_Request sending;
+  MPI_Send_init(a, 100, D, peer, 3, W, &sending);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (int i = 0; i < 100; ++i) values[i] = 1000 * turn + 100 * rank + i;
+    cuMemcpyHtoD_v2((device_pointer)a, values, 100 * sizeof(double));
+    MPI_Start(&sending);
+    MPI_Recv(seen, 100, D, peer, 3, W, I);
+    MPI_Wait(&sending, I);
+    for (int i = 0; i < 100; ++i) failures += seen[i] != 1000 * turn + 100 * peer + i;
+  }
+  MPI_Request_free(&sending);
 }
 
 /* Types that reach into both memories (D: device, H: host, in the order of their addresses), or over too much. */
