@@ -100,7 +100,7 @@ void hetero_copies::copy_bytes(lane& l, const part_of_copy& from, const part_of_
   const std::byte* const here = from.copy->memory + from.offset;
   if (between_devices) {
     l->pull(event(), there, here, bytes);
-  } else if (from.copy->place != to.copy->place) {
+  } else if (from.copy->place != to.copy->place && host().on().kind() == l->on().kind()) {  // which has pinned it
     l->transfer(there, here, bytes);
   } else {
     l->copy(there, here, bytes);

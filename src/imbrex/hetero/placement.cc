@@ -19,7 +19,8 @@ bool preferred(const place& p, const place* best, std::uint64_t missing, std::ui
   return p.num_tasks_under_way < best->num_tasks_under_way;
 }
 
-/// Whether nothing that the task reads is still being computed: then it can run elsewhere sooner, else not.
+/// Whether nothing that the task reads is still being computed: then it can run elsewhere sooner, else not. What is in
+/// slices, whose data may be anywhere, is left where it is.
 bool could_move(const task_node& t) {
   for (int n = 0; n < t.num_accesses; ++n) {
     if (!reads(t.accesses[n].mode)) continue;
