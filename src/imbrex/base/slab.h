@@ -17,6 +17,8 @@ namespace imbrex {
 /// Lifetime: every block must be freed before its slab is destroyed, and all threads that free into it ended.
 class slab {
  public:
+  static constexpr std::size_t alignment = 16;  ///< of every block
+
   slab();
   ~slab();
   slab(const slab&) = delete;

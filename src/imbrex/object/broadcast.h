@@ -5,78 +5,129 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/base/clock.h"
+#include "imbrex/object/broadcast_slices.h"
 #include "imbrex/object/entry_message.h"
 
-/// A broadcast: down the PE tree rooted at the sender, then to the elements of each PE in slices, so that messages
-/// which move data get their turn in between.
+/// A broadcast: down the PE tree rooted at the sender, or down a section's own tree, then to the elements of each PE.
+/// Each element hears it exactly once, wherever it moves meanwhile; broadcasts of one PE with equal priority are heard
+/// in order, and before what the same PE sends with equal priority afterwards (`broadcast_ledger`).
 namespace imbrex {
+
+template <auto M, class Index>
+void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, auto&&... a);
 
 namespace detail {
 
-/// The invocations of one broadcast on one PE; stands in the ready queue between slices.
 template <auto M>
-class local_broadcast : public work {
- public:
-  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+using broadcast_args = std::shared_ptr<const travelling_args<typename entry<M>::args>>;
 
-  static void begin(scheduler& pe, std::vector<element_base*> elements, std::shared_ptr<const args_tuple> args,
-                    priority p) {
-    if (elements.empty()) return;
-    auto* b = new local_broadcast(std::move(elements), std::move(args));
-    b->act = &local_broadcast::perform;
-    b->set_priority(p);
-    b->slice(pe);
-  }
+/// Invokes `M` on an element that is here, with copies of the arguments.
+template <auto M>
+void invoke_copy(scheduler& pe, element_base& e, const broadcast_args<M>& shared) {
+  travelling_args<typename entry<M>::args> args = *shared;
+  if (pe.track != nullptr) [[unlikely]]
+    pe.track->begin(entry<M>::name(), trace_category::entry);
+  invoke<M>(pe, e, args, reply_to{});
+  if (pe.track != nullptr) [[unlikely]]
+    pe.track->end();
+}
 
- private:
-  static constexpr std::int64_t slice_ns = 20'000;
+/// Sends element `i` a message of its own, as `send` would.
+template <auto M, class Index>
+void send_copy(scheduler& pe, collection_id c, const Index& i, priority p, const broadcast_args<M>& shared) {
+  std::apply([&](const auto&... a) { send_entry<M>(pe, c, i, p, reply_to{}, a...); }, *shared);
+}
 
-  local_broadcast(std::vector<element_base*> elements, std::shared_ptr<const args_tuple> args)
-      : elements_(std::move(elements)), args_(std::move(args)) {}
+/// A broadcast that an element missed because it moved, on its way to it.
+template <auto M, class Index>
+struct missed_broadcast {
+  collection_id array;
+  Index index{};
+  broadcast_id id;
+  travelling_args<typename entry<M>::args> args;
 
-  static void perform(work* w, work_action action) {
-    auto* b = static_cast<local_broadcast*>(w);
-    if (action == work_action::discard) {
-      delete b;
+  void operator()(scheduler& pe) {
+    array_part<Index>* const part = find_part<Index>(pe, array);
+    if (part == nullptr) {
+      pe.hold_for_collection(array, std::move(*this));
       return;
     }
-    scheduler& pe = scheduler::current();
-    pe.end_operation();
-    b->slice(pe);
-  }
-
-  void slice(scheduler& pe) {
-    const std::int64_t start = now_ns();
-    std::size_t since_look = 0;
-    while (next_ < elements_.size()) {
-      element_base& e = *elements_[next_++];
-      if (e.object != nullptr) {
-        args_tuple args = *args_;
-        if (pe.track != nullptr) [[unlikely]]
-          pe.track->begin(entry<M>::name(), trace_category::entry);
-        invoke<M>(pe, e, args, reply_to{});
-        if (pe.track != nullptr) [[unlikely]]
-          pe.track->end();
-      }
-      if (++since_look < 8 && next_ < elements_.size()) continue;
-      since_look = 0;
-      if (next_ < elements_.size() && now_ns() - start > slice_ns) {
-        pe.begin_operation();
-        pe.post_here(this);
-        return;
-      }
+    element<Index>& e = part->record(index);
+    if (e.object == nullptr) {
+      follow(pe, *part, e, std::move(*this));
+    } else if (part->hear_missed(e, id)) {
+      invoke<M>(pe, e, args, reply_to{});
+      part->after_missed(e);
+    } else {
+      pe.count_created();  // performed a second time
+      e.extras->hearing->early.push_back(
+          active_message<missed_broadcast>::make(priorities::communication, std::move(*this)));
     }
-    delete this;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & id & args;
+  }
+};
+
+/// A broadcast kept for elements that moved.
+template <auto M, class Index>
+class kept_entry_broadcast final : public kept_broadcast {
+ public:
+  explicit kept_entry_broadcast(broadcast_args<M> args) : args_(std::move(args)) {}
+  void send_copy(scheduler& pe, collection& array, const element_base& to, const broadcast_id& id) const override {
+    follow(pe, static_cast<array_part<Index>&>(array), static_cast<const element<Index>&>(to),
+           missed_broadcast<M, Index>{array.id(), static_cast<const element<Index>&>(to).index, id, *args_});
+  }
+  void invoke(scheduler& pe, element_base& e) const override { invoke_copy<M>(pe, e, args_); }
+
+ private:
+  broadcast_args<M> args_;
+};
+
+/// A broadcast to an array, at the elements of one PE.
+template <auto M, class Index>
+class entry_broadcast final : public array_broadcast {
+ public:
+  entry_broadcast(collection& part, std::vector<element_base*> elements, std::uint32_t number, priority p,
+                  broadcast_args<M> args)
+      : array_broadcast(part, std::move(elements), number, p), args_(std::move(args)) {}
+
+ private:
+  void invoke(scheduler& pe, element_base& e) override {
+    if (e.blocked == 0) [[likely]] {
+      invoke_copy<M>(pe, e, args_);
+    } else {
+      e.more().pending_broadcasts.push_back(std::make_shared<kept_entry_broadcast<M, Index>>(args_));
+    }
   }
 
-  std::vector<element_base*> elements_;
-  std::shared_ptr<const args_tuple> args_;
-  std::size_t next_ = 0;
+  broadcast_args<M> args_;
+};
+
+/// A broadcast to a section, at the members whose home is one PE. Those that live elsewhere get a message of their own.
+template <auto M, class Index>
+class section_broadcast final : public broadcast_slices {
+ public:
+  section_broadcast(collection_id array, std::vector<element_base*> members, priority p, broadcast_args<M> args)
+      : broadcast_slices(std::move(members), p), array_(array), args_(std::move(args)) {}
+
+ private:
+  void deliver(scheduler& pe, element_base& e) override {
+    if (e.object != nullptr && e.part->calm()) [[likely]] {
+      invoke_copy<M>(pe, e, args_);
+    } else if (e.state != presence::deleted) {
+      send_copy<M, Index>(pe, array_, static_cast<element<Index>&>(e).index, priority(level), args_);
+    }
+  }
+
+  collection_id array_;
+  broadcast_args<M> args_;
 };
 
 }  // namespace detail
 
+/// On each PE of an array's tree.
 template <auto M, class Index>
 struct broadcast_body {
   using args_tuple = detail::travelling_args<typename entry<M>::args>;
@@ -84,18 +135,18 @@ struct broadcast_body {
 
   pe_id root = no_pe;
   collection_id array;
-  section_id section;
   std::int8_t level = 0;
-  std::shared_ptr<const args_tuple> args;  ///< shared by the PEs of a process
+  std::uint32_t number = 0;        ///< of those that the root began with this level
+  detail::broadcast_args<M> args;  ///< shared by the PEs of a process
 
   void operator()(scheduler& pe) {
     pe.relay(*this, priority(level));
-    deliver(pe);
+    local{array, level, {broadcast_id::stream_of(root, level), number}, std::move(args)}(pe);
   }
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root & array & section & level;
+    ar & root & array & level & number;
     if constexpr (Archive::is_loading) {
       auto mine = std::make_shared<args_tuple>();
       ar& beside(*mine);
@@ -106,71 +157,95 @@ struct broadcast_body {
   }
 
  private:
-  void deliver(scheduler& pe);
+  /// What is left to do on this PE. Waits for the array to be complete here and for its turn.
+  struct local {
+    collection_id array;
+    std::int8_t level = 0;
+    broadcast_id id;
+    detail::broadcast_args<M> args;
+
+    void operator()(scheduler& pe) {
+      array_part<Index>* const part = find_part<Index>(pe, array);
+      if (part == nullptr || !part->complete()) {
+        pe.hold_for_collection(array, std::move(*this));
+        return;
+      }
+      broadcast_ledger& ledger = part->broadcasts();
+      if (!ledger.is_next(id)) {
+        pe.count_created();  // performed a second time
+        ledger.wait({id.stream, id.number - 1}, active_message<local>::make(priority(level), std::move(*this)));
+        return;
+      }
+      ledger.take(id);
+      if (ledger.keeps()) ledger.keep(pe, *part, id, std::make_shared<detail::kept_entry_broadcast<M, Index>>(args));
+      const std::uint32_t here = part->number_here();
+      auto* b = new detail::entry_broadcast<M, Index>(*part, part->listeners(id, here), here, priority(level),
+                                                      std::move(args));
+      b->run(pe);
+      if (ledger.any_waiting()) pe.post_in_front(ledger.take_waiting());
+    }
+    template <class Archive>
+    void serialize(Archive&) {}  // never leaves its PE
+  };
 };
 
-/// The second half alone, for what had to wait for its array or section to be known here.
+/// On each PE of a section's tree; first at its root.
 template <auto M, class Index>
-struct late_broadcast_body {
+struct section_broadcast_body {
+  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+  static constexpr bool may_part = detail::may_leave_out<args_tuple>;
+
   collection_id array;
   section_id section;
   std::int8_t level = 0;
-  std::shared_ptr<const detail::travelling_args<typename entry<M>::args>> args;
+  detail::broadcast_args<M> args;
 
   void operator()(scheduler& pe) {
-    array_part<Index>* part = find_part<Index>(pe, array);
+    array_part<Index>* const part = find_part<Index>(pe, array);
     if (part == nullptr || !part->complete()) {
       pe.hold_for_collection(array, std::move(*this));
       return;
     }
-    if (section.whole_array()) {
-      detail::local_broadcast<M>::begin(pe, part->here(), args, priority(level));
+    section_part* const s = part->find_section(section);
+    if (s == nullptr || !s->announced) {
+      if (part->was_freed(section)) return;
+      pe.count_created();  // performed a second time
+      part->add_section(section).held.push_back(
+          active_message<section_broadcast_body>::make(priority(level), std::move(*this)));
       return;
     }
-    section_part& s = part->add_section(section);
-    if (!s.announced) {
-      pe.count_created();
-      s.held.push_back(active_message<late_broadcast_body>::make(priority(level), std::move(*this)));
-      return;
-    }
-    std::vector<element_base*> here;
-    for (element_base* e : s.members) {
-      if (e->object != nullptr) {
-        here.push_back(e);
-      } else {
-        send_copy(pe, static_cast<element<Index>*>(e)->index);
-      }
-    }
-    detail::local_broadcast<M>::begin(pe, std::move(here), args, priority(level));
+    for (const pe_id child : s->children) pe.send(child, section_broadcast_body(*this), priority(level));
+    (new detail::section_broadcast<M, Index>(array, s->members, priority(level), std::move(args)))->run(pe);
   }
-  template <class Archive>
-  void serialize(Archive&) {}  // never leaves its PE
 
- private:
-  void send_copy(scheduler& pe, const Index& i) {
-    std::apply([&](const auto&... a) { send_entry<M>(pe, array, i, priority(level), reply_to{}, a...); }, *args);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & section & level;
+    if constexpr (Archive::is_loading) {
+      auto mine = std::make_shared<args_tuple>();
+      ar& beside(*mine);
+      args = std::move(mine);
+    } else {
+      ar& beside(*args);
+    }
   }
 };
 
+/// Invokes `M` on all elements of array `c`, or of section `s` of it.
 template <auto M, class Index>
-void broadcast_body<M, Index>::deliver(scheduler& pe) {
-  late_broadcast_body<M, Index>{array, section, level, std::move(args)}(pe);
-}
-
-/// Invokes `M` on all elements of array `c` (of section `s` of it): on those that exist when it reaches their PE.
-template <auto M, class Index, class... A>
-void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, A&&... a) {
-  using body = broadcast_body<M, Index>;
-  static_assert(std::is_copy_constructible_v<typename body::args_tuple>,
+void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, auto&&... a) {
+  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+  static_assert(std::is_copy_constructible_v<args_tuple>,
                 "imbrex: the arguments of a broadcast are copied to every element, so their types must be copyable");
-  body b;
-  b.array = c;
-  b.section = s;
-  b.level = static_cast<std::int8_t>(p.value);
-  auto args = std::make_shared<typename body::args_tuple>(std::forward<A>(a)...);
+  auto args = std::make_shared<args_tuple>(std::forward<decltype(a)>(a)...);
   detail::leave_pe(*args);
-  b.args = std::move(args);
-  pe.spread(std::move(b), p);
+  const auto level = static_cast<std::int8_t>(p.value);
+  if (s.whole_array()) {
+    const std::uint32_t number = pe.number_broadcast(c, p);
+    pe.spread(broadcast_body<M, Index>{no_pe, c, level, number, std::move(args)}, p);
+  } else {
+    pe.send(s.creator, section_broadcast_body<M, Index>{c, s, level, std::move(args)}, p);
+  }
 }
 
 }  // namespace imbrex

@@ -58,8 +58,7 @@ class chare : public chare_base {
   /// `deliver<&C::m>(proxy)`.
   template <class T, class Op, class Target = to_reduction>
   void contribute(T value, Op op, Target target = {}) {
-    const reduction_id r{array_id(), section_id{}, element_->next_reduction++};
-    detail::add_contribution(element_->part->reductions(), r, std::move(value), op, target, 1, 1);
+    detail::contribute_to_array(*element_, std::move(value), op, target);
   }
   /// Contributes nothing but its presence: the target is told when all elements have.
   template <class Target>
@@ -69,19 +68,17 @@ class chare : public chare_base {
   /// The same over a section this element belongs to; numbered apart from the array's reductions.
   template <class T, class Op, class Target = to_reduction>
   void contribute(const section_proxy<Derived>& s, T value, Op op, Target target = {}) {
-    const reduction_id r = next_of(s);
-    detail::add_contribution(element_->part->add_section(s.id()).reductions, r, std::move(value), op, target, 1, 1);
+    detail::contribute_to_section(*element_, s.id(), is_at_home(), std::move(value), op, target);
   }
 
   /// `T total = co_await allreduce(value, op)`: contributes and waits for the result, which all elements get.
   template <class T, class Op>
   detail::allreduce_wait<T, Op> allreduce(T value, Op op) {
-    return {
-        &element_->part->reductions(), {array_id(), section_id{}, element_->next_reduction++}, std::move(value), op};
+    return {element_, section_id{}, true, std::move(value), op};
   }
   template <class T, class Op>
   detail::allreduce_wait<T, Op> allreduce(const section_proxy<Derived>& s, T value, Op op) {
-    return {&element_->part->add_section(s.id()).reductions, next_of(s), std::move(value), op};
+    return {element_, s.id(), is_at_home(), std::move(value), op};
   }
   /// `co_await barrier()`: until all elements of the array have come here.
   detail::allreduce_wait<std::monostate, detail::take_any> barrier() {
@@ -92,46 +89,20 @@ class chare : public chare_base {
   /// destroyed, default-constructed there and read back. No coroutine of it may wait and no channel be open.
   void migrate_to(pe_id to) {
     static_assert(std::is_default_constructible_v<Derived>, "imbrex: a chare that moves needs a default constructor");
+    static_assert(detail::has_member_serialize<Derived, sizing_archive>,
+                  "imbrex: a chare that moves needs a member `template <class Archive> void serialize(Archive& ar)`");
     scheduler& pe = scheduler::current();
     if (to < 0 || to >= pe.num_pes()) {
       throw usage_error(fmt::format("{} cannot move to PE {}: the PEs are 0 to {}", element_->part->text(*element_), to,
                                     pe.num_pes() - 1));
     }
-    pe.send(pe.id(), move_body<Derived>{array_id(), index(), to}, priorities::communication);
+    pe.send(pe.id(), move_body<Index>{array_id(), index(), to}, priorities::communication);
   }
-
-  /// \name For the runtime
-  ///@{
-  static const char* type_name() { return detail::type_name<Derived>(); }
-  static void* allocate_object() {
-    if constexpr (alignof(Derived) > 16) {
-      return ::operator new(sizeof(Derived), std::align_val_t(alignof(Derived)));
-    } else {
-      return slab::allocate(sizeof(Derived));
-    }
-  }
-  static void free_object(void* memory) {
-    if constexpr (alignof(Derived) > 16) {
-      ::operator delete(memory, std::align_val_t(alignof(Derived)));
-    } else {
-      slab::free(memory);
-    }
-  }
-  void destroy_object() final {
-    auto* self = static_cast<Derived*>(this);
-    self->~Derived();
-    free_object(self);
-  }
-  ///@}
 
  private:
   collection_id array_id() const { return element_->part->id(); }
-  reduction_id next_of(const section_proxy<Derived>& s) {
-    for (auto& [id, next] : element_->more().section_reductions) {
-      if (id == s.id()) return {array_id(), id, next++};
-    }
-    element_->more().section_reductions.emplace_back(s.id(), 1);
-    return {array_id(), s.id(), 0};
+  bool is_at_home() const {
+    return static_cast<array_part<Index>*>(element_->part)->home(index()) == scheduler::current().id();
   }
 };
 

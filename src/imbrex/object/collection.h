@@ -6,11 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/object/broadcast_ledger.h"
+#include "imbrex/object/broadcast_slices.h"
+#include "imbrex/object/census.h"
 #include "imbrex/object/element.h"
+#include "imbrex/object/head_count.h"
 #include "imbrex/object/index.h"
 #include "imbrex/object/map.h"
 #include "imbrex/object/reducer.h"
 #include "imbrex/object/scheduler.h"
+#include "imbrex/object/section.h"
 
 namespace imbrex {
 
@@ -41,32 +46,110 @@ class collection {
   void hold(element_base& e, work* message);
   /// Makes what was held runnable: it will look again.
   void release_held(element_base& e);
+  /// Performs what is held once more, now.
+  void retry_held();
   void destroy_objects();
+
+  /// \name Elements that are here but may not run yet: they have broadcasts to hear first, or are not counted yet
+  ///@{
+  /// Whether there are none, nor broadcasts that not all elements have heard yet.
+  bool calm() const { return unsettled_ == 0; }
+  /// Lets `e` hear what it has to; false when its messages must be held.
+  bool may_run(element_base& e) {
+    catch_up(e);
+    return e.object == nullptr || e.blocked == 0;
+  }
+  void block(element_base& e);
+  /// The last reason gone, what was held runs.
+  void unblock(element_base& e);
+  ///@}
+
+  /// \name Broadcasts
+  ///@{
+  broadcast_ledger& broadcasts() { return ledger_; }
+  /// The number of a broadcast that comes to the elements here now.
+  std::uint32_t number_here() { return ++last_here_; }
+  /// The elements here that have not heard `id` yet, to which it comes as number `here` of this PE.
+  std::vector<element_base*> listeners(const broadcast_id& id, std::uint32_t here);
+  void begin_slices(array_broadcast& b);
+  void end_slices(array_broadcast& b);
+  /// Gives `e` the broadcasts in slices that it has not heard: all, or those numbered below `limit`.
+  void catch_up(element_base& e) {
+    if (!slices_.empty()) [[unlikely]]
+      catch_up(e, last_here_ + 1);
+  }
+  void catch_up(element_base& e, std::uint32_t limit);
+  /// What `e`, which is about to leave, has heard.
+  broadcast_history history_of(const element_base& e) const;
+  /// What has been begun here, or taken: an element that is inserted from here does not hear it.
+  broadcast_history history_here() const;
+  /// The new element `e` does not hear `history`, though it comes later.
+  void start_hearing(element_base& e, const broadcast_history& history);
+  /// `e` came and has heard `history`: what it misses.
+  std::vector<broadcast_range> compare_hearing(element_base& e, const broadcast_history& history);
+  /// A missed broadcast has come to `e`: whether it is its turn. When it was invoked, `after_missed`.
+  bool hear_missed(element_base& e, const broadcast_id& id);
+  void after_missed(element_base& e);
+  ///@}
+
+  /// Moves element `e`, which lives here, to PE `to`. Throws `usage_error` when it cannot be moved.
+  virtual void move(element_base& e, pe_id to) = 0;
 
   /// Whether the elements that the array was created with are here: broadcasts wait for that.
   bool complete() const { return complete_; }
   void set_complete() { complete_ = true; }
 
-  /// Whether elements have come, gone or moved since the array was created.
-  bool changing() const { return changing_; }
-  void set_changing();
-  /// Root: the first epoch of an element that is about to be inserted, newer than those of its forerunners.
-  std::uint64_t new_epoch() { return ++insertions_ << 32; }
+  /// \name Elements that come, go and move
+  ///@{
+  bool changing() const { return reductions_.is_changing(); }
+  /// Tells all PEs, this one at once, that the array changes, if they do not know.
+  void announce_change();
+  /// The same of numbers of a census (0: of the creation), whether or not they are in force here.
+  void announce_change(std::uint32_t wave);
+  /// The numbers of this census and earlier ones hold no more.
+  void set_changing(std::uint32_t wave);
+  census& counting() { return census_; }
+  head_count& heads() { return heads_; }
+  void count_move() { census_.count_move(); }
+  /// Root: called after each.
+  void reduction_completed() { census_.reduction_completed(); }
+  ///@}
 
   reducer& reductions() { return reductions_; }
-  /// The part of a section on this PE; made, not yet announced, when it was not known.
+
+  /// \name Sections
+  ///@{
+  /// This PE's part; made, not yet announced, when it was not known.
   section_part& add_section(const section_id& s);
+  /// The same, or null.
+  section_part* find_section(const section_id& s);
+  void free_section(const section_id& s);
+  bool was_freed(const section_id& s) const;
+  /// Home: `e` has ended; the sections that it was a member of go on without it.
+  void member_ended(element_base& e, const section_numbers& next);
+  ///@}
 
  private:
+  bool passes_over(element_base& e, const broadcast_id& id);
+  broadcast_history ahead_of_here(const broadcast_history& history) const;
+  void forget_hearing(element_extras& x);
+
   scheduler& pe_;
   const collection_id id_;
   const char* chare_name_;
   bool complete_ = false;
-  bool changing_ = false;
-  std::uint64_t insertions_ = 0;
+  bool ever_changed_ = false;
+  std::uint32_t last_here_ = 0;
+  std::uint32_t unsettled_ = 0;  // broadcasts in slices, reasons why elements are blocked
+  std::uint32_t num_ahead_ = 0;  // streams of which elements have heard more than this PE
   std::vector<element_base*> here_;
+  std::vector<array_broadcast*> slices_;
+  broadcast_ledger ledger_;
   reducer reductions_;
+  census census_;
+  head_count heads_;
   std::vector<std::pair<section_id, std::unique_ptr<section_part>>> sections_;
+  std::vector<section_id> freed_sections_;
 };
 
 /// The same, knowing the type of its indices.
@@ -100,6 +183,14 @@ class array_part : public collection {
     return where;
   }
   const Index& extent() const { return extent_; }
+  /// The same, but `otherwise` for an index that has no home.
+  pe_id home_or(const Index& i, pe_id otherwise) const {
+    if constexpr (is_grid_index<Index>) {
+      if (bounded_ && !inside(i, extent_)) return otherwise;
+    }
+    const pe_id where = mapped(i);
+    return where < 0 || where >= pe().num_pes() ? otherwise : where;
+  }
 
   /// What is known of element `i`; made, pointing to its home, when nothing was. Throws `usage_error` for an index
   /// outside the extent.
@@ -165,19 +256,6 @@ class array_part : public collection {
   std::vector<element<Index>*> table_;
   element<Index>** first_slot_ = nullptr;
   std::unordered_map<Index, element<Index>*, index_hash<Index>> known_;
-};
-
-/// The same, knowing the map.
-template <class Index, class Map>
-class mapped_part final : public array_part<Index> {
- public:
-  mapped_part(scheduler& pe, collection_id id, const char* chare_name, const array_shape<Index, Map>& shape)
-      : array_part<Index>(pe, id, chare_name, shape.extent, shape.filled), map_(shape.map) {}
-
- private:
-  pe_id mapped(const Index& i) const override { return map_to_pe(map_, i, this->extent(), this->pe().num_pes()); }
-
-  Map map_;
 };
 
 /// The part of collection `c` on `pe`, or null.

@@ -8,8 +8,10 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/base/ids.h"
 #include "imbrex/device/device.h"
+#include "imbrex/object/broadcast_ledger.h"
+#include "imbrex/object/head_count.h"
 #include "imbrex/object/index.h"
-#include "imbrex/object/reducer.h"
+#include "imbrex/object/section.h"
 
 namespace imbrex {
 
@@ -25,8 +27,6 @@ class chare_base {
   chare_base(const chare_base&) = delete;
   chare_base& operator=(const chare_base&) = delete;
   virtual ~chare_base() = default;
-  /// Destroys the most derived object and frees its memory.
-  virtual void destroy_object() = 0;
 
  protected:
   /// Only while the runtime constructs an element; else throws `usage_error`.
@@ -35,11 +35,22 @@ class chare_base {
   friend struct chare_access;
   element_base* element_;
   std::unique_ptr<stream_set> streams_;  // made with the first use
+
+ private:
+  std::size_t alignment_ = 0;  // of the most derived class
 };
+
+namespace detail {
+/// Frees what `allocate_object` gave for a class of this alignment.
+void free_object_memory(void* memory, std::size_t alignment);
+}  // namespace detail
 
 /// For the runtime's own classes.
 struct chare_access {
   static element_base& element(chare_base& c) { return *c.element_; }
+  static void set_alignment(chare_base& c, std::size_t alignment) { c.alignment_ = alignment; }
+  /// Destroys the most derived object and frees its memory.
+  static void destroy(chare_base* c);
 };
 
 /// Where an element stands, as one PE knows it.
@@ -54,9 +65,11 @@ enum class presence : std::uint8_t {
 struct element_extras {
   work* held_first = nullptr;  ///< messages that wait for the element to exist, oldest first
   work* held_last = nullptr;
-  std::vector<std::pair<section_id, std::uint32_t>>
-      section_reductions;             ///< next reduction per section it contributed to
-  std::unique_ptr<port_table> ports;  ///< ends of channels, made with the first
+  section_numbers section_reductions;        ///< next reduction per section it contributed to
+  std::unique_ptr<port_table> ports;         ///< ends of channels, made with the first
+  std::unique_ptr<element_hearing> hearing;  ///< while it has heard other broadcasts than its PE
+  std::vector<std::shared_ptr<const kept_broadcast>> pending_broadcasts;  ///< heard once it is not blocked any more
+  std::vector<std::unique_ptr<early_contribution>> early_contributions;   ///< made before it was counted in
 
   element_extras();
   ~element_extras();
@@ -72,7 +85,10 @@ struct element_base {
   pe_id where = no_pe;               ///< where messages go when it is not here
   std::uint32_t next_reduction = 0;  ///< of the array, while it lives here
   std::uint32_t position = 0;        ///< in the PE's list of local elements
+  std::uint32_t heard = 0;           ///< of the broadcasts on this PE, the number of the last one
   presence state = presence::unborn;
+  bool counted = true;       ///< the array's root knows of it
+  std::uint8_t blocked = 0;  ///< for how many reasons its messages are held although it is here
   std::unique_ptr<element_extras> extras;
 
   element_extras& more() {

@@ -61,6 +61,7 @@ void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
 /// Says no with a `usage_error`: as the answer if one is wanted, else to the job.
 template <class R>
 void refuse(scheduler& pe, const reply_to& r, std::string why) {
+  pe.count_refused();
   if (!r.wanted()) throw usage_error(why);
   failure f;
   f.kind = "usage";
@@ -236,6 +237,7 @@ struct entry_body {
   Index index{};
   pe_id from = no_pe;
   std::int8_t level = 0;
+  std::uint32_t after = 0;  ///< how many broadcasts to the array the sender's PE began before, with this level
   reply_to reply;
   args_tuple args;
 
@@ -251,7 +253,7 @@ struct entry_body {
   static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   [[gnu::always_inline]] void operator()(scheduler& pe) {
-    if (target != nullptr && target->object != nullptr) [[likely]] {
+    if (target != nullptr && target->object != nullptr && target->part->calm()) [[likely]] {
       invoke<M>(pe, *target, args, reply);
       return;
     }
@@ -260,7 +262,7 @@ struct entry_body {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & index & from & level & reply& beside(args);
+    ar & array & index & from & level & after & reply& beside(args);
   }
 
  private:
@@ -272,9 +274,15 @@ struct entry_body {
     }
     element<Index>& e = part->record(index);
     if (e.object != nullptr) [[likely]] {
-      invoke<M>(pe, e, args, reply);
+      if (after != 0 && overtakes(pe, *part)) return;
+      if (!part->calm() && !part->may_run(e)) [[unlikely]] {
+        part->hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
+      } else {
+        invoke<M>(pe, e, args, reply);
+      }
       return;
     }
+    if (from == pe.id()) after = part->broadcasts().num_begun(level);  // it was to stay, and does not
     if (const pe_id next = next_stop(pe, e, part->home(index)); next != no_pe) {
       if (from != no_pe && from != pe.id() && next == e.where) {
         pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
@@ -284,14 +292,30 @@ struct entry_body {
       pe.send(next, std::move(*this), priority(level));
       return;
     }
-    if (e.state == presence::deleted) {
+    if (e.state == presence::deleted && pe.refuses_held()) {
       refuse<typename entry<M>::result>(
           pe, reply, fmt::format("{} was sent to {}, which has been deleted", name(), part->text(e)));
       return;
     }
     part->hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
   }
+
+  /// True when a broadcast that was begun earlier has not come here yet: then this waits for it.
+  bool overtakes(scheduler& pe, collection& part) {
+    const broadcast_id earlier{broadcast_id::stream_of(from, level), after};
+    if (part.broadcasts().has_taken(earlier)) return false;
+    pe.count_created();  // performed a second time
+    part.broadcasts().wait(earlier, active_message<entry_body>::make(priority(level), std::move(*this)));
+    return true;
+  }
 };
+
+/// Passes `body` on to where `e`, which does not live here, is; drops it when it has ended or never was.
+template <class Index, class H>
+void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, H&& body) {
+  const pe_id next = next_stop(pe, e, part.home(e.index));
+  if (next != no_pe) pe.send(next, std::forward<H>(body), priorities::communication);
+}
 
 namespace detail {
 
@@ -343,13 +367,15 @@ void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, cons
     pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
     return;
   }
+  body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+  message.after = part->broadcasts().num_begun(p.value);
   if constexpr (detail::has_device_views<typename entry<M>::args>) {
     if (!pe.rank().is_local(e->where)) {
-      detail::depart(e->where, body(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...), p);
+      detail::depart(e->where, std::move(message), p);
       return;
     }
   }
-  pe.send(e->where, body(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...), p);
+  pe.send(e->where, std::move(message), p);
 }
 
 template <class Index>

@@ -8,8 +8,10 @@
 #include "imbrex/object/broadcast.h"
 #include "imbrex/object/create.h"
 #include "imbrex/object/entry_message.h"
+#include "imbrex/object/insertion.h"
 #include "imbrex/object/reduction.h"
 #include "imbrex/object/reply_impl.h"
+#include "imbrex/object/section_impl.h"
 
 /// Proxies: the names by which chares speak to each other. Plain values: copy them, keep them, send them in messages.
 /// Used on PEs only (in entry methods, constructors and the main chare).
@@ -74,6 +76,16 @@ struct reduction_wait {
   reduction_awaiter<T> operator co_await() const { return reduction_awaiter<T>(which, root); }
 };
 
+/// To the element's home.
+template <class C, class... Args>
+void send_insertion(insert_body<C, Args...>&& body) {
+  scheduler& pe = scheduler::current();
+  const auto* const part = find_part<typename C::index_type>(pe, body.array);
+  const pe_id home = part != nullptr ? part->home_or(body.index, pe.id()) : pe.id();
+  if (part != nullptr) body.history = part->history_here();
+  pe.send(home, std::move(body), priorities::communication);
+}
+
 /// `co_await array.insert(...)`.
 template <class C, class... Args>
 class insert_awaiter : public reply_awaiter<void> {
@@ -81,7 +93,7 @@ class insert_awaiter : public reply_awaiter<void> {
   explicit insert_awaiter(insert_body<C, Args...>&& b) : body_(std::move(b)) {}
   void await_suspend(std::coroutine_handle<> h) {
     body_.reply = this->expect(h, [](const waiter*) { return std::string("the insertion of an element"); });
-    scheduler::current().send(body_.array.creator, std::move(body_), priorities::communication);
+    send_insertion(std::move(body_));
   }
   void await_resume() { this->take(); }
 
@@ -98,7 +110,7 @@ class insertion {
       : body_(std::move(other.body_)), pending_(std::exchange(other.pending_, false)) {}
   insertion& operator=(insertion&&) = delete;
   ~insertion() {
-    if (pending_) scheduler::current().send(body_.array.creator, std::move(body_), priorities::communication);
+    if (pending_) send_insertion(std::move(body_));
   }
   insert_awaiter<C, Args...> operator co_await() && {
     pending_ = false;
@@ -173,7 +185,8 @@ class element_proxy {
   priority priority_;
 };
 
-/// A subset of an array, with broadcast and reductions of its own. All members must exist when it is made.
+/// A subset of an array, with broadcast and reductions of its own. A member that ends leaves it; one that moves stays.
+/// The section lives until `free`.
 template <class C>
 class section_proxy {
  public:
@@ -182,27 +195,39 @@ class section_proxy {
   section_proxy() = default;
   section_proxy(collection_id array, section_id s) : array_(array), section_(s) {}
 
+  /// Invokes `M` on every member, exactly once; each gets copies of the arguments. Travels along a tree of the PEs that
+  /// are home of a member. Broadcasts of one PE to the same section with equal priority are heard in order.
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<M, index_type>(scheduler::current(), array_, section_, priority{}, std::forward<A>(a)...);
+    broadcast_entry<M, index_type>(scheduler::current(), array_, section_, priority_, std::forward<A>(a)...);
   }
   /// The next result contributed to this section without another target.
   template <class T>
-  detail::reduction_wait<T> reduction() const {
+  [[nodiscard]] detail::reduction_wait<T> reduction() const {
     return {reduction_id{array_, section_, 0}, section_.creator};
   }
+  /// The same section, spoken to with another priority.
+  section_proxy with(priority p) const {
+    section_proxy other = *this;
+    other.priority_ = p;
+    return other;
+  }
+  /// Ends the section, once what was sent to it before has passed; what is broadcast or contributed later is dropped.
+  void free() const { scheduler::current().send(section_.creator, section_end{array_, section_}, priorities::normal); }
+
   collection_id array_id() const { return array_; }
   section_id id() const { return section_; }
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array_ & section_;
+    ar & array_ & section_ & priority_.value;
   }
 
  private:
   collection_id array_;
   section_id section_;
+  priority priority_;
 };
 
 /// A chare array or group.
@@ -215,13 +240,22 @@ class array_proxy {
   array_proxy() = default;
   explicit array_proxy(collection_id array) : array_(array) {}
 
-  element_proxy<C> operator[](index_type i) const { return element_proxy<C>(array_, std::move(i)); }
+  /// One element, spoken to with this proxy's priority.
+  element_proxy<C> operator[](index_type i) const { return element_proxy<C>(array_, std::move(i)).with(priority_); }
 
-  /// Invokes `M` on every element that exists when the broadcast reaches its PE; each gets copies of the arguments.
+  /// Invokes `M` on every element that exists when the broadcast reaches its PE, exactly once, also on those that move
+  /// meanwhile; each gets copies of the arguments. Broadcasts of one PE with equal priority are heard in order, and
+  /// before what that PE sends to single elements with this priority afterwards.
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<M, index_type>(scheduler::current(), array_, section_id{}, priority{}, std::forward<A>(a)...);
+    broadcast_entry<M, index_type>(scheduler::current(), array_, section_id{}, priority_, std::forward<A>(a)...);
+  }
+  /// The same array, spoken to with another priority.
+  array_proxy with(priority p) const {
+    array_proxy other = *this;
+    other.priority_ = p;
+    return other;
   }
 
   /// The next result that the elements contributed without another target; results are taken in the order of the
@@ -232,7 +266,8 @@ class array_proxy {
   }
 
   /// Creates element `i` on its home PE while the program runs. When awaited: it exists, and every reduction begun
-  /// afterwards includes it.
+  /// afterwards includes it. It hears no broadcast that this PE has begun or heard before. While an element of this
+  /// index exists the new one waits for its end; when nothing else can happen any more, that is a `usage_error`.
   template <class... A>
   detail::insertion<C, detail::kept_argument<A>...> insert(index_type i, A&&... args) const {
     return insertion_of(no_pe, std::move(i), std::forward<A>(args)...);
@@ -241,17 +276,17 @@ class array_proxy {
   template <class... A>
   detail::insertion<C, detail::kept_argument<A>...> insert_on(pe_id pe, index_type i, A&&... args) const {
     if (pe < 0 || pe >= scheduler::current().num_pes()) {
-      throw usage_error(fmt::format("an element of {} cannot be inserted on PE {}: the PEs are 0 to {}", C::type_name(),
-                                    pe, scheduler::current().num_pes() - 1));
+      throw usage_error(fmt::format("an element of {} cannot be inserted on PE {}: the PEs are 0 to {}",
+                                    detail::type_name<C>(), pe, scheduler::current().num_pes() - 1));
     }
     return insertion_of(pe, std::move(i), std::forward<A>(args)...);
   }
 
-  /// Makes a subset. Every index once.
+  /// Makes a subset of elements that exist; an index named twice is one member. Told to the PEs that are home of one.
   section_proxy<C> section(std::vector<index_type> members) const {
     scheduler& pe = scheduler::current();
     const section_id s = pe.new_section_id();
-    pe.spread(announce_section<index_type>{pe.id(), array_, s, std::move(members)}, priorities::communication);
+    pe.send(pe.id(), section_request<index_type>{array_, s, std::move(members)}, priorities::communication);
     return section_proxy<C>(array_, s);
   }
 
@@ -266,7 +301,7 @@ class array_proxy {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array_;
+    ar & array_ & priority_.value;
   }
 
  private:
@@ -274,11 +309,13 @@ class array_proxy {
   detail::insertion<C, detail::kept_argument<A>...> insertion_of(pe_id pe, index_type i, A&&... args) const {
     static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
                   "imbrex: this chare has no constructor for these arguments");
-    return detail::insertion<C, detail::kept_argument<A>...>(
-        insert_body<C, detail::kept_argument<A>...>{array_, std::move(i), pe, reply_to{}, {std::forward<A>(args)...}});
+    if (array_.creator == no_pe) scheduler::refuse_unknown(array_);
+    return detail::insertion<C, detail::kept_argument<A>...>(insert_body<C, detail::kept_argument<A>...>{
+        array_, std::move(i), pe, reply_to{}, {std::forward<A>(args)...}, {}, 0});
   }
 
   collection_id array_;
+  priority priority_;
 };
 
 /// \name Targets of a reduction's result other than `co_await array.reduction<T>()`

@@ -34,6 +34,18 @@ struct wave_probe {
   }
 };
 
+struct refusal {
+  pe_id root = no_pe;
+  void operator()(scheduler& pe) {
+    pe.relay(*this, priorities::normal);
+    pe.refuse_held();
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & root;
+  }
+};
+
 struct waits_answer {
   static constexpr bool counted = false;
   std::vector<std::string> lines;
@@ -89,6 +101,7 @@ void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c)
   sums_.processed += c.processed;
   sums_.pending += c.pending;
   sums_.held += c.held;
+  sums_.refused += c.refused;
   if (++answers_ == pe_.num_pes()) end_wave();
 }
 
@@ -116,6 +129,15 @@ void quiescence_detector::quiet() {
     pe_.exit_job(*exit_code_, false);
     return;
   }
+  if (sums_.held > 0 && refused_before_ != sums_.refused) {  // the last time helped
+    refused_before_ = sums_.refused;
+    pe_.spread(refusal{}, priorities::normal);
+    return;
+  }
+  report_deadlock();
+}
+
+void quiescence_detector::report_deadlock() {
   reporting_ = true;
   reports_ = 0;
   lines_.clear();

@@ -12,13 +12,19 @@ namespace imbrex {
 
 std::size_t reducer::num_local() const { return section_.whole_array() ? array_.here().size() : 0; }
 
+std::uint64_t reducer::num_past(std::uint32_t number) const {
+  if (!section_.whole_array()) return 0;
+  std::uint64_t n = 0;
+  for (const element_base* e : array_.here()) n += e->next_reduction > number ? 1 : 0;
+  return n;
+}
+
 reducer::slot& reducer::make_slot(std::uint32_t number) {
+  untouched_ = std::max(untouched_, number + 1);
   if (slots_.empty()) first_ = number;
   auto fresh = [this](std::uint32_t n) {
     slot s;
-    if (changing_ && section_.whole_array()) {
-      for (const element_base* e : array_.here()) s.passed += e->next_reduction > n ? 1 : 0;
-    }
+    if (is_changing(n)) s.passed = num_past(n);
     return s;
   };
   while (number < first_) slots_.push_front(fresh(--first_));
@@ -33,6 +39,16 @@ void reducer::expect(std::uint64_t below, std::uint64_t in_all) {
   advance_all();
 }
 
+void reducer::join_tree(pe_id parent, std::uint64_t below) {
+  in_tree_ = true;
+  parent_ = parent;
+  expect(below, below);
+}
+
+void reducer::note_outside(pe_id pe) {
+  if (std::find(outside_.begin(), outside_.end(), pe) == outside_.end()) outside_.push_back(pe);
+}
+
 std::uint64_t reducer::expected(std::uint32_t number) const {
   std::uint64_t n = expected_;
   for (const auto& [from, difference] : changes_) {
@@ -41,24 +57,59 @@ std::uint64_t reducer::expected(std::uint32_t number) const {
   return n;
 }
 
+void reducer::change_expected(std::uint32_t from, std::int64_t difference) {
+  num_since_change_ = 0;
+  if (from <= completed_ && expected_ != not_yet_known) {
+    expected_ += static_cast<std::uint64_t>(difference);
+    return;
+  }
+  const auto known = std::find_if(changes_.begin(), changes_.end(), [&](const auto& c) { return c.first == from; });
+  if (known != changes_.end()) {
+    known->second += difference;
+  } else {
+    changes_.emplace_back(from, difference);
+  }
+}
+
+// What holds for all reductions to come goes into the base count.
+void reducer::settle_changes() {
+  std::erase_if(changes_, [this](const auto& c) {
+    if (c.first > completed_) return false;
+    expected_ += static_cast<std::uint64_t>(c.second);
+    return true;
+  });
+}
+
+bool reducer::may_pass_up(const slot& s, std::uint32_t number) const {
+  if (!in_tree_) return !waits_for_announcement_;
+  return is_changing(number) ? s.passed >= num_local() : s.value->count == expected_below_;
+}
+
 void reducer::advance(std::uint32_t number) {
   slot& s = slots_[number - first_];
   if (!s.value) return;
-  const reduction_id r{array_.id(), section_, number};
-  if (pe_.id() == root_) {
-    if (s.value->count != expected(number)) return;
-    std::unique_ptr<partial_base> whole = std::move(s.value);
-    trim();
-    note_complete(number);
-    whole->deliver(pe_, r);
-    hand_out();
+  if (pe_.id() != root_) {
+    if (may_pass_up(s, number)) pass_up(s, number);
     return;
   }
-  const bool all_here = changing_ ? s.passed >= num_local() : s.value->count == expected_below_;
-  if (!all_here) return;
+  if (!in_tree_ || s.value->count != expected(number)) return;
+  std::unique_ptr<partial_base> whole = std::move(s.value);
+  trim();
+  note_complete(number);
+  whole->deliver(pe_, {array_.id(), section_, number});
+  hand_out();
+  if (section_.whole_array()) array_.reduction_completed();
+}
+
+void reducer::pass_up(slot& s, std::uint32_t number) {
   std::unique_ptr<partial_base> part = std::move(s.value);
   trim();
-  part->pass_up(pe_, r, pe_.tree_parent(root_));
+  const reduction_id r{array_.id(), section_, number};
+  if (!in_tree_) {
+    part->pass_up(pe_, r, root_, pe_.id());
+  } else {
+    part->pass_up(pe_, r, section_.whole_array() ? pe_.tree_parent(root_) : parent_, no_pe);
+  }
 }
 
 // Completing one may trim the list, so each number is looked up anew.
@@ -72,7 +123,7 @@ void reducer::advance_all() {
 
 // Slots at the front that hold nothing and that no local element will add to.
 void reducer::trim() {
-  while (!slots_.empty() && !slots_.front().value && (!changing_ || slots_.front().passed >= num_local())) {
+  while (!slots_.empty() && !slots_.front().value && (!is_changing(first_) || slots_.front().passed >= num_local())) {
     slots_.pop_front();
     ++first_;
   }
@@ -92,25 +143,37 @@ void reducer::element_left(const element_base& e) {
 }
 
 void reducer::set_changing() {
-  if (changing_) return;
-  changing_ = true;
+  if (is_changing()) return;
+  const std::uint32_t before = std::exchange(fixed_from_, never);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    slots_[i].passed = 0;
-    if (!section_.whole_array()) continue;
-    for (const element_base* e : array_.here()) slots_[i].passed += e->next_reduction > first_ + i ? 1 : 0;
+    const std::uint32_t number = first_ + static_cast<std::uint32_t>(i);
+    if (number >= before) slots_[i].passed = num_past(number);
   }
+  num_since_change_ = 0;
   advance_all();
 }
 
-std::uint32_t reducer::element_born() {
+void reducer::set_fixed(std::uint32_t from, std::uint64_t below) {
+  fixed_from_ = from;
+  expected_below_ = below;
+  awaited_ = pe_.id() == root_ ? num_expected() : below;
+}
+
+std::uint32_t reducer::first_untouched() const {
+  std::uint32_t first = untouched_;
+  for (const element_base* e : array_.here()) first = std::max(first, e->next_reduction);
+  return first;
+}
+
+std::uint32_t reducer::elements_born(std::uint64_t n) {
   std::uint32_t first = completed_;
-  for (const std::uint32_t n : ahead_) first = std::max(first, n + 1);
-  changes_.emplace_back(first, 1);
+  for (const std::uint32_t later : ahead_) first = std::max(first, later + 1);
+  if (n > 0) change_expected(first, static_cast<std::int64_t>(n));
   return first;
 }
 
 void reducer::element_died(std::uint32_t first_missing) {
-  changes_.emplace_back(first_missing, -1);
+  change_expected(first_missing, -1);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const std::uint32_t number = first_ + static_cast<std::uint32_t>(i);
     if (number >= first_missing && slots_[i].value && slots_[i].value->count == expected(number)) {
@@ -118,16 +181,11 @@ void reducer::element_died(std::uint32_t first_missing) {
       i = static_cast<std::size_t>(-1);  // the list may have been trimmed: look again from its front
     }
   }
-  // What is settled for good goes into the base count.
-  std::erase_if(changes_, [this](const auto& c) {
-    if (c.first > completed_) return false;
-    expected_ += static_cast<std::uint64_t>(c.second);
-    return true;
-  });
 }
 
 // Reductions complete in order except when the network reorders partial values.
 void reducer::note_complete(std::uint32_t number) {
+  ++num_since_change_;
   ahead_.push_back(number);
   for (auto at = ahead_.begin(); at != ahead_.end();) {
     if (*at == completed_) {
@@ -138,6 +196,7 @@ void reducer::note_complete(std::uint32_t number) {
       ++at;
     }
   }
+  settle_changes();
 }
 
 void reducer::keep(std::uint32_t number, std::unique_ptr<result_base> result) {

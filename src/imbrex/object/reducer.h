@@ -16,7 +16,6 @@ namespace imbrex {
 
 class collection;
 class scheduler;
-class section_part;
 struct element_base;
 
 /// Names a subset of an array: who announced it and the how-manieth of that PE it is.
@@ -38,8 +37,9 @@ struct reduction_id {
 struct partial_base {
   partial_base(const void* type_, const char* type_name_) : type(type_), type_name(type_name_) {}
   virtual ~partial_base() = default;
-  /// Sends what is there to the PE above and forgets it.
-  virtual void pass_up(scheduler& pe, const reduction_id& r, pe_id parent) = 0;
+  /// Sends what is there to PE `to` and forgets it. `outside`: this PE, when it belongs to no tree and `to` is the
+  /// root.
+  virtual void pass_up(scheduler& pe, const reduction_id& r, pe_id to, pe_id outside) = 0;
   /// Everybody has contributed: hands the value to its target.
   virtual void deliver(scheduler& pe, const reduction_id& r) = 0;
 
@@ -59,16 +59,24 @@ struct result_base {
 };
 
 /// One PE's part of the reductions of an array or section. Reductions are numbered by each element's count of
-/// contributions; several can be under way. Partial values go up the PE tree rooted at the array's creator as soon
-/// as all that is expected from below has come; the root finishes a reduction when as many contributions have come as
-/// there are elements that take part in it, so elements may come, go and move meanwhile.
+/// contributions; several can be under way. The root finishes a reduction when as many contributions have come as there
+/// are elements that take part in it, so elements may come, go and move meanwhile.
+///
+/// Partial values go up a tree: for an array the PE tree rooted at its creator, for a section one of its own. While
+/// elements stay where they are the numbers are *fixed*: a PE passes one value up for all that is below it. While the
+/// array *changes* it passes up what it has as soon as its own elements have contributed. An array that has come to
+/// rest counts itself (`census`) and is fixed again from a later reduction on.
 class reducer {
  public:
   reducer(scheduler& pe, collection& array, section_id section, pe_id root)
       : pe_(pe), array_(array), section_(section), root_(root) {}
 
-  /// Before the first contribution: how many elements the subtree of this PE, and on the root the whole, has.
+  /// Array, before the first contribution: how many elements the subtree of this PE, and on the root the whole, has.
   void expect(std::uint64_t below, std::uint64_t in_all);
+  /// Section: this PE has its place in the tree, and so many members are at home below it; at the root, in all.
+  void join_tree(pe_id parent, std::uint64_t below);
+  /// Section, before the announcement: an element contributes here whose home is here (so it will come) or is not.
+  void wait_for_announcement(bool will_come) { waits_for_announcement_ |= will_come && !in_tree_; }
 
   struct slot {
     std::unique_ptr<partial_base> value;  // null until somebody contributes
@@ -85,17 +93,29 @@ class reducer {
   void added(slot& s, std::uint32_t number, std::uint64_t count, std::uint64_t local) {
     s.value->count += count;
     s.passed += local;
-    if (changing_ || s.value->count == awaited_) advance(number);
+    if (s.value->count == awaited_ || number < fixed_from_ || !in_tree_) advance(number);
   }
+  /// Root of a section: a contribution came from `pe`, which is not of the tree.
+  void note_outside(pe_id pe);
+  const std::vector<pe_id>& outside() const { return outside_; }
 
   /// An element that takes part from reduction `e.next_reduction` on came to live here, or left.
   void element_came(const element_base& e);
   void element_left(const element_base& e);
-  /// From now on numbers of elements per PE change: pass partial values up without waiting for those below.
+  /// From now on numbers of elements per PE change: partial values are passed up without waiting for those below.
   void set_changing();
+  /// From reduction `from` on they are fixed, `below` in the subtree of this PE.
+  void set_fixed(std::uint32_t from, std::uint64_t below);
+  bool is_changing() const { return fixed_from_ == never; }
+  /// The first reduction that nobody here has anything to do with yet.
+  std::uint32_t first_untouched() const;
+  /// Root: how many elements take part in reductions to come.
+  std::uint64_t num_expected() const { return expected(never); }
+  /// Root: how many reductions were completed since an element came or went.
+  std::uint32_t num_since_change() const { return num_since_change_; }
 
-  /// Root: an element is about to exist; the first reduction it takes part in is returned.
-  std::uint32_t element_born();
+  /// Root: `n` elements exist; the first reduction they take part in is returned.
+  std::uint32_t elements_born(std::uint64_t n);
   /// Root: an element ended before contributing to reduction `first_missing`.
   void element_died(std::uint32_t first_missing);
 
@@ -123,8 +143,15 @@ class reducer {
 
  private:
   static constexpr std::uint64_t not_yet_known = ~std::uint64_t{0};
+  static constexpr std::uint32_t never = ~std::uint32_t{0};
+  bool is_changing(std::uint32_t number) const { return number < fixed_from_; }
+  bool may_pass_up(const slot& s, std::uint32_t number) const;
+  void pass_up(slot& s, std::uint32_t number);
   slot& make_slot(std::uint32_t number);
+  std::uint64_t num_past(std::uint32_t number) const;
   std::uint64_t expected(std::uint32_t number) const;
+  void change_expected(std::uint32_t from, std::int64_t difference);
+  void settle_changes();
   void advance(std::uint32_t number);
   void advance_all();
   void trim();
@@ -136,14 +163,20 @@ class reducer {
   collection& array_;
   const section_id section_;
   const pe_id root_;
-  bool changing_ = false;
+  bool in_tree_ = section_.whole_array();
+  bool waits_for_announcement_ = false;
+  pe_id parent_ = no_pe;  // of a section's tree
+  std::vector<pe_id> outside_;
+  std::uint32_t fixed_from_ = 0;  // reductions before this one are of the time when the array changed; never: it does
   std::uint64_t expected_below_ = not_yet_known;
-  std::uint64_t awaited_ = not_yet_known;  // with how many contributions this PE goes on, unless the array changes
+  std::uint64_t awaited_ = not_yet_known;  // with how many contributions this PE goes on when the numbers are fixed
   std::uint64_t expected_ = not_yet_known;
   std::vector<std::pair<std::uint32_t, std::int64_t>> changes_;  // from this reduction on, so many more or fewer
   std::uint32_t first_ = 0;                                      // number of slots_[0]
   std::uint32_t completed_ = 0;                                  // root: all below this number are complete
-  std::vector<std::uint32_t> ahead_;                             // root: complete, though an earlier one is not
+  std::uint32_t untouched_ = 0;  // nobody here had to do with reductions from this one on
+  std::uint32_t num_since_change_ = 0;
+  std::vector<std::uint32_t> ahead_;  // root: complete, though an earlier one is not
   std::deque<slot> slots_;
   all_waiter* waiting_ = nullptr;
   std::deque<std::pair<std::uint32_t, std::unique_ptr<result_base>>> results_;
@@ -152,16 +185,6 @@ class reducer {
     std::string wanted_type;
   };
   std::deque<question> asked_;
-};
-
-/// This PE's part of a section: the members whose home this is.
-class section_part {
- public:
-  section_part(scheduler& pe, collection& array, section_id id) : reductions(pe, array, id, id.creator) {}
-  std::vector<element_base*> members;
-  bool announced = false;
-  std::vector<work*> held;
-  reducer reductions;
 };
 
 }  // namespace imbrex

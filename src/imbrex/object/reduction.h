@@ -111,7 +111,7 @@ struct partial final : partial_base {
       value.emplace(std::move(v));
     }
   }
-  void pass_up(scheduler& pe, const reduction_id& r, pe_id parent) override;
+  void pass_up(scheduler& pe, const reduction_id& r, pe_id to, pe_id outside) override;
   void deliver(scheduler& pe, const reduction_id& r) override { target(pe, r, std::move(*value)); }
 
   std::optional<T> value;
@@ -119,11 +119,12 @@ struct partial final : partial_base {
   Target target;
 };
 
-/// The reducer of `r` on `pe`, or null when its array or section is not known here yet.
+/// The reducer of `r` on `pe`; null when its array is not known here yet, or its section was freed.
 inline reducer* find_reducer(scheduler& pe, const reduction_id& r) {
   collection* c = pe.find_collection(r.array);
   if (c == nullptr) return nullptr;
   if (r.section.whole_array()) return &c->reductions();
+  if (c->was_freed(r.section)) return nullptr;
   return &c->add_section(r.section).reductions;
 }
 
@@ -143,12 +144,57 @@ void add_contribution(reducer& red, const reduction_id& r, T&& v, const Op& op, 
   red.added(slot, r.number, count, local);
 }
 
+template <class T, class Op, class Target>
+class early_contribution_of final : public early_contribution {
+ public:
+  early_contribution_of(T value, Op op, Target target)
+      : value_(std::move(value)), op_(std::move(op)), target_(std::move(target)) {}
+  void contribute(collection& array, std::uint32_t number) override {
+    add_contribution(array.reductions(), {array.id(), section_id{}, number}, std::move(value_), op_, target_, 1, 1);
+  }
+
+ private:
+  T value_;
+  Op op_;
+  Target target_;
+};
+
+/// Adds to the next reduction of `e` over its array.
+template <class T, class Op, class Target>
+void contribute_to_array(element_base& e, T&& value, const Op& op, const Target& target) {
+  if (!e.counted) [[unlikely]] {
+    e.more().early_contributions.push_back(
+        std::make_unique<early_contribution_of<T, Op, Target>>(std::forward<T>(value), op, target));
+    return;
+  }
+  collection& part = *e.part;
+  add_contribution(part.reductions(), {part.id(), section_id{}, e.next_reduction}, std::forward<T>(value), op, target,
+                   1, 1);
+  ++e.next_reduction;
+}
+
+/// The number of the next reduction of `e` over section `s`.
+std::uint32_t& next_of_section(element_base& e, const section_id& s);
+/// This PE's reducer of section `s`, to which an element contributes whose home is here or not.
+reducer& section_reducer(collection& part, const section_id& s, bool at_home);
+
+/// The same over a section.
+template <class T, class Op, class Target>
+void contribute_to_section(element_base& e, const section_id& s, bool at_home, T&& value, const Op& op,
+                           const Target& target) {
+  collection& part = *e.part;
+  const std::uint32_t number = next_of_section(e, s)++;
+  if (part.was_freed(s)) return;
+  add_contribution(section_reducer(part, s, at_home), {part.id(), s, number}, std::forward<T>(value), op, target, 1, 1);
+}
+
 /// A partial value on its way to the PE above.
 template <class T, class Op, class Target>
 struct partial_body {
   static constexpr bool may_part = may_leave_out<T>;
   reduction_id which;
   std::uint64_t count = 0;
+  pe_id outside = no_pe;  ///< the sender, when it belongs to no tree of the section
   T value{};
   Op op{};
   Target target{};
@@ -156,20 +202,21 @@ struct partial_body {
   void operator()(scheduler& pe) {
     reducer* red = find_reducer(pe, which);
     if (red == nullptr) {
-      pe.hold_for_collection(which.array, std::move(*this));
+      if (pe.find_collection(which.array) == nullptr) pe.hold_for_collection(which.array, std::move(*this));
       return;
     }
+    if (outside != no_pe) red->note_outside(outside);
     add_contribution(*red, which, std::move(value), op, target, count, 0);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & which & count& beside(value) & op & target;
+    ar & which & count & outside& beside(value) & op & target;
   }
 };
 
 template <class T, class Op, class Target>
-void partial<T, Op, Target>::pass_up(scheduler& pe, const reduction_id& r, pe_id parent) {
-  pe.send(parent, partial_body<T, Op, Target>{r, count, std::move(*value), op, target}, priorities::communication);
+void partial<T, Op, Target>::pass_up(scheduler& pe, const reduction_id& r, pe_id to, pe_id outside) {
+  pe.send(to, partial_body<T, Op, Target>{r, count, outside, std::move(*value), op, target}, priorities::communication);
 }
 
 template <class T>
@@ -263,7 +310,19 @@ struct take_any {
   void operator()(T&, T&&) const {}
 };
 
-/// The result of an allreduce on its way down to all PEs.
+/// Hands the result of an allreduce to those of this PE that wait for it.
+template <class T>
+void resume_contributors(reducer& red, std::uint32_t number, const T& value) {
+  for (auto* w = red.take_waiting(number); w != nullptr;) {
+    auto* following = w->next_waiter;
+    w->next_waiter = nullptr;
+    static_cast<all_reduced_waiter<T>*>(w)->value.emplace(value);
+    w->resume();
+    w = following;
+  }
+}
+
+/// The result of an allreduce over an array on its way down to all PEs.
 template <class T>
 struct all_reduced {
   static constexpr bool may_part = may_leave_out<T>;
@@ -273,15 +332,8 @@ struct all_reduced {
 
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::communication);
-    reducer* red = find_reducer(pe, which);
-    if (red == nullptr) return;  // no element here, so nobody waits
-    for (auto* w = red->take_waiting(which.number); w != nullptr;) {
-      auto* following = w->next_waiter;
-      w->next_waiter = nullptr;
-      static_cast<all_reduced_waiter<T>*>(w)->value.emplace(value);
-      w->resume();
-      w = following;
-    }
+    // Where the array is not known yet no element has contributed.
+    if (reducer* red = find_reducer(pe, which)) resume_contributors(*red, which.number, value);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -289,43 +341,71 @@ struct all_reduced {
   }
 };
 
+/// The same over a section: down its tree, and to the PEs that contributed from outside.
+template <class T>
+struct section_reduced {
+  static constexpr bool may_part = may_leave_out<T>;
+  reduction_id which;
+  T value{};
+
+  void operator()(scheduler& pe) {
+    section_part* const s = pe.find_collection(which.array)->find_section(which.section);
+    if (s == nullptr) return;
+    for (const pe_id child : s->children) pe.send(child, section_reduced(*this), priorities::communication);
+    for (const pe_id to : s->reductions.outside()) pe.send(to, section_reduced(*this), priorities::communication);
+    resume_contributors(s->reductions, which.number, value);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & which& beside(value);
+  }
+};
+
 /// `co_await` of an allreduce: contributes when the coroutine suspends.
 template <class T, class Op>
 class allreduce_awaiter : public all_reduced_waiter<T> {
  public:
-  allreduce_awaiter(reducer& red, const reduction_id& r, T v, Op op)
-      : reducer_(red), which_(r), mine_(std::move(v)), op_(std::move(op)) {}
+  allreduce_awaiter(element_base& e, const section_id& s, bool at_home, T v, Op op)
+      : element_(e), section_(s), at_home_(at_home), mine_(std::move(v)), op_(std::move(op)) {}
   ~allreduce_awaiter() {
-    if (waiting_ && !this->value) reducer_.forget(this);
+    if (reducer_ != nullptr && !this->value) reducer_->forget(this);
   }
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) {
+    collection& part = *element_.part;
+    const bool whole = section_.whole_array();
+    if (!whole && part.was_freed(section_)) throw usage_error("an allreduce over a section that was freed");
+    std::uint32_t& next = whole ? element_.next_reduction : next_of_section(element_, section_);
     this->suspend(h, [](const waiter* w) {
-      return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->which_.number);
+      return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->number);
     });
-    this->number = which_.number;
-    waiting_ = true;
-    reducer_.wait_for_all(this);
-    add_contribution(reducer_, which_, std::move(mine_), op_, to_contributors{}, 1, 1);
+    this->number = next;
+    reducer_ = whole ? &part.reductions() : &section_reducer(part, section_, at_home_);
+    reducer_->wait_for_all(this);
+    if (!whole) ++next;
+    add_contribution(*reducer_, {part.id(), section_, this->number}, std::move(mine_), op_, to_contributors{}, 1, 1);
+    if (whole) ++element_.next_reduction;
   }
   T await_resume() { return std::move(*this->value); }
 
  private:
-  reducer& reducer_;
-  reduction_id which_;
+  element_base& element_;
+  const section_id section_;
+  const bool at_home_;
+  reducer* reducer_ = nullptr;
   T mine_;
   Op op_;
-  bool waiting_ = false;
 };
 
 template <class T, class Op>
-struct allreduce_wait {
-  reducer* red;
-  reduction_id which;
+struct [[nodiscard("co_await it")]] allreduce_wait {
+  element_base* element;
+  section_id section;
+  bool at_home;
   T value;
   Op op;
   allreduce_awaiter<T, Op> operator co_await() && {
-    return allreduce_awaiter<T, Op>(*red, which, std::move(value), op);
+    return allreduce_awaiter<T, Op>(*element, section, at_home, std::move(value), op);
   }
 };
 
@@ -333,7 +413,12 @@ struct allreduce_wait {
 
 template <class T>
 void to_contributors::operator()(scheduler& pe, const reduction_id& r, T&& value) const {
-  pe.spread(detail::all_reduced<std::remove_cvref_t<T>>{pe.id(), r, std::forward<T>(value)}, priorities::communication);
+  using V = std::remove_cvref_t<T>;
+  if (r.section.whole_array()) {
+    pe.spread(detail::all_reduced<V>{pe.id(), r, std::forward<T>(value)}, priorities::communication);
+  } else {
+    pe.send(pe.id(), detail::section_reduced<V>{r, std::forward<T>(value)}, priorities::communication);
+  }
 }
 
 }  // namespace imbrex

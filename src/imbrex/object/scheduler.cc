@@ -284,7 +284,40 @@ void scheduler::add_collection(std::unique_ptr<collection> c) {
   auto& of_creator = collections_[static_cast<std::size_t>(c->id().creator)];
   const std::size_t number = c->id().number;
   if (of_creator.size() <= number) of_creator.resize(number + 1);
+  std::erase_if(early_broadcasts_, [&](const early_broadcasts& b) {
+    if (!(b.array == c->id())) return false;
+    c->broadcasts().continue_from(b.begun);
+    return true;
+  });
   of_creator[number] = std::move(c);
+}
+
+std::uint32_t scheduler::number_broadcast(collection_id c, priority p) {
+  if (collection* const part = find_collection(c)) return part->broadcasts().begin(p.value);
+  const auto place = static_cast<std::size_t>(p.value - priority::most_urgent);
+  for (early_broadcasts& b : early_broadcasts_) {
+    if (b.array == c) return ++b.begun[place];
+  }
+  early_broadcasts_.push_back({c});
+  return ++early_broadcasts_.back().begun[place];
+}
+
+void scheduler::refuse_unknown(collection_id c) {
+  if (c.creator == no_pe) {
+    throw usage_error(
+        "an empty proxy was used, which names no chare: assign it one that create, create_array or another chare gave");
+  }
+  throw usage_error(fmt::format("a proxy names a chare that PE {} created, but there is no such PE", c.creator));
+}
+
+void scheduler::refuse_held() {
+  refuses_held_ = true;
+  for (auto& of_creator : collections_) {
+    for (auto& c : of_creator) {
+      if (c) c->retry_held();
+    }
+  }
+  refuses_held_ = false;
 }
 
 void scheduler::release_held(collection_id c) {
@@ -402,7 +435,8 @@ void scheduler::destroy_objects() {
 
 void scheduler::destroy_collections() {
   discard_queued();
-  last_found_id_ = {};
+  last_found_id_ = nothing_found;
+  last_found_ = nullptr;
   collections_.clear();
   objects.reset();
   hetero.reset();

@@ -136,7 +136,11 @@ class scheduler : public executor {
       return last_found_;
     return look_up_collection(c);
   }
+  /// Throws the `usage_error` of a proxy that names no collection.
+  [[noreturn]] static void refuse_unknown(collection_id c);
   collection* look_up_collection(collection_id c) {
+    if (static_cast<std::size_t>(c.creator) >= collections_.size()) [[unlikely]]
+      refuse_unknown(c);
     const auto& of_creator = collections_[static_cast<std::size_t>(c.creator)];
     collection* found = c.number < of_creator.size() ? of_creator[c.number].get() : nullptr;
     if (found != nullptr) {
@@ -149,6 +153,9 @@ class scheduler : public executor {
   template <class H>
   void hold_for_collection(collection_id c, H&& body);
   ///@}
+
+  /// The number of a broadcast to array `c` that begins here now; known here or not yet.
+  std::uint32_t number_broadcast(collection_id c, priority p);
 
   /// Performs what waited for collection `c`, which is complete now.
   void release_held(collection_id c);
@@ -181,9 +188,10 @@ class scheduler : public executor {
     std::uint64_t created = 0;
     std::uint64_t processed = 0;
     std::uint64_t pending = 0;
-    std::uint64_t held = 0;  ///< messages for elements that do not exist
+    std::uint64_t held = 0;     ///< messages for elements that do not exist
+    std::uint64_t refused = 0;  ///< those that were answered with an error because nothing else could happen
   };
-  counts message_counts() const { return {created_, processed_, operations, held_messages_}; }
+  counts message_counts() const { return {created_, processed_, operations, held_messages_, refused_messages_}; }
   /// Lines that say what waits for what on this PE, at most `limit`.
   std::vector<std::string> describe_waits(std::size_t limit) const;
 
@@ -198,6 +206,12 @@ class scheduler : public executor {
   static void receive_in_turn(work* w, work_action action);
   /// Messages whose large arguments are on their way, and what waits for them.
   arrival_order& arrivals() { return arrivals_; }
+
+  /// Whether messages that wait for something that cannot come any more are refused now (see `quiescence_detector`).
+  bool refuses_held() const { return refuses_held_; }
+  void count_refused() { ++refused_messages_; }
+  /// Performs all messages that are held for elements once more, refusing what can be.
+  void refuse_held();
 
   void count_created() { ++created_; }
   void count_processed() { ++processed_; }
@@ -237,14 +251,17 @@ class scheduler : public executor {
   bool polls_network_ = false;
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
+  bool refuses_held_ = false;
 
   std::uint64_t created_ = 0;
   std::uint64_t processed_ = 0;
   std::uint64_t held_messages_ = 0;
+  std::uint64_t refused_messages_ = 0;
 
   slab slab_;
   std::vector<std::vector<std::unique_ptr<collection>>> collections_;  // [creator][number]
-  collection_id last_found_id_;
+  static constexpr collection_id nothing_found{no_pe - 1, 0};          // other than that of an empty proxy
+  collection_id last_found_id_ = nothing_found;
   collection* last_found_ = nullptr;
   std::uint32_t next_collection_ = 0;
   std::uint32_t next_section_ = 0;
@@ -253,6 +270,11 @@ class scheduler : public executor {
     work* message;
   };
   std::vector<held> held_;
+  struct early_broadcasts {
+    collection_id array;
+    std::uint32_t begun[priority::num_levels] = {};
+  };
+  std::vector<early_broadcasts> early_broadcasts_;  // begun here before the array was known here
   entry_activity* ended_ = nullptr;
 
   std::unique_ptr<quiescence_detector> quiescence_;
@@ -334,8 +356,8 @@ void scheduler::send(pe_id to, H&& body, priority p) {
     send_here<B>(p, std::forward<H>(body));
     return;
   }
-  if constexpr (is_counted<B>()) ++created_;
   if (rank_.is_local(to)) [[likely]] {
+    if constexpr (is_counted<B>()) ++created_;
     scheduler& other = *rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
     other.prepare_post();
     auto* m = active_message<B>::make(p, std::forward<H>(body));
@@ -352,6 +374,9 @@ void scheduler::send_to_rank(pe_id to, H&& body, priority p) {
   using B = std::remove_cvref_t<H>;
   if (stopping_) [[unlikely]]
     return;  // a destructor's message, at the end of the job
+  if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(num_pes_)) [[unlikely]]
+    refuse_unknown({to, 0});
+  if constexpr (is_counted<B>()) ++created_;
   B& readable = const_cast<B&>(body);
   if constexpr (is_aggregated<B>()) {
     if (bundled(to, readable, p)) return;

@@ -54,8 +54,8 @@ class runtime {
                   "imbrex: create makes singletons; for a chare with an index use create_array");
     check_constructor<C, A...>();
     if (where < 0 || where >= num_pes()) {
-      throw usage_error(
-          fmt::format("{} cannot be created on PE {}: the PEs are 0 to {}", C::type_name(), where, num_pes() - 1));
+      throw usage_error(fmt::format("{} cannot be created on PE {}: the PEs are 0 to {}", detail::type_name<C>(), where,
+                                    num_pes() - 1));
     }
     return element_proxy<C>(
         create_collection<C>(array_shape<no_index, map::constant>{{}, {where}, true}, std::forward<A>(args)...), {});
@@ -73,18 +73,18 @@ class runtime {
   array_proxy<C> create_array(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
     if constexpr (is_grid_index<typename C::index_type>) {
       if (shape.filled && volume(shape.extent) == 0) {
-        throw usage_error(
-            fmt::format("an array of {} with extent {} has no elements", C::type_name(), to_text(shape.extent)));
+        throw usage_error(fmt::format("an array of {} with extent {} has no elements", detail::type_name<C>(),
+                                      to_text(shape.extent)));
       }
     } else if (shape.filled) {
-      throw usage_error(
-          fmt::format("an array of {} has no extent to fill: create it with empty_array and insert", C::type_name()));
+      throw usage_error(fmt::format("an array of {} has no extent to fill: create it with empty_array and insert",
+                                    detail::type_name<C>()));
     }
     if constexpr (sizeof...(A) > 0) {
       check_constructor<C, A...>();
     } else if (shape.filled && !std::is_default_constructible_v<C>) {
       throw usage_error(
-          fmt::format("an array of {} cannot be filled: the chare has no default constructor", C::type_name()));
+          fmt::format("an array of {} cannot be filled: the chare has no default constructor", detail::type_name<C>()));
     }
     return array_proxy<C>(create_collection<C>(shape, std::forward<A>(args)...));
   }

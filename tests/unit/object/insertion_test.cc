@@ -299,4 +299,64 @@ TEST(insertion, of_an_index_that_exists_is_an_error) {
   }
 }
 
+/// Contributes when it is made.
+struct newcomer : ix::chare<newcomer, ix::index1d> {
+  newcomer() { contribute(1, ix::sum); }
+  void again() { contribute(10, ix::sum); }
+};
+
+ix::task<int> contributes_in_constructor(ix::runtime& rt) {
+  auto a = rt.create_array<newcomer>(ix::empty_array<ix::index1d>());
+  for (int i = 0; i < 7; ++i) {
+    co_await a.insert_on(i % rt.num_pes(), i);
+    for (int k = 0; k < i; ++k) a[k].send<&newcomer::again>();
+    const int sum = co_await a.reduction<int>();
+    EXPECT_EQ(sum, 10 * i + 1);
+  }
+  co_return 0;
+}
+
+TEST(insertion, lets_constructors_contribute) { run_over_all_shapes(contributes_in_constructor); }
+
+ix::task<int> ended_and_made_again(ix::runtime& rt) {
+  items a = empty(rt);
+  for (int round = 0; round < 50; ++round) {
+    a.insert_on(round % rt.num_pes(), 7, round);  // nobody waits for this
+    a[7].send<&item::add>(1000);                  // waits for the new one, whatever is known of the old
+    co_await rt.quiescence();
+    const int value = co_await a[7].call<&item::get>();
+    EXPECT_EQ(value, round + 1000);
+    a[7].erase();
+    if (round % 2 == 0) co_await rt.quiescence();
+  }
+  co_await rt.quiescence();
+  EXPECT_EQ(alive, 0);
+  co_return 0;
+}
+
+TEST(insertion, of_an_index_that_is_about_to_end_waits_for_that) {
+  for (const imbrex_test::job_shape& s : imbrex_test::all_shapes()) {
+    if (s.seed != 0 || s.delay_us != 0) continue;  // a send may come before the erase of the one before
+    SCOPED_TRACE(to_text(s));
+    EXPECT_EQ(imbrex_test::run_job_with(s, ended_and_made_again), 0);
+  }
+}
+
+ix::task<int> call_before_return(ix::runtime& rt) {
+  items a = empty(rt);
+  co_await a.insert(3, 1);
+  a[3].erase();
+  co_await rt.quiescence();
+  auto call = a[3].call<&item::get>();
+  struct later {
+    static ix::task<> insert(items array) { co_await array.insert(3, 42); }
+  };
+  auto insertion = later::insert(a);
+  const auto both = co_await ix::when_all(std::move(call), std::move(insertion));
+  EXPECT_EQ(std::get<0>(both), 42);
+  co_return 0;
+}
+
+TEST(insertion, answers_calls_to_an_index_that_comes_again) { run_over_all_shapes(call_before_return); }
+
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
+#include <imbrex/object/scheduler.h>
 
 #include <vector>
 
@@ -117,5 +118,96 @@ ix::task<int> made_by_elements(ix::runtime& rt) {
 }
 
 TEST(section, can_be_made_by_any_element) { run_over_all_shapes(made_by_elements); }
+
+ix::task<int> without_a_dead_member(ix::runtime& rt) {
+  auto tiles = rt.create_array<tile>(extent);
+  auto s = tiles.section(row(1));
+  s.broadcast<&tile::count>(s);
+  const int before = co_await s.reduction<int>();
+  EXPECT_EQ(before, 4);
+  tiles[{2, 1}].erase();
+  co_await rt.quiescence();
+  for (int k = 0; k < 3; ++k) {
+    s.broadcast<&tile::count>(s);
+    const int after = co_await s.reduction<int>();
+    EXPECT_EQ(after, 3);
+  }
+  auto later = tiles.section(row(1));  // names one that has ended already
+  later.broadcast<&tile::count>(later);
+  const int of_later = co_await later.reduction<int>();
+  EXPECT_EQ(of_later, 3);
+  co_return 0;
+}
+
+TEST(section, goes_on_without_a_member_that_ended) { run_over_all_shapes(without_a_dead_member); }
+
+ix::task<int> named_twice(ix::runtime& rt) {
+  auto tiles = rt.create_array<tile>(extent);
+  const std::vector<ix::index2d> members{{1, 1}, {0, 3}, {1, 1}, {3, 4}, {0, 3}, {1, 1}};
+  auto s = tiles.section(members);
+  s.broadcast<&tile::count>(s);
+  const int size = co_await s.reduction<int>();
+  EXPECT_EQ(size, 3);
+  const int times = co_await tiles[{1, 1}].call<&tile::times_counted>();
+  EXPECT_EQ(times, 1);
+  co_return 0;
+}
+
+TEST(section, has_a_member_once_though_it_is_named_twice) { run_over_all_shapes(named_twice); }
+
+/// One on each PE: how many messages it has performed.
+struct meter : ix::chare<meter, ix::index1d> {
+  std::uint64_t performed() { return ix::scheduler::current().message_counts().processed; }
+};
+
+ix::task<int> only_where_members_are(ix::runtime& rt) {
+  auto tiles = rt.create_array<tile>(extent);
+  auto meters = rt.create_group<meter>();
+  auto s = tiles.section({{0, 0}, {1, 0}});  // at home on the first PEs only
+  s.broadcast<&tile::count>(s);
+  co_await s.reduction<int>();
+  co_await rt.quiescence();
+  const int last = rt.num_pes() - 1;
+  const std::uint64_t before = co_await meters[last].call<&meter::performed>();
+  for (int k = 0; k < 20; ++k) {
+    s.broadcast<&tile::count>(s);
+    co_await s.reduction<int>();
+  }
+  const std::uint64_t after = co_await meters[last].call<&meter::performed>();
+  EXPECT_EQ(after - before, 1u);  // the call
+  co_return 0;
+}
+
+TEST(section, is_not_heard_of_where_it_has_no_members) {
+  for (const imbrex_test::job_shape& s : {imbrex_test::job_shape{5, 1}, {1, 5}, {2, 3}})
+    EXPECT_EQ(imbrex_test::run_job_with(s, only_where_members_are), 0) << to_text(s);
+}
+
+ix::task<int> freed(ix::runtime& rt) {
+  auto tiles = rt.create_array<tile>(extent);
+  for (int k = 0; k < 50; ++k) {
+    auto s = tiles.section(column(k % 4));
+    s.broadcast<&tile::count>(s);
+    const int size = co_await s.reduction<int>();
+    EXPECT_EQ(size, 5);
+    s.free();
+  }
+  auto gone = tiles.section(row(0));
+  gone.broadcast<&tile::count>(gone);
+  gone.free();
+  co_await rt.quiescence();
+  gone.broadcast<&tile::count>(gone);  // dropped
+  co_await rt.quiescence();
+  const int times = co_await tiles[{3, 0}].call<&tile::times_counted>();
+  EXPECT_EQ(times, 12 + 1);
+  co_return 0;
+}
+
+TEST(section, can_be_freed) {
+  for (const imbrex_test::job_shape& s : imbrex_test::all_shapes()) {
+    if (s.seed != 0 || s.delay_us != 0) continue;  // the last broadcast may come after the end
+    EXPECT_EQ(imbrex_test::run_job_with(s, freed), 0) << to_text(s);
+  }
+}
 
 }  // namespace

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <type_traits>
+
+#include "imbrex/object/collection.h"
+#include "imbrex/object/movement.h"
+
+namespace imbrex {
+
+/// One PE's part of a collection of chares of class C, placed by a map.
+template <class C, class Map>
+class chare_part final : public array_part<typename C::index_type> {
+ public:
+  using Index = typename C::index_type;
+
+  chare_part(scheduler& pe, collection_id id, const array_shape<Index, Map>& shape)
+      : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled), map_(shape.map) {}
+
+  void move(element_base& e, pe_id to) override {
+    if constexpr (detail::is_movable<C>) {
+      detail::move_element<C>(*this, static_cast<element<Index>&>(e), to);
+    } else {
+      throw usage_error(fmt::format(
+          "{} cannot move to PE {}: its class needs a default constructor and a serialize member", this->text(e), to));
+    }
+  }
+
+ private:
+  pe_id mapped(const Index& i) const override { return map_to_pe(map_, i, this->extent(), this->pe().num_pes()); }
+
+  Map map_;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "imbrex/object/construction.h"
+#include "imbrex/object/head_count.h"
+
+/// How single elements come to be and end while the program runs.
+namespace imbrex {
+
+/// A new element. Goes to where the index is claimed: its home, or the element that has it already; then to its PE. It
+/// does not run before it is counted in (`head_count`).
+template <class C, class... Args>
+struct insert_body {
+  using Index = typename C::index_type;
+  collection_id array;
+  Index index{};
+  pe_id where = no_pe;  ///< its PE; none: its home
+  reply_to reply;
+  std::tuple<Args...> args;
+  broadcast_history history;  ///< of the PE that inserts it: broadcasts that it does not hear
+  std::uint64_t epoch = 0;    ///< once the index is claimed
+
+  void operator()(scheduler& pe) {
+    auto* part = find_part<Index>(pe, array);
+    if (part == nullptr) {
+      pe.hold_for_collection(array, std::move(*this));
+      return;
+    }
+    element<Index>* e = nullptr;
+    try {
+      e = &part->record(index);
+    } catch (const usage_error& no) {
+      refuse<void>(pe, reply, no.what());
+      return;
+    }
+    if (e->object != nullptr) {
+      exists_already(pe, *part, *e);
+      return;
+    }
+    if (epoch == 0 && !claim(pe, *part, *e)) return;
+    e->epoch = epoch;
+    part->start_hearing(*e, history);
+    part->heads().expect(*e);
+    if (!detail::construct_element<C>(pe, *part, *e, args)) return;
+    part->heads().born(*e, reply);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & where & reply & args & history & epoch;
+  }
+
+ private:
+  /// It may be about to end: waits for that as long as anything can happen.
+  void exists_already(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (pe.refuses_held()) {
+      refuse<void>(pe, reply, fmt::format("{} was inserted, but it exists already", part.text(e)));
+    } else {
+      part.hold(e, active_message<insert_body>::make(priorities::communication, std::move(*this)));
+    }
+  }
+  /// True when the element is to be made here; else this has been sent on.
+  bool claim(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    pe_id next = next_stop(pe, e, part.home(index));
+    if (next == no_pe) {
+      epoch = ((e.epoch >> 32) + 1) << 32;
+      if (where == no_pe || where == pe.id()) return true;
+      next = where;
+      e.epoch = epoch;
+      e.where = where;
+      e.state = presence::elsewhere;
+    }
+    const bool claimed = epoch != 0;
+    pe.send(next, std::move(*this), priorities::communication);
+    if (claimed) part.release_held(e);
+    return false;
+  }
+};
+
+/// At the home of an element that ended elsewhere.
+template <class Index>
+struct end_notice {
+  collection_id array;
+  Index index{};
+  std::uint64_t epoch = 0;
+  section_numbers of_sections;
+
+  void operator()(scheduler& pe) {
+    array_part<Index>& part = *find_part<Index>(pe, array);
+    element<Index>& e = part.record(index);
+    part.member_ended(e, of_sections);
+    location_update<Index>{array, index, no_pe, epoch, true}(pe);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & epoch & of_sections;
+  }
+};
+
+/// Ends an element, from its PE's loop: not while one of its methods runs.
+template <class Index>
+struct end_body {
+  collection_id array;
+  Index index{};
+  std::uint64_t epoch = 0;  ///< of the element that is meant, not of one inserted in its place later
+
+  void operator()(scheduler& pe) {
+    auto* part = find_part<Index>(pe, array);
+    if (part == nullptr) {
+      pe.hold_for_collection(array, std::move(*this));
+      return;
+    }
+    element<Index>& e = part->record(index);
+    if (e.object == nullptr) {
+      follow(pe, *part, e, std::move(*this));
+    } else if (e.epoch >> 32 == epoch >> 32) {
+      if (part->may_run(e)) {
+        end(pe, *part, e);
+      } else {
+        part->hold(e, active_message<end_body>::make(priorities::communication, std::move(*this)));
+      }
+    }
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & epoch;
+  }
+
+ private:
+  void end(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    const std::uint32_t first_missing = e.next_reduction;
+    section_numbers of_sections;
+    if (e.extras) of_sections = std::exchange(e.extras->section_reductions, {});
+    ++e.epoch;
+    const pe_id home = part.home(index);
+    part.unsettle(e, presence::deleted, home);
+    part.heads().died(first_missing);
+    if (home == pe.id()) {
+      part.member_ended(e, of_sections);
+    } else {
+      pe.send(home, end_notice<Index>{array, index, e.epoch, std::move(of_sections)}, priorities::communication);
+    }
+  }
+};
+
+}  // namespace imbrex
