@@ -11,7 +11,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/object/type_name.h"
+#include "imbrex/base/type_name.h"
 
 namespace imbrex {
 

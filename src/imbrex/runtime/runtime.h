@@ -100,7 +100,7 @@ class runtime {
   auto quiescence() const { return quiescence_wait{}; }
 
   /// Ends the job now, on all ranks, with this exit code; what is queued is dropped. A main chare that returns lets
-  /// everything that is on its way finish first.
+  /// everything that is on its way finish first. A failure that is reported all the same decides the exit code.
   void exit(int code) { scheduler::current().exit_job(code, false); }
 
  private:
