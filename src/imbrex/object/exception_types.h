@@ -19,7 +19,7 @@ struct exception_type {
   std::string name;
   std::type_index type;
   bool (*write)(const std::exception&, std::vector<std::byte>&);  ///< false: this one cannot travel as what it is
-  [[noreturn]] void (*raise)(const std::vector<std::byte>&);
+  void (*raise)(const std::vector<std::byte>&);
 };
 
 /// The types that arrive as what they were: those of the standard library, of imbrex::error, and what is registered.

@@ -32,8 +32,8 @@ struct failure {
   std::exception_ptr thrown;
   std::string kind;
   std::string what;
-  std::string type;              ///< of exception_types; empty: none of them
-  std::vector<std::byte> whole;  ///< the exception of that type
+  std::string type{};              ///< of exception_types; empty: none of them
+  std::vector<std::byte> whole{};  ///< the exception of that type
 
   static failure of(std::exception_ptr e);
   [[noreturn]] void raise() const;
