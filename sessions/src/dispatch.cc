@@ -70,8 +70,8 @@ bool is_mpi_library(const Dl_info& object, const void* mpi_base) {
          std::strncmp(name, "libmpi_", 7) == 0;
 }
 
-/// A tool that comes after this library in the order of symbols defines MPI_X itself, and calls PMPI_X, as MPI's profiling
-/// interface has it. Null where there is none.
+/// A tool that comes after this library in the order of symbols defines MPI_X itself, and calls PMPI_X, as MPI's
+/// profiling interface has it. Null where there is none.
 void* tool_routine(const char* mpi_name, const void* mpi_base) {
   void* found = next_symbol(mpi_name);
   if (found == nullptr) return nullptr;
@@ -99,9 +99,10 @@ bool has_standard_abi() {
 void stay_idle(const char* why) {
   char modes[64];
   describe_modes(current_settings().modes, modes, sizeof modes);
-  complain("%s (%s), so the library stays idle: MPI calls go on unchanged, IMBREX_SESSIONS=%s has no effect, and no "
-           "report is written; it was built for %s",
-           why, version, modes, IMBREX_SESSIONS_BUILT_FOR);
+  complain(
+      "%s (%s), so the library stays idle: MPI calls go on unchanged, IMBREX_SESSIONS=%s has no effect, and no "
+      "report is written; it was built for %s",
+      why, version, modes, IMBREX_SESSIONS_BUILT_FOR);
   __atomic_store_n(&modes_in_use, 0u, __ATOMIC_RELAXED);
 }
 

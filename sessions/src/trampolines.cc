@@ -53,20 +53,19 @@ imbrex_sessions_slots:
   "\n"                                                     \
   "  .popsection\n" IX_ENTRY(MPI_##name, M##name) IX_ENTRY(PMPI_##name, P##name)
 #define IX_ENTRY(symbol, label) IX_ENTRY_QUOTED(symbol, label)
-#define IX_ENTRY_QUOTED(symbol, label) \
-  "  .p2align 4\n"                     \
-  "  .globl " #symbol                  \
-  "\n"                                 \
-  "  .type " #symbol                   \
-  ", @function\n" #symbol              \
-  ":\n"                                \
-  "  jmp *.Lslot_" #label              \
-  "(%rip)\n"                           \
-  ".Lfirst_" #label                    \
-  ":\n"                                \
-  "  leaq .Lslot_" #label              \
-  "(%rip), %r11\n"                     \
-  "  jmp imbrex_sessions_first_call\n" \
+#define IX_ENTRY_QUOTED(symbol, label)       \
+  "  .p2align 4\n"                           \
+  "  .globl " #symbol                        \
+  "\n"                                       \
+  "  .type " #symbol ", @function\n" #symbol \
+  ":\n"                                      \
+  "  jmp *.Lslot_" #label                    \
+  "(%rip)\n"                                 \
+  ".Lfirst_" #label                          \
+  ":\n"                                      \
+  "  leaq .Lslot_" #label                    \
+  "(%rip), %r11\n"                           \
+  "  jmp imbrex_sessions_first_call\n"       \
   "  .size " #symbol ", . - " #symbol "\n"
 #define IX_ANY_ROUTINE(name) IX_TRAMPOLINE(name)
 asm(

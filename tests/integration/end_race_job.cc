@@ -1,4 +1,5 @@
-// A job that one PE wants to leave while another one fails. Prints how it ended on each rank; end_race_test.py compares.
+// A job that one PE wants to leave while another one fails. Prints how it ended on each rank; end_race_test.py
+// compares.
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <stdexcept>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <typeinfo>
 #include <vector>
@@ -207,8 +207,8 @@ struct program {
 int run_program(const std::string& name, int argc, char** argv) {
   for (const program& p :
        {program{"work", work, 0}, program{"exit", exit_early, 5}, program{"fail", fail, 70},
-        program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}, program{"types", types, 0}, program{"large", large, 0},
-        program{"exit_large", exit_large, 5}, program{"fail_large", fail_large, 70},
+        program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}, program{"types", types, 0},
+        program{"large", large, 0}, program{"exit_large", exit_large, 5}, program{"fail_large", fail_large, 70},
         program{"vanish", lose_last<&worker::vanish>, 70, true},
         program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0}}) {
     if (p.name != name) continue;
@@ -217,11 +217,11 @@ int run_program(const std::string& name, int argc, char** argv) {
     if (code != p.exit_code) return 1;
     return p.loses_rank ? code : 0;  // the launcher is to end what is left
   }
-  fmt::print(
-      stderr,
-      "{}: unknown program; there are work, exit, fail, deadlock, readonly, types, large, exit_large, fail_large, vanish, "
-      "freeze and busy\n",
-      name);
+  fmt::print(stderr,
+             "{}: unknown program; there are work, exit, fail, deadlock, readonly, types, large, exit_large, "
+             "fail_large, vanish, "
+             "freeze and busy\n",
+             name);
   return 2;
 }
 

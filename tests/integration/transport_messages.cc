@@ -166,7 +166,8 @@ void stop() {
       if (to != comm.rank()) comm.send(to, numbered_message(comm.rank(), to, is_data, i, random_size(random)));
       if (i % 64 == 0) comm.poll();
     }
-    const job_end mine = failed && comm.rank() == comm.num_ranks() - 1 ? job_end{true, 70} : job_end{false, comm.rank()};
+    const job_end mine =
+        failed && comm.rank() == comm.num_ranks() - 1 ? job_end{true, 70} : job_end{false, comm.rank()};
     check(comm.stop(mine) == (failed ? job_end{true, 70} : job_end{false, 0}), "all ranks to agree on the end");
     executor::set_current(nullptr);
     const auto all = comm.all_gather(std::vector<std::byte>(100'000 * static_cast<std::size_t>(comm.rank())));

@@ -39,7 +39,8 @@ void print_entries(const char* title, const std::vector<entry_summary>& entries)
 
 void print_marks(const trace_summary& s) {
   if (!s.ranges.empty()) {
-    fmt::print("\n{:<40} {:>9} {:>12} {:>10} {:>10}\n", "range of the program", "count", "total ms", "mean us", "max us");
+    fmt::print("\n{:<40} {:>9} {:>12} {:>10} {:>10}\n", "range of the program", "count", "total ms", "mean us",
+               "max us");
     for (const mark_summary& m : s.ranges) {
       fmt::print("{:<40} {:>9} {:>12.3f} {:>10.2f} {:>10.2f}\n", m.name, m.count, m.total / 1e6, m.mean() / 1e3,
                  m.most / 1e3);

@@ -6,7 +6,8 @@ namespace imbrex::detail {
 
 void throw_no_task() {
   throw usage_error(
-      "an empty task was awaited: it was moved from, or never made by a coroutine; await the task that it was moved to");
+      "an empty task was awaited: it was moved from, or never made by a coroutine; await the task that it was moved "
+      "to");
 }
 
 void throw_task_awaited_before() {

@@ -20,8 +20,8 @@ inline trace_track* current_track() {
 const char* kept_name(std::string_view name);
 }  // namespace detail
 
-/// What its block takes: `imbrex::trace_range r("assemble");`. One that its coroutine leaves to wait in between is drawn
-/// on a line of its own, and lasts until the coroutine has come back and left the block. Ends early by `end`.
+/// What its block takes: `imbrex::trace_range r("assemble");`. One that its coroutine leaves to wait in between is
+/// drawn on a line of its own, and lasts until the coroutine has come back and left the block. Ends early by `end`.
 class [[nodiscard]] trace_range {
  public:
   [[nodiscard]] explicit trace_range(std::string_view name) : track_(detail::current_track()) {

@@ -24,7 +24,8 @@ constexpr std::uint64_t highest = (std::uint64_t{1} << 47) - 1;  // of a process
 bool is_mapped(std::uint64_t address) {
   static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   unsigned char resident = 0;
-  return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;  // NOLINT(performance-no-int-to-ptr)
+  return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) ==
+         0;  // NOLINT(performance-no-int-to-ptr)
 }
 
 bool first_of(const char* type) {
@@ -43,10 +44,10 @@ void address_watch::look(const void* values, std::size_t bytes, std::size_t each
     std::memcpy(&word, static_cast<const std::byte*>(values) + at, sizeof word);
     if (word < lowest || word > highest || !is_mapped(word)) continue;
     if (!first_of(type)) return;
-    return log_warning(
-        fmt::format("{} is copied to other ranks as bytes, and at byte {} has what is an address of this process ({:#x}): "
-                    "where ranks are processes it means nothing; give the type a serialize",
-                    type, at % each, word));
+    return log_warning(fmt::format(
+        "{} is copied to other ranks as bytes, and at byte {} has what is an address of this process ({:#x}): "
+        "where ranks are processes it means nothing; give the type a serialize",
+        type, at % each, word));
   }
 }
 

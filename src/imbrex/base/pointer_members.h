@@ -14,9 +14,10 @@
 #include <utility>
 #include <variant>
 
-/// Which types that could be copied as bytes refer to memory of their process, as far as the compiler can see: pointers,
-/// views, iterators, and aggregates that have one among their parts. Not seen: private members, references, what follows
-/// an empty member, and parts beyond the first `most_parts`; address_watch.h looks at those while ranks share a process.
+/// Which types that could be copied as bytes refer to memory of their process, as far as the compiler can see:
+/// pointers, views, iterators, and aggregates that have one among their parts. Not seen: private members, references,
+/// what follows an empty member, and parts beyond the first `most_parts`; address_watch.h looks at those while ranks
+/// share a process.
 namespace imbrex::detail {
 
 inline constexpr std::size_t most_parts = 24;  ///< scalars of an aggregate that are looked at

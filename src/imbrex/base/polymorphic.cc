@@ -25,8 +25,8 @@ void throw_unknown_name(const std::string& name, const char* base) {
 }
 
 void throw_registered_twice(const std::string& name, const char* base) {
-  throw usage_error(fmt::format(
-      "'{}' is registered twice for {}, with another class or name: one name for each class", name, base));
+  throw usage_error(
+      fmt::format("'{}' is registered twice for {}, with another class or name: one name for each class", name, base));
 }
 
 }  // namespace imbrex::detail

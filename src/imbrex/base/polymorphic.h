@@ -149,8 +149,8 @@ void serialize_polymorphic(Archive& ar, T& holder) {
 
 /// Lets objects of class `Derived` travel whole where a `std::unique_ptr<Base>` or `std::shared_ptr<Base>` owns them:
 /// they are written by the serialize of `Derived`, which names its base's members too, and read into a
-/// `std::unique_ptr` of a new `Derived`. `name` stands for the class in messages: the same on all ranks, another for each
-/// class. Call it before the job, at best where it cannot be forgotten:
+/// `std::unique_ptr` of a new `Derived`. `name` stands for the class in messages: the same on all ranks, another for
+/// each class. Call it before the job, at best where it cannot be forgotten:
 ///
 ///     const bool circles_travel = imbrex::register_derived<shape, circle>("circle");   // at namespace scope
 ///
@@ -165,9 +165,10 @@ bool register_derived(const std::string& name) {
                 "imbrex: a registered class has a default constructor: an object is made, then read");
   static_assert(detail::has_serialize<Derived>,
                 "imbrex: a registered class has `template <class Archive> void serialize(Archive& ar)`");
-  static_assert(!detail::inherits_serialize<Derived>(),
-                "imbrex: this class only has the serialize of its base, which leaves its own members behind: give it one "
-                "that calls the base's and adds them");
+  static_assert(
+      !detail::inherits_serialize<Derived>(),
+      "imbrex: this class only has the serialize of its base, which leaves its own members behind: give it one "
+      "that calls the base's and adds them");
   detail::derived_classes<Base>::all().add(
       {name, typeid(Derived),
        [](sizing_archive& ar, Base& object) { detail::serialize_value(ar, static_cast<Derived&>(object)); },

@@ -24,10 +24,11 @@
 /// or a free `serialize(Archive&, T&)` found by argument-dependent look-up. Trivially copyable types without
 /// either are copied as bytes; those that refer to memory do not compile (pointer_members.h). `unique_ptr` and
 /// `shared_ptr` send what they own; objects of derived classes travel whole once their classes are registered
-/// (polymorphic.h). All ranks of a job share one architecture, so numbers travel in native byte order; sizes are 64 bits.
+/// (polymorphic.h). All ranks of a job share one architecture, so numbers travel in native byte order; sizes are 64
+/// bits.
 ///
-/// What arrives is not believed: counts, flags, indices of variants and the length as a whole are checked, and bytes that
-/// do not fit are a `comm_error`. Enumerations and what is copied as bytes have any value.
+/// What arrives is not believed: counts, flags, indices of variants and the length as a whole are checked, and bytes
+/// that do not fit are a `comm_error`. Enumerations and what is copied as bytes have any value.
 namespace imbrex {
 
 namespace detail {
@@ -332,8 +333,8 @@ std::vector<std::byte> to_bytes(const T& value) {
   return bytes;
 }
 
-/// Reads `value` from bytes that `to_bytes` wrote. Throws `comm_error` when they are too few or too many, or are none of
-/// its values.
+/// Reads `value` from bytes that `to_bytes` wrote. Throws `comm_error` when they are too few or too many, or are none
+/// of its values.
 template <class T>
 void from_bytes(const std::vector<std::byte>& bytes, T& value) {
   input_archive ar(bytes.data(), bytes.size());

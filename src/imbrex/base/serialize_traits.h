@@ -83,9 +83,9 @@ concept associative_container = requires(T& t) {
 
 /// Copied as bytes: no serialize of its own, trivially copyable. What refers to memory is refused (pointer_members.h).
 template <class T>
-inline constexpr bool is_bitwise = std::is_trivially_copyable_v<T> &&
-                                   !has_member_serialize<T, sizing_archive> && !has_free_serialize<T, sizing_archive> &&
-                                   !is_pair_or_tuple<T>::value && !is_optional<T>::value && !is_variant<T>::value;
+inline constexpr bool is_bitwise = std::is_trivially_copyable_v<T> && !has_member_serialize<T, sizing_archive> &&
+                                   !has_free_serialize<T, sizing_archive> && !is_pair_or_tuple<T>::value &&
+                                   !is_optional<T>::value && !is_variant<T>::value;
 
 /// An object, such as a std::array, of a size that may be left out of a message.
 template <class T>

@@ -67,12 +67,12 @@ class trace_track {
   }
 
   /// A range of the program's own. One that begins and ends in the same slice is a slice inside it; others, from a
-  /// coroutine that waits in between, stand on a line of their own, as waits do. What is still open at the end of the job
-  /// ends there. Ranges within one slice nest.
+  /// coroutine that waits in between, stand on a line of their own, as waits do. What is still open at the end of the
+  /// job ends there. Ranges within one slice nest.
   class range {
     friend class trace_track;
-    void* at_ = nullptr;        // its record; null: the track was full
-    void* enclosing_ = nullptr; // the record of the slice that was open
+    void* at_ = nullptr;         // its record; null: the track was full
+    void* enclosing_ = nullptr;  // the record of the slice that was open
     std::size_t depth_ = 0;
   };
   range range_begin(const char* name, std::int64_t at = now_ns()) {

@@ -14,7 +14,9 @@ struct job_end {
 
   /// As one word, for collectives.
   std::uint64_t word() const { return (std::uint64_t{failed} << 32) | static_cast<std::uint32_t>(code); }
-  static job_end of_word(std::uint64_t w) { return {(w >> 32 & 1) != 0, static_cast<int>(static_cast<std::uint32_t>(w))}; }
+  static job_end of_word(std::uint64_t w) {
+    return {(w >> 32 & 1) != 0, static_cast<int>(static_cast<std::uint32_t>(w))};
+  }
 };
 
 /// What two ranks agree on: a failure wins over an exit, and of equals that of the lower rank.

@@ -51,7 +51,8 @@ bool write_system_error(const std::exception& e, std::vector<std::byte>& bytes) 
 [[noreturn]] void raise_system_error(const std::vector<std::byte>& bytes) {
   written_code w;
   from_bytes(bytes, w);
-  throw std::system_error(std::error_code(w.value, w.is_system ? std::system_category() : std::generic_category()), w.text);
+  throw std::system_error(std::error_code(w.value, w.is_system ? std::system_category() : std::generic_category()),
+                          w.text);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class exception_types {
 };
 
 template <class E>
-inline constexpr bool is_written_whole = has_member_serialize<E, sizing_archive> || has_free_serialize<E, sizing_archive>;
+inline constexpr bool is_written_whole =
+    has_member_serialize<E, sizing_archive> || has_free_serialize<E, sizing_archive>;
 
 template <class E>
 bool write_exception(const std::exception& e, std::vector<std::byte>& bytes) {
@@ -81,10 +82,11 @@ template <class E>
 /// True, always. Throws `usage_error` for a name or type that was registered differently.
 template <class E>
 bool register_exception(const std::string& name = detail::type_name<E>()) {
-  static_assert(std::is_base_of_v<std::exception, E>, "imbrex: register_exception is for types derived from std::exception");
-  static_assert(detail::is_written_whole<E> ? std::is_default_constructible_v<E>
-                                            : std::is_constructible_v<E, const std::string&>,
-                "imbrex: a registered exception is made from its text, or has a serialize and a default constructor");
+  static_assert(std::is_base_of_v<std::exception, E>,
+                "imbrex: register_exception is for types derived from std::exception");
+  static_assert(
+      detail::is_written_whole<E> ? std::is_default_constructible_v<E> : std::is_constructible_v<E, const std::string&>,
+      "imbrex: a registered exception is made from its text, or has a serialize and a default constructor");
   detail::exception_types::all().add({name, typeid(E), &detail::write_exception<E>, &detail::raise_exception<E>});
   return true;
 }

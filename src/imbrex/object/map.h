@@ -86,7 +86,8 @@ array_shape<Index, Map> empty_array(Map m = {}) {
   return {Index{}, std::move(m), false};
 }
 
-/// An array that starts empty, of elements within `extent`, each inserted where `m` places it among all that there may be.
+/// An array that starts empty, of elements within `extent`, each inserted where `m` places it among all that there may
+/// be.
 template <class Index, class Map>
 array_shape<Index, Map> empty_array(const Index& extent, Map m) {
   return {extent, std::move(m), false};

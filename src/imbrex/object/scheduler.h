@@ -12,6 +12,7 @@
 #include "imbrex/base/ids.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/base/trace.h"
+#include "imbrex/base/type_name.h"
 #include "imbrex/comm/data_mover.h"
 #include "imbrex/comm/exposure_table.h"
 #include "imbrex/comm/job_end.h"
@@ -24,7 +25,6 @@
 #include "imbrex/object/parted_message.h"
 #include "imbrex/object/reducer.h"
 #include "imbrex/object/reply.h"
-#include "imbrex/base/type_name.h"
 
 namespace imbrex {
 

@@ -73,10 +73,10 @@ class runtime {
   array_proxy<C> create_array(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
     if constexpr (is_grid_index<typename C::index_type>) {
       if (!shape.filled && detail::map_needs_extent<Map>() && volume(shape.extent) == 0) {
-        throw usage_error(
-            fmt::format("an empty array of {} has no extent for its map to place elements by: give empty_array the extent "
-                        "too, empty_array(extent, map), or no map",
-                        C::type_name()));
+        throw usage_error(fmt::format(
+            "an empty array of {} has no extent for its map to place elements by: give empty_array the extent "
+            "too, empty_array(extent, map), or no map",
+            C::type_name()));
       }
       if (shape.filled && volume(shape.extent) == 0) {
         throw usage_error(

@@ -75,7 +75,8 @@ bytes with_count(bytes b, std::uint64_t n, std::size_t at = 0) {
 template <class T>
 void expect_count_is_bounded(const T& value) {
   const bytes good = to_bytes(value);
-  for (const std::uint64_t n : {std::uint64_t{1} << 26, std::uint64_t{1} << 40, std::uint64_t{1} << 62, ~std::uint64_t{0}})
+  for (const std::uint64_t n :
+       {std::uint64_t{1} << 26, std::uint64_t{1} << 40, std::uint64_t{1} << 62, ~std::uint64_t{0}})
     EXPECT_THAT(error_of<T>(with_count(good, n)), HasSubstr(fmt::format("names {} elements", n)));
 }
 
@@ -207,7 +208,8 @@ bytes mutated(bytes b, random_sequence& random) {
         }
         break;
       default:  // something twice
-        if (!b.empty()) b.insert(b.begin() + static_cast<std::ptrdiff_t>(at), b.begin(), b.begin() + static_cast<std::ptrdiff_t>(at));
+        if (!b.empty())
+          b.insert(b.begin() + static_cast<std::ptrdiff_t>(at), b.begin(), b.begin() + static_cast<std::ptrdiff_t>(at));
     }
   }
   return b;

@@ -63,7 +63,6 @@ struct thrower : ix::chare<thrower, ix::index1d> {
   }
 };
 
-
 template <class E>
 ix::task<std::optional<E>> catch_from(ix::element_proxy<thrower> from, int which) {
   try {
@@ -99,7 +98,9 @@ ix::task<int> all_types(ix::runtime& rt) {
     co_await expect_text<my_usage_error>(one, 10, "mine too");
     const auto space = co_await catch_from<std::system_error>(one, 6);
     EXPECT_TRUE(space && space->code() == std::errc::no_space_on_device);
-    if (space) EXPECT_STREQ(space->what(), std::system_error(std::make_error_code(std::errc::no_space_on_device), "page 7").what());
+    if (space)
+      EXPECT_STREQ(space->what(),
+                   std::system_error(std::make_error_code(std::errc::no_space_on_device), "page 7").what());
     const auto access = co_await catch_from<std::system_error>(one, 7);
     EXPECT_TRUE(access && access->code() == std::error_code(EACCES, std::system_category()));
     const auto fuel = co_await catch_from<out_of_fuel>(one, 11);

@@ -65,7 +65,8 @@ ix::task<int> all_leave(ix::runtime& rt) {
 class reporting_line {
  public:
   explicit reporting_line(const job_shape& s)
-      : line_(s, {"--imbrex-trace=" + trace_, "--imbrex-task-policy=shortest_finish", "--imbrex-task-costs=" + costs_}) {}
+      : line_(s,
+              {"--imbrex-trace=" + trace_, "--imbrex-task-policy=shortest_finish", "--imbrex-task-costs=" + costs_}) {}
   ~reporting_line() {
     std::remove(trace_.c_str());
     std::remove(costs_.c_str());
