@@ -67,7 +67,7 @@ class over_transport final : public side {
   }
   ~over_transport() override {
     executor::set_current(&inbox_);
-    comm_->stop(false);
+    comm_->stop({});
     executor::set_current(nullptr);
   }
   void send(std::size_t size) override {

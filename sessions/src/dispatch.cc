@@ -14,6 +14,8 @@
 
 namespace imbrex::sessions {
 
+extern unsigned modes_in_use __attribute__((visibility("hidden")));  // library.cc
+
 #ifdef IMBREX_SESSIONS_OPENMPI
 namespace openmpi {
 extern const binding this_binding;
@@ -52,12 +54,56 @@ void* find_in_mpi(const char* symbol) {
   return found == nullptr && mpi_library != nullptr ? symbol_in(mpi_library, symbol) : found;
 }
 
+/// Where the object that has this code or variable was loaded, and its name.
+Dl_info object_of(const void* address) {
+  Dl_info info = {};
+  if (address == nullptr || dladdr(address, &info) == 0) info = {};
+  return info;
+}
+
+/// An MPI's own library. Some keep MPI_X and PMPI_X in different ones.
+bool is_mpi_library(const Dl_info& object, const void* mpi_base) {
+  if (object.dli_fbase == mpi_base) return true;
+  const char* slash = std::strrchr(object.dli_fname, '/');
+  const char* name = slash == nullptr ? object.dli_fname : slash + 1;
+  return std::strncmp(name, "libmpi.so", 9) == 0 || std::strncmp(name, "libmpich.so", 11) == 0 ||
+         std::strncmp(name, "libmpi_", 7) == 0;
+}
+
+/// A tool that comes after this library in the order of symbols defines MPI_X itself, and calls PMPI_X, as MPI's
+/// profiling interface has it. Null where there is none.
+void* tool_routine(const char* mpi_name, const void* mpi_base) {
+  void* found = next_symbol(mpi_name);
+  if (found == nullptr) return nullptr;
+  const Dl_info object = object_of(found);
+  return object.dli_fname == nullptr || is_mpi_library(object, mpi_base) ? nullptr : found;
+}
+
 int look_for_mpi(dl_phdr_info* object, std::size_t, void*) {
   if (object->dlpi_name == nullptr || std::strstr(object->dlpi_name, "libmpi") == nullptr) return 0;
   void* library = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return 0;
   if (symbol_in(library, "PMPI_Get_library_version") != nullptr) mpi_library = library;
   return mpi_library != nullptr ? 1 : 0;
+}
+
+/// Handles as MPI 5 fixes them, which no binding here has, whoever made the library.
+bool has_standard_abi() {
+  auto* ask = reinterpret_cast<int (*)(int*, int*)>(find_in_mpi("PMPI_Abi_get_version"));
+  int major = -1;
+  int minor = -1;
+  return ask != nullptr && ask(&major, &minor) == 0 && major >= 1;
+}
+
+/// What the library does with an MPI that it cannot see into.
+void stay_idle(const char* why) {
+  char modes[64];
+  describe_modes(current_settings().modes, modes, sizeof modes);
+  complain(
+      "%s (%s), so the library stays idle: MPI calls go on unchanged, IMBREX_SESSIONS=%s has no effect, and no "
+      "report is written; it was built for %s",
+      why, version, modes, IMBREX_SESSIONS_BUILT_FOR);
+  __atomic_store_n(&modes_in_use, 0u, __ATOMIC_RELAXED);
 }
 
 const binding* choose_binding() {
@@ -70,6 +116,7 @@ const binding* choose_binding() {
   int length = 0;
   reinterpret_cast<int (*)(char*, int*)>(get_version)(version, &length);
   version[std::strcspn(version, "\n")] = '\0';
+  if (has_standard_abi()) return nullptr;
   for (const binding* const* b = bindings; *b != nullptr; ++b) {
     if ((*b)->matches(version)) return *b;
   }
@@ -92,18 +139,21 @@ const binding* start_binding() {
   find_real_routines();
   if (current_settings().modes == 0) return nullptr;
   if (chosen == nullptr) {
-    complain("this MPI is not known (%s), so the library stays idle; it was built for %s", version,
-             IMBREX_SESSIONS_BUILT_FOR);
+    stay_idle(has_standard_abi() ? "this MPI has the standard ABI of MPI 5, which the library does not know"
+                                 : "this MPI is not known");
     return nullptr;
   }
   if (const char* missing = chosen->start(&find_in_mpi)) {
-    complain("%s has no %s, so the library stays idle", version, missing);
+    char why[128];
+    std::snprintf(why, sizeof why, "this MPI has no %s", missing);
+    stay_idle(why);
     return nullptr;
   }
   return chosen;
 }
 
 void set_slots(const binding* chosen) {
+  const void* const mpi_base = object_of(find_in_mpi("PMPI_Init")).dli_fbase;
   for (int i = 0; i < num_routines; ++i) {
     void* target = chosen == nullptr ? nullptr : chosen->wrappers[i];
     if (real_routines[i] == nullptr) {
@@ -111,7 +161,9 @@ void set_slots(const binding* chosen) {
     } else if (target == nullptr) {
       target = real_routines[i];
     }
-    __atomic_store_n(&imbrex_sessions_slots[i], target, __ATOMIC_RELEASE);
+    void* tool = tool_routine(name_of(static_cast<routine_id>(i)), mpi_base);
+    __atomic_store_n(&imbrex_sessions_slots[i].by_profiling_name, target, __ATOMIC_RELEASE);
+    __atomic_store_n(&imbrex_sessions_slots[i].by_name, tool == nullptr ? target : tool, __ATOMIC_RELEASE);
   }
 }
 

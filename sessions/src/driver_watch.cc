@@ -1,7 +1,10 @@
 // Stands before the functions of the driver that make and free memory.
 #include "driver_watch.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <map>
 
 #include "driver.h"
 #include "settings.h"
@@ -75,6 +78,33 @@ int freeing(std::uint64_t start, Free free_it) {
   const int result = free_it();
   if (result != cuda_success && watched && !live_allocations.insert(known)) no_longer_complete("a failed free");
   return result;
+}
+
+/// Memory of another process may be opened several times, and is there until it was closed as often.
+class opened_memory {
+ public:
+  void opened(std::uint64_t start) {
+    pthread_mutex_lock(&mutex_);
+    ++times_[start];
+    pthread_mutex_unlock(&mutex_);
+  }
+  /// One less; whether it was the last.
+  bool closed(std::uint64_t start) {
+    pthread_mutex_lock(&mutex_);
+    const auto found = times_.find(start);
+    const bool last = found == times_.end() || --found->second == 0;
+    if (last && found != times_.end()) times_.erase(found);
+    pthread_mutex_unlock(&mutex_);
+    return last;
+  }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::map<std::uint64_t, unsigned> times_;
+};
+opened_memory& memory_of_others() {
+  static auto* const all = new opened_memory;  // used until the process has ended
+  return *all;
 }
 
 template <class... Arguments>
@@ -214,6 +244,7 @@ int cuIpcOpenMemHandle_v2(device_pointer* made, ipc_handle handle, unsigned flag
   } else {
     made_memory(start, bytes, driver_cuIpcOpenMemHandle_v2);
   }
+  memory_of_others().opened(*made);
   return result;
 }
 
@@ -249,7 +280,11 @@ int cuMemHostUnregister(void* memory) {
   return freeing(reinterpret_cast<device_pointer>(memory), [=] { return call(driver_cuMemHostUnregister, memory); });
 }
 int cuIpcCloseMemHandle(device_pointer memory) {
-  return freeing(memory, [=] { return call(driver_cuIpcCloseMemHandle, memory); });
+  if (!watching() || memory_of_others().closed(memory))
+    return freeing(memory, [=] { return call(driver_cuIpcCloseMemHandle, memory); });
+  const int result = call(driver_cuIpcCloseMemHandle, memory);
+  if (result != cuda_success) memory_of_others().opened(memory);
+  return result;
 }
 int cuMemUnmap(device_pointer at, std::size_t bytes) {
   if (watching()) live_allocations.erase_overlapping(at, at + bytes);

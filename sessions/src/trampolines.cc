@@ -47,30 +47,26 @@ imbrex_sessions_slots:
 #define IX_TRAMPOLINE(name) IX_TRAMPOLINE_QUOTED(name)
 #define IX_TRAMPOLINE_QUOTED(name)                         \
   "  .pushsection .data.imbrex_slots, \"aw\", @progbits\n" \
-  ".Lslot_" #name ": .quad .Lfirst_" #name                 \
+  ".Lslot_M" #name ": .quad .Lfirst_M" #name               \
   "\n"                                                     \
-  "  .popsection\n"                                        \
-  "  .p2align 4\n"                                         \
-  "  .globl MPI_" #name                                    \
+  ".Lslot_P" #name ": .quad .Lfirst_P" #name               \
   "\n"                                                     \
-  "  .globl PMPI_" #name                                   \
-  "\n"                                                     \
-  "  .type MPI_" #name                                     \
-  ", @function\n"                                          \
-  "  .type PMPI_" #name                                    \
-  ", @function\n"                                          \
-  "MPI_" #name                                             \
-  ":\n"                                                    \
-  "PMPI_" #name                                            \
-  ":\n"                                                    \
-  "  jmp *.Lslot_" #name                                   \
-  "(%rip)\n"                                               \
-  ".Lfirst_" #name                                         \
-  ":\n"                                                    \
-  "  leaq .Lslot_" #name                                   \
-  "(%rip), %r11\n"                                         \
-  "  jmp imbrex_sessions_first_call\n"                     \
-  "  .size MPI_" #name ", . - MPI_" #name "\n"
+  "  .popsection\n" IX_ENTRY(MPI_##name, M##name) IX_ENTRY(PMPI_##name, P##name)
+#define IX_ENTRY(symbol, label) IX_ENTRY_QUOTED(symbol, label)
+#define IX_ENTRY_QUOTED(symbol, label)       \
+  "  .p2align 4\n"                           \
+  "  .globl " #symbol                        \
+  "\n"                                       \
+  "  .type " #symbol ", @function\n" #symbol \
+  ":\n"                                      \
+  "  jmp *.Lslot_" #label                    \
+  "(%rip)\n"                                 \
+  ".Lfirst_" #label                          \
+  ":\n"                                      \
+  "  leaq .Lslot_" #label                    \
+  "(%rip), %r11\n"                           \
+  "  jmp imbrex_sessions_first_call\n"       \
+  "  .size " #symbol ", . - " #symbol "\n"
 #define IX_ANY_ROUTINE(name) IX_TRAMPOLINE(name)
 asm(
 #include "all_routines.def"
@@ -78,5 +74,5 @@ asm(
 #undef IX_ANY_ROUTINE
 
 extern "C" __attribute__((visibility("hidden"))) void imbrex_sessions_bind(void** slot) {
-  imbrex::sessions::bind_mpi(static_cast<imbrex::sessions::routine_id>(slot - imbrex_sessions_slots));
+  imbrex::sessions::bind_mpi(static_cast<imbrex::sessions::routine_id>((slot - &imbrex_sessions_slots[0].by_name) / 2));
 }

@@ -2,6 +2,7 @@
 #include "wrappers.h"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "active_call.h"
 #include "dispatch.h"
@@ -38,7 +39,12 @@ bool is_this_mpi(const char* version) {
 #ifdef OPEN_MPI
   return std::strncmp(version, "Open MPI v4.", 12) == 0 || std::strncmp(version, "Open MPI v5.", 12) == 0;
 #else
-  return std::strncmp(version, "MPICH Version:", 14) == 0;
+  // MPIs of others that keep MPICH's handles and statuses (the MPICH ABI compatibility initiative).
+  for (const char* beginning : {"MPICH Version:", "Intel(R) MPI Library", "MVAPICH2 Version", "MVAPICH Version",
+                                "MVAPICH-Plus Version", "ParaStation MPI", "MPI VERSION    : CRAY MPICH"}) {
+    if (std::strncmp(version, beginning, std::strlen(beginning)) == 0) return true;
+  }
+  return false;
 #endif
 }
 

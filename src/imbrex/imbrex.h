@@ -3,6 +3,7 @@
 /// The public interface of imbrex: what a program includes.
 #include "imbrex/async/completion.h"
 #include "imbrex/async/task.h"
+#include "imbrex/async/trace_range.h"
 #include "imbrex/async/when_all.h"
 #include "imbrex/async/when_any.h"
 #include "imbrex/base/error.h"
@@ -14,6 +15,7 @@
 #include "imbrex/object/channel.h"
 #include "imbrex/object/chare.h"
 #include "imbrex/object/device_view.h"
+#include "imbrex/object/exception_types.h"
 #include "imbrex/object/hetero_pointer.h"
 #include "imbrex/object/map.h"
 #include "imbrex/object/one_sided.h"

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "unit/object/large_arguments.h"
@@ -22,6 +24,26 @@ void check(bool holds, const std::string& what) {
 }
 
 ix::readonly<std::vector<int>> numbers;
+
+/// Thrown on one rank and caught on another.
+struct out_of_fuel : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+const bool fuel_known = ix::register_exception<out_of_fuel>();
+
+struct shape {
+  virtual ~shape() = default;
+  virtual double area() const = 0;
+};
+struct square : shape {
+  double side = 0;
+  double area() const override { return side * side; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & side;
+  }
+};
+const bool squares_travel = ix::register_derived<shape, square>("square");
 
 struct worker : ix::chare<worker, ix::index2d> {
   ix::task<> run(int iterations) {
@@ -39,6 +61,9 @@ struct worker : ix::chare<worker, ix::index2d> {
   void go(int to) { migrate_to(to); }
   int number(int i) { return numbers->at(static_cast<std::size_t>(i)); }
   void fail() { throw ix::usage_error("on purpose"); }
+  void out_of_range() { throw std::out_of_range("no such cell"); }
+  void run_dry() { throw out_of_fuel("empty"); }
+  double measure(std::unique_ptr<shape> s) { return s->area(); }
   void exit(int code) { rt().exit(code); }
   void vanish() { _exit(0); }
   void freeze() { raise(SIGSTOP); }
@@ -130,6 +155,33 @@ ix::task<int> readonly(ix::runtime& rt) {
   co_return 0;
 }
 
+template <class E, void (worker::*Throw)()>
+ix::task<> expect_thrown(ix::element_proxy<worker> by, std::string what) {
+  bool right = false;
+  try {
+    co_await by.call<Throw>();
+  } catch (const E& e) {
+    right = typeid(e) == typeid(E) && e.what() == what;
+  } catch (const std::exception&) {
+  }
+  check(right, "the exception of the same type and text: " + what);
+}
+
+// Exceptions and objects of derived classes arrive on other ranks as what they were.
+ix::task<int> types(ix::runtime& rt) {
+  auto workers = rt.create_array<worker>(extent);
+  for (std::uint64_t l = 0; l < volume(extent); ++l) {
+    const ix::element_proxy<worker> one = workers[ix::from_linear(l, extent)];
+    co_await expect_thrown<std::out_of_range, &worker::out_of_range>(one, "no such cell");
+    co_await expect_thrown<out_of_fuel, &worker::run_dry>(one, "empty");
+    auto s = std::make_unique<square>();
+    s->side = 3;
+    const double area = co_await one.call<&worker::measure>(std::move(s));
+    check(area == 9, "the area of a whole square");
+  }
+  co_return 0;
+}
+
 // Everything that large arguments take part in.
 ix::task<int> large(ix::runtime& rt) {
   int failed = 0;
@@ -155,8 +207,8 @@ struct program {
 int run_program(const std::string& name, int argc, char** argv) {
   for (const program& p :
        {program{"work", work, 0}, program{"exit", exit_early, 5}, program{"fail", fail, 70},
-        program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}, program{"large", large, 0},
-        program{"exit_large", exit_large, 5}, program{"fail_large", fail_large, 70},
+        program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}, program{"types", types, 0},
+        program{"large", large, 0}, program{"exit_large", exit_large, 5}, program{"fail_large", fail_large, 70},
         program{"vanish", lose_last<&worker::vanish>, 70, true},
         program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0}}) {
     if (p.name != name) continue;
@@ -165,11 +217,11 @@ int run_program(const std::string& name, int argc, char** argv) {
     if (code != p.exit_code) return 1;
     return p.loses_rank ? code : 0;  // the launcher is to end what is left
   }
-  fmt::print(
-      stderr,
-      "{}: unknown program; there are work, exit, fail, deadlock, readonly, large, exit_large, fail_large, vanish, "
-      "freeze and busy\n",
-      name);
+  fmt::print(stderr,
+             "{}: unknown program; there are work, exit, fail, deadlock, readonly, types, large, exit_large, "
+             "fail_large, vanish, "
+             "freeze and busy\n",
+             name);
   return 2;
 }
 

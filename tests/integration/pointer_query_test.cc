@@ -155,7 +155,7 @@ counts queries_of_traffic() {
   found.small = between.queries({8, 1000, 4096}, true, false);
   found.registered = between.queries({100'000, 3'000'000}, false, true);
   found.others = between.queries({100'000, 3'000'000}, true, false);
-  comm.stop(false);
+  comm.stop({});
   executor::set_current(nullptr);
   return found;
 }

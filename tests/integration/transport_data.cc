@@ -96,7 +96,7 @@ void data_stop() {
     while (now_ns() < until) poll_or_yield(comm);
   }
   executor::set_current(nullptr);
-  comm.stop(false);
+  comm.stop({});
   run_posted(inbox);
   if (comm.rank() % 2 != 0) {
     for (std::uint64_t i = 0; i + 2 < count; ++i) {

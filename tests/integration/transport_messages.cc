@@ -147,7 +147,7 @@ void traffic() {
     });
   }
   for (std::thread& t : threads) t.join();
-  comm.stop(false);
+  comm.stop({});
   comm.all_gather({});
 }
 
@@ -166,7 +166,9 @@ void stop() {
       if (to != comm.rank()) comm.send(to, numbered_message(comm.rank(), to, is_data, i, random_size(random)));
       if (i % 64 == 0) comm.poll();
     }
-    comm.stop(failed && comm.rank() == 0);
+    const job_end mine =
+        failed && comm.rank() == comm.num_ranks() - 1 ? job_end{true, 70} : job_end{false, comm.rank()};
+    check(comm.stop(mine) == (failed ? job_end{true, 70} : job_end{false, 0}), "all ranks to agree on the end");
     executor::set_current(nullptr);
     const auto all = comm.all_gather(std::vector<std::byte>(100'000 * static_cast<std::size_t>(comm.rank())));
     check(all.back().size() == 100'000 * (all.size() - 1), "all_gather to work after stop");
@@ -219,7 +221,7 @@ void large(std::uint64_t size) {
     wire_message::destroy(m);
   }
   executor::set_current(nullptr);
-  comm.stop(false);
+  comm.stop({});
   discard_all(inboxes);
 }
 

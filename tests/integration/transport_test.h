@@ -68,7 +68,7 @@ void on_all_pes(transport& comm, int num_pes, Body body) {
     });
   }
   for (std::thread& t : threads) t.join();
-  comm.stop(false);
+  comm.stop({});
   discard_all(inboxes);
 }
 

@@ -2,7 +2,10 @@
 #include <imbrex/imbrex.h>
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace ix = imbrex;
 
@@ -36,9 +39,31 @@ struct no_default : ix::chare<no_default, ix::index1d> {
 struct opaque {
   int* pointer = nullptr;
 };
+struct hidden {
+  double weight = 0;
+  opaque inside[2];
+};
+struct labelled {
+  long number = 0;
+  std::string_view label;
+};
+
+struct shape {
+  virtual ~shape() = default;
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+struct circle : shape {
+  double radius = 1;
+};
 
 struct keeper : ix::chare<keeper, ix::index1d> {
   void take(opaque) {}
+  void take_hidden(std::vector<hidden>) {}
+  void take_labelled(labelled) {}
+  void take_text(std::string_view) {}
+  void take_numbers(std::span<const double>) {}
+  void take_pointer(const int*) {}
 };
 
 ix::task<int> start(ix::runtime& rt) {
@@ -86,6 +111,9 @@ ix::task<int> start(ix::runtime& rt) {
 #ifdef MISTAKES  // expect: this chare has no constructor for (const references to) these arguments
   rt.create_array<no_default>(ix::index1d(4));
 #endif
+#ifdef MISTAKES  // expect: this class only has the serialize of its base, which leaves its own members behind
+  ix::register_derived<shape, circle>("circle");
+#endif
 #ifdef MISTAKES
   one.send<&block::mutable_reference>(1);
 #endif
@@ -93,6 +121,28 @@ ix::task<int> start(ix::runtime& rt) {
   one.send<&block::coroutine_reference>("text");
 #endif
   co_return 0;
+}
+
+// What a message would carry as an address.
+void send_addresses(ix::array_proxy<keeper> keepers) {
+#ifdef MISTAKES  // expect: this type has a pointer or view among its members
+  keepers[0].send<&keeper::take>(opaque{});
+#endif
+#ifdef MISTAKES  // expect: this type has a pointer or view among its members
+  keepers[0].send<&keeper::take_hidden>(std::vector<hidden>(1));
+#endif
+#ifdef MISTAKES  // expect: this type has a pointer or view among its members
+  keepers[0].send<&keeper::take_labelled>(labelled{});
+#endif
+#ifdef MISTAKES  // expect: a pointer, view or iterator means nothing on another rank
+  keepers[0].send<&keeper::take_text>("text");
+#endif
+#ifdef MISTAKES  // expect: a pointer, view or iterator means nothing on another rank
+  keepers[0].send<&keeper::take_numbers>(std::span<const double>());
+#endif
+#ifdef MISTAKES  // expect: a pointer, view or iterator means nothing on another rank
+  keepers[0].send<&keeper::take_pointer>(nullptr);
+#endif
 }
 
 int main(int argc, char** argv) { return ix::run(argc, argv, &start); }

@@ -2,6 +2,7 @@
      many       1000 exchanges of host memory, then some of pinned, registered and again unregistered memory
      device     the attributes of device memory, as the MPI asks for them, before and after it is freed
      secret     device memory that the library cannot have seen
+     opened     memory of another process that is opened twice, then closed once and again
      unload     host memory, after a module was unloaded */
 #include <mpi.h>
 #include <stdio.h>
@@ -65,6 +66,24 @@ static void device(void) {
   printf("%lu queries\n", fake_cuda_queries());
 }
 
+static void opened(void) {
+  device_pointer memory, once, again;
+  fake_ipc_handle handle;
+  if (rank != 0) return;
+  use_device(0);
+  cuMemAlloc_v2(&memory, 4096);
+  cuIpcGetMemHandle(&handle, memory);
+  cuIpcOpenMemHandle_v2(&once, handle, 1);
+  cuIpcOpenMemHandle_v2(&again, handle, 1);
+  printf("opened at the same address: %d\n", once == again);
+  print_attributes("opened twice", once + 8);
+  printf("closed: %d\n", cuIpcCloseMemHandle(once));
+  print_attributes("closed once", once + 8);
+  printf("closed: %d\n", cuIpcCloseMemHandle(once));
+  print_attributes("closed twice", once + 8);
+  printf("closed: %d\n", cuIpcCloseMemHandle(once));
+}
+
 static void secret(void) {
   unsigned type = 0;
   int local = 0;
@@ -88,6 +107,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "many") == 0) many();
   if (strcmp(what, "device") == 0) device();
   if (strcmp(what, "secret") == 0) secret();
+  if (strcmp(what, "opened") == 0) opened();
   if (strcmp(what, "unload") == 0) unload();
   MPI_Finalize();
   return 0;

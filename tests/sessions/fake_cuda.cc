@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -62,7 +63,13 @@ struct event {
   unsigned long num_copies;
 };
 
+struct opening {
+  std::uint64_t seen_at;
+  unsigned times;
+};
+
 std::mutex lock;
+std::map<std::uint64_t, opening> openings;
 std::map<std::uint64_t, range> ranges;
 std::uint64_t next_id = 1;
 
@@ -317,6 +324,38 @@ int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
 }
 int cuMemHostUnregister(void* memory) { return forget(reinterpret_cast<std::uint64_t>(memory), false); }
 int cuModuleUnload(void*) { return 0; }
+
+// Memory of the process itself, seen at another address; opened again it is there again, until closed as often.
+int cuIpcGetMemHandle(fake_ipc_handle* handle, device_pointer memory) {
+  std::memcpy(handle->reserved, &memory, sizeof memory);
+  return 0;
+}
+int cuIpcOpenMemHandle_v2(device_pointer* made, fake_ipc_handle handle, unsigned) {
+  device_pointer memory = 0;
+  std::memcpy(&memory, handle.reserved, sizeof memory);
+  const std::lock_guard<std::mutex> guard(lock);
+  const range* r = find(memory);
+  if (r == nullptr) return invalid_value;
+  opening& o = openings[memory];
+  if (o.times++ == 0) o.seen_at = map_device_memory(r->bytes);
+  *made = o.seen_at;
+  return 0;
+}
+int cuIpcCloseMemHandle(device_pointer memory) {
+  const auto found =
+      std::find_if(openings.begin(), openings.end(), [=](const auto& o) { return o.second.seen_at == memory; });
+  if (found == openings.end()) return invalid_value;
+  if (--found->second.times > 0) return 0;
+  openings.erase(found);
+  return forget(memory, true);
+}
+int cuMemGetAddressRange_v2(device_pointer* start, size_t* bytes, device_pointer pointer) {
+  const std::lock_guard<std::mutex> guard(lock);
+  const range* r = find(pointer, start);
+  if (r == nullptr) return invalid_value;
+  *bytes = r->bytes;
+  return 0;
+}
 
 int cuPointerSetAttribute(const void* value, int attribute, device_pointer pointer) {
   const std::lock_guard<std::mutex> guard(lock);

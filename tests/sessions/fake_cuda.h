@@ -32,6 +32,13 @@ int cuMemHostUnregister(void* memory);
 int cuMemcpyDtoH_v2(void* to, device_pointer from, size_t bytes);
 int cuMemcpyHtoD_v2(device_pointer to, const void* from, size_t bytes);
 int cuModuleUnload(void* module);
+typedef struct {
+  char reserved[64];
+} fake_ipc_handle;
+int cuIpcGetMemHandle(fake_ipc_handle* handle, device_pointer memory);
+int cuIpcOpenMemHandle_v2(device_pointer* made, fake_ipc_handle handle, unsigned flags);
+int cuIpcCloseMemHandle(device_pointer memory);
+int cuMemGetAddressRange_v2(device_pointer* start, size_t* bytes, device_pointer pointer);
 int cuGetProcAddress_v2(const char* name, void** found, int version, uint64_t flags, int* status);
 
 /// As CUDA_MEMCPY2D.

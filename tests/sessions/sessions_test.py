@@ -197,6 +197,11 @@ def test_elide(r):
         found = r.run(2, "device_job", "device", modes=modes, aware="link")
         without = [line for line in found[1] if "queries" not in line]
         equal(without, [line for line in plain[1] if "queries" not in line], f"attributes with {modes}: {found[2]}")
+    opened = r.run(2, "device_job", "opened", preload=False)
+    check(any(line.startswith("closed once: 0 type 2") for line in opened[1]), f"the driver itself: {opened[1]}")
+    for modes in ("count", "elide", "elide-verify", "elide,stage"):
+        found = r.run(2, "device_job", "opened", modes=modes)
+        equal(found[:2], opened[:2], f"memory that is opened twice, with {modes}: {found[2]}")
     code, _, stderr, _ = r.run(2, "device_job", "secret", modes="elide-verify")
     check(code != 0 and "cuPointerGetAttribute" not in stderr and "attribute 2 of pointer" in stderr,
           f"memory that nobody announced is found out: {code}, {stderr}")
@@ -379,6 +384,46 @@ def test_late(r):
         done = subprocess.run([str(r.args.bin.parent / "unknown_main")], capture_output=True, text=True, env=environment)
         equal((done.returncode, done.stdout), (4, "sent 8 values\n"), f"an unknown MPI with {modes}: {done.stderr}")
         check((expected in done.stderr) if expected else done.stderr == "", f"unknown MPI with {modes}: {done.stderr}")
+
+
+def test_tools(r):
+    """A tool that defines two routines of MPI, before the library and after it, preloaded and linked."""
+    tool = str(r.args.bin / "libtool.so")
+    seen = ["the tool saw 5 messages"] * 2
+    for modes in (None, "count", "count,elide", "time"):
+        for libraries in ((r.args.library, tool), (tool, r.args.library)):
+            code, lines, stderr, report = r.run(2, "tooled_job", modes=modes, LD_PRELOAD=":".join(libraries))
+            equal((code, lines), (3, seen), f"{modes}, {libraries}: {stderr}")
+            if modes is not None and "count" in modes:
+                equal((counts(report, "MPI_Send")[0], counts(report, "MPI_Bcast")[0]), (10, 2), f"{modes}, {libraries}")
+        code, lines, stderr, report = r.run(2, "linked_job", modes=modes, preload=False)
+        equal((code, lines), (3, seen), f"{modes}, linked: {stderr}")
+        if modes is not None and "count" in modes:
+            equal((counts(report, "MPI_Send")[0], counts(report, "MPI_Bcast")[0]), (10, 2), f"{modes}, linked")
+
+
+def test_names(r):
+    """MPIs by other names: those with MPICH's handles work as it does, others are named, and what is done with them."""
+    libraries = f"{r.args.library}:{r.args.bin / 'librenamed.so'}"
+    def run(name, **variables):
+        return r.run(1, "tooled_job", modes="count,elide", LD_PRELOAD=libraries, RENAMED_MPI=name, **variables)
+
+    relatives = ("Intel(R) MPI Library 2021.11 for Linux* OS", "MPI VERSION    : CRAY MPICH version 8.1.29.43 (ANL base 3.4a2)",
+                 "MVAPICH2 Version      :\t2.3.7", "MVAPICH Version      :\t3.0", "ParaStation MPI 5.9.0-1")
+    if r.args.mpi.startswith("mpich"):
+        for name in relatives:
+            code, _, stderr, report = run(name)
+            equal((code, stderr), (3, ""), name)
+            equal(counts(report, "MPI_Send")[0], 5, name)
+    own = "MPICH Version:\t5.0.0" if r.args.mpi.startswith("mpich") else "Open MPI v5.0.9"
+    for name, variables, reason in (("Some MPI 9.9", {}, "this MPI is not known (Some MPI 9.9)"),
+                                    ("Open MPI v6.0.0", {}, "this MPI is not known (Open MPI v6.0.0)"),
+                                    (own, {"RENAMED_MPI_ABI": 1}, "this MPI has the standard ABI of MPI 5")):
+        code, _, stderr, report = run(name, **variables)
+        equal((code, report), (3, None), f"{name}: {stderr}")
+        for part in (reason, "the library stays idle: MPI calls go on unchanged", "count,elide has no effect",
+                     "no report is written", "it was built for"):
+            check(part in stderr, f"{name}: {part!r} is not in {stderr}")
 
 
 def test_runtime(r):

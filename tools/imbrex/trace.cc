@@ -14,6 +14,7 @@
 namespace {
 
 using imbrex::entry_summary;
+using imbrex::mark_summary;
 using imbrex::message_totals;
 using imbrex::trace_summary;
 using imbrex::track_summary;
@@ -33,6 +34,26 @@ void print_entries(const char* title, const std::vector<entry_summary>& entries)
   for (const entry_summary& e : entries) {
     fmt::print("{:<40} {:>9} {:>12.3f} {:>10.2f} {:>10.2f} {:>9} {:>12.3f}\n", e.name, e.runs, milliseconds(e.total),
                e.mean() / 1e3, microseconds(e.longest), e.waits, milliseconds(e.waited));
+  }
+}
+
+void print_marks(const trace_summary& s) {
+  if (!s.ranges.empty()) {
+    fmt::print("\n{:<40} {:>9} {:>12} {:>10} {:>10}\n", "range of the program", "count", "total ms", "mean us",
+               "max us");
+    for (const mark_summary& m : s.ranges) {
+      fmt::print("{:<40} {:>9} {:>12.3f} {:>10.2f} {:>10.2f}\n", m.name, m.count, m.total / 1e6, m.mean() / 1e3,
+                 m.most / 1e3);
+    }
+  }
+  if (!s.instants.empty()) {
+    fmt::print("\n{:<40} {:>9}\n", "mark of the program", "count");
+    for (const mark_summary& m : s.instants) fmt::print("{:<40} {:>9}\n", m.name, m.count);
+  }
+  if (!s.counters.empty()) {
+    fmt::print("\n{:<40} {:>9} {:>12} {:>12} {:>12}\n", "counter of the program", "count", "least", "mean", "most");
+    for (const mark_summary& m : s.counters)
+      fmt::print("{:<40} {:>9} {:>12g} {:>12g} {:>12g}\n", m.name, m.count, m.least, m.mean(), m.most);
   }
 }
 
@@ -62,6 +83,7 @@ void print_text(const trace_summary& s) {
   }
   print_entries("entry method", s.entries);
   print_entries("kernel or copy", s.kernels);
+  print_marks(s);
   print_tracks(s);
   fmt::print("\n{:<24} {:>12} {:>16}\n", "messages sent to", "count", "bytes");
   print_messages("the same PE", s.same_pe);
@@ -81,6 +103,25 @@ json as_json(const std::vector<entry_summary>& entries) {
                     {"waits", e.waits},
                     {"waited_us", microseconds(e.waited)}});
   }
+  return list;
+}
+
+json marks_as_json(const std::vector<mark_summary>& marks, double unit) {
+  json list = json::array();
+  for (const mark_summary& m : marks) {
+    list.push_back({{"name", m.name},
+                    {"count", m.count},
+                    {"total", m.total / unit},
+                    {"least", m.least / unit},
+                    {"mean", m.mean() / unit},
+                    {"most", m.most / unit}});
+  }
+  return list;
+}
+
+json instants_as_json(const std::vector<mark_summary>& marks) {
+  json list = json::array();
+  for (const mark_summary& m : marks) list.push_back({{"name", m.name}, {"count", m.count}});
   return list;
 }
 
@@ -105,6 +146,9 @@ void print_json(const trace_summary& s) {
       {"gpu_copies_hidden_us", microseconds(s.hidden)},
       {"entries", as_json(s.entries)},
       {"kernels", as_json(s.kernels)},
+      {"ranges_us", marks_as_json(s.ranges, 1e3)},
+      {"marks", instants_as_json(s.instants)},
+      {"counters", marks_as_json(s.counters, 1)},
       {"tracks", tracks},
       {"messages",
        {{"same_pe", as_json(s.same_pe)}, {"other_pe", as_json(s.other_pe)}, {"other_rank", as_json(s.other_rank)}}},

@@ -19,7 +19,7 @@ class completion {
   }
   bool is_set() const { return state_.load(std::memory_order_acquire) == happened(); }
 
-  class awaiter : waiter {
+  class [[nodiscard]] awaiter : waiter {
    public:
     explicit awaiter(completion& c, std::string (*what)(const waiter*)) : completion_(c), what_(what) {}
     ~awaiter() {

@@ -16,6 +16,9 @@ class task;
 
 namespace detail {
 
+[[noreturn]] void throw_no_task();
+[[noreturn]] void throw_task_awaited_before();
+
 /// What the promises of all tasks share. Frames come from the PE's slab.
 struct task_promise_base {
   std::coroutine_handle<> continuation;
@@ -72,7 +75,8 @@ struct task_promise<void> : task_promise_base {
 /// A coroutine that starts when it is awaited (or when the runtime calls it as an entry method) and resumes its
 /// awaiter on the same PE when it ends. Owns its frame: destroying a task destroys the suspended coroutine and all
 /// that it awaits. An exception that leaves it is rethrown to the awaiter.
-/// Resumed by its PE's loop only. One awaiter. Take arguments by value: a task outlives the call that made it.
+/// Resumed by its PE's loop only. One awaiter: awaiting it again, or a task that was moved from, throws `usage_error`.
+/// Take arguments by value: a task outlives the call that made it.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -94,7 +98,7 @@ class [[nodiscard]] task {
     if (handle_) handle_.destroy();
   }
 
-  struct awaiter {
+  struct [[nodiscard]] awaiter {
     handle_type handle;
     bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
@@ -103,7 +107,13 @@ class [[nodiscard]] task {
     }
     T await_resume() { return handle.promise().take(); }
   };
-  awaiter operator co_await() const noexcept { return awaiter{handle_}; }
+  awaiter operator co_await() const {
+    if (!handle_) [[unlikely]]
+      detail::throw_no_task();
+    if (handle_.promise().continuation) [[unlikely]]
+      detail::throw_task_awaited_before();
+    return awaiter{handle_};
+  }
 
   /// For the runtime: gives up ownership of the frame.
   handle_type release() { return std::exchange(handle_, {}); }

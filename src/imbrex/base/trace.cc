@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -25,6 +26,7 @@ const char* to_string(trace_category c) {
     case trace_category::kernel: return "kernel";
     case trace_category::copy: return "copy";
     case trace_category::runtime: return "runtime";
+    case trace_category::user: return "user";
   }
   return "runtime";
 }
@@ -152,6 +154,7 @@ class trace_writer {
       case kind::instant: text_ += R"(,"ph":"i","s":"t")"; break;
       case kind::wait_begin: append_wait('b', r.end); break;
       case kind::wait_end: append_wait('e', r.end); break;
+      case kind::counter: append_counter(std::bit_cast<double>(r.end)); break;
       case kind::flow_out:
         fmt::format_to(std::back_inserter(text_), R"(,"ph":"s","id":"{:#x}")", static_cast<std::uint64_t>(r.end));
         break;
@@ -160,6 +163,13 @@ class trace_writer {
                        static_cast<std::uint64_t>(r.end));
         break;
     }
+    text_ += '}';
+  }
+
+  // One curve for each name and track; what is no number stands as none.
+  void append_counter(double value) {
+    fmt::format_to(std::back_inserter(text_), R"(,"ph":"C","id":"{}","args":{{)", tid_);
+    if (std::isfinite(value)) fmt::format_to(std::back_inserter(text_), R"("value":{})", value);
     text_ += '}';
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,7 +23,7 @@
 /// All times are `now_ns()`. Names are kept as pointers: static strings, or made by `trace_recorder::intern`.
 namespace imbrex {
 
-enum class trace_category : std::uint8_t { entry, wait, idle, comm, kernel, copy, runtime };
+enum class trace_category : std::uint8_t { entry, wait, idle, comm, kernel, copy, runtime, user };
 const char* to_string(trace_category c);
 
 /// Who does what a track shows: a PE's thread, or a stream of a device.
@@ -60,6 +61,40 @@ class trace_track {
   void instant(const char* name, trace_category category, std::int64_t at = now_ns()) {
     append(kind::instant, name, category, at, at);
   }
+  /// A number from now on.
+  void counter(const char* name, double value, std::int64_t at = now_ns()) {
+    append(kind::counter, name, trace_category::user, at, std::bit_cast<std::int64_t>(value));
+  }
+
+  /// A range of the program's own. One that begins and ends in the same slice is a slice inside it; others, from a
+  /// coroutine that waits in between, stand on a line of their own, as waits do. What is still open at the end of the
+  /// job ends there. Ranges within one slice nest.
+  class range {
+    friend class trace_track;
+    void* at_ = nullptr;         // its record; null: the track was full
+    void* enclosing_ = nullptr;  // the record of the slice that was open
+    std::size_t depth_ = 0;
+  };
+  range range_begin(const char* name, std::int64_t at = now_ns()) {
+    range r;
+    r.at_ = append(kind::slice, name, trace_category::user, at, still_open);
+    r.depth_ = open_.size();
+    r.enclosing_ = open_.empty() ? nullptr : open_.back();
+    return r;
+  }
+  void range_end(const range& r, std::int64_t at = now_ns()) {
+    auto* const begun = static_cast<record*>(r.at_);
+    if (begun == nullptr) return;
+    if (open_.size() == r.depth_ && (open_.empty() ? nullptr : open_.back()) == r.enclosing_) {
+      begun->end = at;
+      last_ = at;
+      return;
+    }
+    begun->what = kind::wait_begin;
+    begun->end = address(begun);
+    append(kind::wait_end, begun->name, trace_category::user, at, address(begun));
+  }
+
   void idle_begin(std::int64_t at = now_ns()) { begin("idle", trace_category::idle, at); }
   void idle_end(std::int64_t at = now_ns()) { end(at); }
 
@@ -102,11 +137,11 @@ class trace_track {
   friend class trace_recorder;
   friend class trace_writer;
 
-  enum class kind : std::uint8_t { slice, instant, wait_begin, wait_end, flow_out, flow_in };
+  enum class kind : std::uint8_t { slice, instant, wait_begin, wait_end, flow_out, flow_in, counter };
   struct record {
     const char* name;
     std::int64_t start;
-    std::int64_t end;  // slices; an id otherwise
+    std::int64_t end;  // slices; a counter's value; an id otherwise
     kind what;
     trace_category category;
   };

@@ -101,6 +101,12 @@ class collector {
       case 'e': return take_wait(event, phase == "b", at);
       case 's': flow_starts_[event.id("id")] = {key_, at}; return;
       case 'f': flow_ends_[event.id("id")] = {key_, at}; return;
+      case 'i':
+        if (event.text("cat") == "user") mark(instants_, event).add(0);
+        return;
+      case 'C':
+        if (event.text("cat") == "user") mark(counters_, event).add(event.number("args.value"));
+        return;
       default: return;
     }
   }
@@ -111,6 +117,12 @@ class collector {
     if (first_) summary_.duration = last_ - *first_;
     summary_.entries = by_total(entries_);
     summary_.kernels = by_total(kernels_);
+    summary_.ranges = in_order(ranges_);
+    std::sort(summary_.ranges.begin(), summary_.ranges.end(), [](const mark_summary& a, const mark_summary& b) {
+      return std::tie(b.total, a.name) < std::tie(a.total, b.name);
+    });
+    summary_.instants = in_order(instants_);
+    summary_.counters = in_order(counters_);
     summary_.tracks = finish_tracks();
     add_hidden_copies();
     return std::move(summary_);
@@ -118,6 +130,19 @@ class collector {
 
  private:
   using named = std::map<std::string, entry_summary, std::less<>>;
+  using marks = std::map<std::string, mark_summary>;
+
+  static mark_summary& mark(marks& list, const trace_event& event) {
+    mark_summary& m = list[std::string(event.text("name"))];
+    m.name = event.text("name");
+    return m;
+  }
+  static std::vector<mark_summary> in_order(const marks& list) {
+    std::vector<mark_summary> sorted;
+    sorted.reserve(list.size());
+    for (const auto& [name, m] : list) sorted.push_back(m);
+    return sorted;
+  }
 
   void note_time(std::int64_t at) {
     first_ = std::min(first_.value_or(at), at);
@@ -158,6 +183,7 @@ class collector {
     const std::int64_t duration = event.nanoseconds("dur");
     note_time(start + duration);
     const std::string_view category = event.text("cat");
+    if (category == "user") return mark(ranges_, event).add(static_cast<double>(duration));
     const bool is_entry = category == "entry";
     const bool is_kernel = category == "kernel" || category == "copy";
     track_events& track = tracks_[key_];
@@ -190,6 +216,7 @@ class collector {
 
   // A place that waits begins and ends on one track.
   void take_wait(const trace_event& event, bool begins, std::int64_t at) {
+    if (event.text("cat") == "user") return take_range(event, begins, at);
     if (event.text("cat") != "wait") return;
     entry_summary& e = of(entries_, event.text("name"));
     const std::pair place(key_, event.id("id2.local"));
@@ -199,6 +226,17 @@ class collector {
     } else if (const auto open = open_waits_.find(place); open != open_waits_.end()) {
       e.waited += at - open->second;
       open_waits_.erase(open);
+    }
+  }
+
+  // A range that its coroutine left in between.
+  void take_range(const trace_event& event, bool begins, std::int64_t at) {
+    const std::pair place(key_, event.id("id2.local"));
+    if (begins) {
+      open_ranges_[place] = at;
+    } else if (const auto open = open_ranges_.find(place); open != open_ranges_.end()) {
+      mark(ranges_, event).add(static_cast<double>(at - open->second));
+      open_ranges_.erase(open);
     }
   }
 
@@ -241,13 +279,13 @@ class collector {
 
   std::vector<track_summary> finish_tracks() const {
     using place = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // rank, order, thread
-    std::map<place, track_summary> in_order;
+    std::map<place, track_summary> sorted;
     for (const auto& [key, events] : tracks_) {
-      in_order[{key.first, events.order, key.second}] = finish_track(key, events);
+      sorted[{key.first, events.order, key.second}] = finish_track(key, events);
     }
     std::vector<track_summary> list;
-    list.reserve(in_order.size());
-    for (auto& [at, t] : in_order) list.push_back(std::move(t));
+    list.reserve(sorted.size());
+    for (auto& [at, t] : sorted) list.push_back(std::move(t));
     return list;
   }
 
@@ -270,7 +308,8 @@ class collector {
   std::int64_t last_ = 0;
   std::map<track_key, track_events> tracks_;
   named entries_, kernels_;
-  std::map<std::pair<track_key, std::uint64_t>, std::int64_t> open_waits_;
+  marks ranges_, instants_, counters_;
+  std::map<std::pair<track_key, std::uint64_t>, std::int64_t> open_waits_, open_ranges_;
   std::unordered_map<std::uint64_t, flow_end> flow_starts_, flow_ends_;
   trace_summary summary_;
 };
@@ -282,6 +321,14 @@ trace_summary collect(std::istream& input, const std::string& name) {
 }
 
 }  // namespace
+
+void mark_summary::add(double value) {
+  least = count == 0 ? value : std::min(least, value);
+  most = count == 0 ? value : std::max(most, value);
+  total += value;
+  last = value;
+  ++count;
+}
 
 double trace_summary::overlap() const {
   std::int64_t in_flight = 0, overlapped = 0;

@@ -37,10 +37,26 @@ struct track_summary {
   std::int64_t overlapped = 0;
 };
 
+/// A range, instant or counter of the program's own (async/trace_range.h). Of ranges the times, of counters the values.
+struct mark_summary {
+  std::string name;
+  std::uint64_t count = 0;
+  double total = 0;
+  double least = 0;
+  double most = 0;
+  double last = 0;
+
+  double mean() const { return count == 0 ? 0 : total / static_cast<double>(count); }
+  void add(double value);
+};
+
 struct trace_summary {
   std::int64_t duration = 0;           ///< from the first event to the last
   std::vector<entry_summary> entries;  ///< longest total first
   std::vector<entry_summary> kernels;  ///< kernels and copies of streams, likewise
+  std::vector<mark_summary> ranges;    ///< the program's own, longest total first; nanoseconds
+  std::vector<mark_summary> instants;  ///< likewise, by name
+  std::vector<mark_summary> counters;  ///< likewise, by name, of all PEs together
   std::vector<track_summary> tracks;   ///< by rank, then in the order shown
   message_totals same_pe, other_pe, other_rank;
   std::uint64_t dropped = 0;  ///< events that the recorder had no room for

@@ -99,6 +99,7 @@ struct channel_message {
     if constexpr (Archive::is_loading) {
       std::uint64_t n = 0;
       ar & n;
+      ar.check_count(n, 1);
       copied.resize(n);
       ar.bytes(copied.data(), n);
     } else {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/serialize.h"
 #include "imbrex/comm/loopback_desk.h"
 #include "imbrex/comm/loopback_link.h"
 
@@ -119,27 +120,40 @@ bool loopback_transport::poll() {
   return any;
 }
 
-void loopback_transport::stop(bool failed) {
-  constexpr std::chrono::seconds limit_after_failure{5};
-  const std::vector<std::byte> mine(1, static_cast<std::byte>(failed));
-  const auto limit = [&](bool f) { return f ? limit_after_failure : std::chrono::seconds{0}; };
-  // First nobody sends any more, then all free what they did not receive; the senders' slabs live until then.
-  const auto all = network_->meeting_->exchange(rank_, mine, limit(failed));
-  bool any_failed = all == nullptr;
-  if (all != nullptr) {
-    for (const auto& part : *all) any_failed = any_failed || part.front() != std::byte{0};
+namespace {
+job_end agree(const std::vector<std::vector<std::byte>>& ends) {
+  job_end agreed;
+  for (std::size_t r = 0; r < ends.size(); ++r) {
+    std::uint64_t word = 0;
+    from_bytes(ends[r], word);
+    agreed = r == 0 ? job_end::of_word(word) : agreed_end(agreed, job_end::of_word(word));
   }
+  return agreed;
+}
+}  // namespace
+
+job_end loopback_transport::stop(const job_end& mine) {
+  constexpr std::chrono::seconds limit_after_failure{5};
+  const auto limit = [&](bool failed) { return failed ? limit_after_failure : std::chrono::seconds{0}; };
+  // First nobody sends any more, then all free what they did not receive; the senders' slabs live until then.
+  const auto all = network_->meeting_->exchange(rank_, to_bytes(mine.word()), limit(mine.failed));
+  job_end agreed = all != nullptr ? agree(*all) : mine;
   network_->desk_->give_up(rank_);
   std::exception_ptr lost;
   for (rank_id from = 0; from < num_ranks(); ++from) {
     try {
-      network_->between(from, rank_).stop(any_failed);
-    } catch (const comm_error&) {
+      network_->between(from, rank_).stop(agreed.failed);
+    } catch (const comm_error& e) {
       lost = std::current_exception();
+      agreed = {true, e.exit_code()};
     }
   }
-  if (all != nullptr) network_->meeting_->exchange(rank_, mine, limit(any_failed));
+  if (all != nullptr) {
+    const auto at_last = network_->meeting_->exchange(rank_, to_bytes(agreed.word()), limit(agreed.failed));
+    if (at_last != nullptr) agreed = agree(*at_last);
+  }
   if (lost) std::rethrow_exception(lost);
+  return agreed;
 }
 
 std::vector<std::vector<std::byte>> loopback_transport::all_gather(const std::vector<std::byte>& mine) {

@@ -72,7 +72,7 @@ class loopback_transport : public transport {
   void recv_data(rank_id from, std::uint64_t id, const data_view& to, transfer* done) override;
   bool poll() override;
   bool needs_polling() const override { return network_->holds_; }
-  void stop(bool failed) override;
+  job_end stop(const job_end& mine) override;
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
   [[noreturn]] void abort(int exit_code) override;
 

@@ -49,7 +49,7 @@ struct mpi_transport::state {
     return (id & transport::between_hosts) != 0 ? job.host_data() : job.device_data();
   }
   bool progress();
-  bool drain(std::int64_t deadline);
+  bool drain(job_end& end);
 };
 
 namespace {
@@ -65,7 +65,7 @@ std::vector<const void*>& abandoned() {
 mpi_transport::mpi_transport() : state_(std::make_unique<state>()) {}
 
 mpi_transport::~mpi_transport() {
-  if (state_->now == state::phase::started) mpi_transport::stop(true);
+  if (state_->now == state::phase::started) mpi_transport::stop({.failed = true, .code = 1});
   if (state_->job.abandoned()) abandoned().push_back(state_.release());
 }
 
@@ -175,27 +175,32 @@ bool mpi_transport::state::progress() {
   return any;
 }
 
-void mpi_transport::stop(bool failed) {
+job_end mpi_transport::stop(const job_end& mine) {
   state& s = *state_;
   const std::lock_guard lock(s.lock);
-  if (s.now != state::phase::started) return;
+  if (s.now != state::phase::started) return mine;
   s.now = state::phase::stopped;
   s.receiver.discard_from_now();
-  constexpr std::int64_t limit_ns = 5'000'000'000;
+  job_end end = mine;
   try {
-    if (s.drain(failed ? now_ns() + limit_ns : INT64_MAX)) {
+    if (s.drain(end)) {
       s.take_unwanted_data();
-      return s.receiver.cancel();
+      s.receiver.cancel();
+      return end;
     }
   } catch (const error&) {
     s.job.abandon();
-    if (!failed) throw;
+    if (!end.failed) throw;
   }
   s.job.abandon();
+  return end;
 }
 
 // Nothing is left when each rank has received as many messages as the others sent it, and all its sends have left.
-bool mpi_transport::state::drain(std::int64_t deadline) {
+// `end`: this rank's, then all ranks'.
+bool mpi_transport::state::drain(job_end& end) {
+  constexpr std::int64_t limit_ns = 5'000'000'000;
+  std::int64_t deadline = end.failed ? now_ns() + limit_ns : INT64_MAX;
   MPI_Request request = MPI_REQUEST_NULL;
   const auto finished = [&] {
     int done = 0;
@@ -210,13 +215,31 @@ bool mpi_transport::state::drain(std::int64_t deadline) {
     }
     return true;
   };
-  std::vector<std::uint64_t> expected(num_sent.size());
-  mpi_check(MPI_Ialltoall(num_sent.data(), 1, MPI_UINT64_T, expected.data(), 1, MPI_UINT64_T, job.control(), &request),
+  struct last_word {
+    std::uint64_t num_sent;
+    std::uint64_t end;
+  };
+  struct exchange {
+    std::vector<last_word> mine, theirs;
+  };
+  auto words = std::make_unique<exchange>();
+  for (const std::uint64_t n : num_sent) words->mine.push_back({n, end.word()});
+  words->theirs.resize(num_sent.size());
+  mpi_check(MPI_Ialltoall(words->mine.data(), 2, MPI_UINT64_T, words->theirs.data(), 2, MPI_UINT64_T, job.control(),
+                          &request),
             "MPI_Ialltoall", job.rank());
   if (!wait_until(finished)) {
-    abandoned().push_back(new std::vector<std::uint64_t>(std::move(expected)));
+    abandoned().push_back(words.release());
     return false;
   }
+  std::vector<std::uint64_t> expected;
+  const bool failed_here = end.failed;
+  for (std::size_t r = 0; r < words->theirs.size(); ++r) {
+    expected.push_back(words->theirs[r].num_sent);
+    const job_end theirs = job_end::of_word(words->theirs[r].end);
+    end = r == 0 ? theirs : agreed_end(end, theirs);
+  }
+  if (end.failed && !failed_here) deadline = now_ns() + limit_ns;
   if (!wait_until([&] { return pending.empty() && receiver.num_received() == expected; })) return false;
   mpi_check(MPI_Ibarrier(job.control(), &request), "MPI_Ibarrier", job.rank());
   return wait_until(finished);

@@ -48,7 +48,7 @@ class mpi_transport final : public transport {
   bool needs_polling() const override { return num_ranks() > 1; }
   /// After a failure the others have 5 s; then it gives up on them: what is on its way stays allocated, and
   /// `all_gather` throws from then on.
-  void stop(bool failed) override;
+  job_end stop(const job_end& mine) override;
   /// Up to 2 GiB in all; throws `comm_error` for more.
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
   [[noreturn]] void abort(int exit_code) override;

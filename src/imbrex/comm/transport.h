@@ -7,6 +7,7 @@
 
 #include "imbrex/async/executor.h"
 #include "imbrex/base/ids.h"
+#include "imbrex/comm/job_end.h"
 #include "imbrex/comm/message.h"
 #include "imbrex/comm/transfer.h"
 
@@ -99,9 +100,10 @@ class transport {
   ///@}
 
   /// Collective, once every rank has decided to end and its PEs run no more: completes all sends, receives and
-  /// discards what is still on its way, so that nothing leaks. After a failure (`failed`) it waits for at most some
-  /// seconds for the others.
-  virtual void stop(bool failed) = 0;
+  /// discards what is still on its way, so that nothing leaks. Returns what the ranks agree on, the same on all of
+  /// them: a failure of any rank, else the lowest rank's `mine`. After a failure of its own a rank waits for the others
+  /// for at most some seconds, and goes alone with `mine` if they do not come.
+  virtual job_end stop(const job_end& mine) = 0;
 
   /// Collective and blocking, outside start..stop: everyone's bytes, in rank order, on every rank.
   virtual std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) = 0;

@@ -39,6 +39,7 @@ struct ucx_counts {
   std::uint64_t messages = 0;
   std::uint64_t sent_ids = 0;
   std::uint64_t received_ids = 0;
+  std::uint64_t end = 0;  ///< how the rank wants the job to end
 };
 
 /// MPI may still write here after a failure: out of reach of destructors until the process ends.
@@ -70,7 +71,7 @@ struct ucx_transport::state {
   ucx_pe& find(executor* e);
   std::size_t place_of(rank_id to, pe_id pe) const;
   void exchange_addresses();
-  bool drain();
+  bool drain(job_end& end);
   bool lost_any() const;
   bool close(bool force, std::int64_t deadline);
   void release();
@@ -135,7 +136,7 @@ std::size_t ucx_transport::state::place_of(rank_id rank, pe_id pe) const {
 ucx_transport::ucx_transport(const ucx_options& options) : state_(std::make_unique<state>(options)) {}
 
 ucx_transport::~ucx_transport() {
-  if (state_->now == state::phase::started) ucx_transport::stop(true);
+  if (state_->now == state::phase::started) ucx_transport::stop({.failed = true, .code = 1});
 }
 
 rank_id ucx_transport::rank() const { return state_->job.rank(); }
@@ -297,30 +298,33 @@ std::vector<ucx_counts> ucx_transport::state::counts() const {
   return all;
 }
 
-void ucx_transport::stop(bool failed) {
+job_end ucx_transport::stop(const job_end& mine) {
   state& s = *state_;
-  if (s.now != state::phase::started) return;
+  if (s.now != state::phase::started) return mine;
   s.now = state::phase::stopped;
   for (const auto& pe : s.pes) pe->messages.discard_from_now();
-  s.failing = failed;
+  s.failing = mine.failed;
+  job_end end = mine;
   std::exception_ptr failure;
   bool drained = false;
   try {
-    drained = s.drain();
+    drained = s.drain(end);
   } catch (const error&) {
     failure = std::current_exception();
   }
   if (!drained) s.job.abandon();
   s.release();
-  if (failure && !failed) std::rethrow_exception(failure);
+  if (failure && !end.failed) std::rethrow_exception(failure);
+  return end;
 }
 
 // Nothing is left when each rank has received as many messages as the others sent it, and all that it sent has left.
-bool ucx_transport::state::drain() {
+// `end`: this rank's, then all ranks'.
+bool ucx_transport::state::drain(job_end& end) {
   constexpr std::int64_t second = 1'000'000'000;
   // Where a rank is known to be lost, it is only waited for what is on its way to the others, such as that the job
   // ends.
-  const std::int64_t deadline = failing ? now_ns() + (lost_any() ? 1 : 5) * second : INT64_MAX;
+  std::int64_t deadline = failing ? now_ns() + (lost_any() ? 1 : 5) * second : INT64_MAX;
   const int me = job.rank();
   struct exchange {
     std::vector<ucx_counts> mine, theirs;
@@ -328,6 +332,7 @@ bool ucx_transport::state::drain() {
   };
   auto e = std::make_unique<exchange>();
   e->mine = counts();
+  for (ucx_counts& c : e->mine) c.end = end.word();
   e->theirs.resize(e->mine.size());
   constexpr int words = sizeof(ucx_counts) / sizeof(std::uint64_t);
   mpi_check(MPI_Ialltoall(e->mine.data(), words, MPI_UINT64_T, e->theirs.data(), words, MPI_UINT64_T, job.control(),
@@ -344,6 +349,12 @@ bool ucx_transport::state::drain() {
   };
   try {
     if (!progress_until(finished, deadline)) return give_up();
+    for (std::size_t r = 0; r < e->theirs.size(); ++r) {
+      const job_end theirs = job_end::of_word(e->theirs[r].end);
+      end = r == 0 ? theirs : agreed_end(end, theirs);
+    }
+    if (end.failed && !failing) deadline = now_ns() + 5 * second;
+    failing = end.failed;
     taking_unwanted = true;
     const auto messages_through = [&] {
       for (std::size_t r = 0; r < e->theirs.size(); ++r) {

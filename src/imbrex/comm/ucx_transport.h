@@ -58,7 +58,7 @@ class ucx_transport final : public transport {
   /// After a failure the others have 5 s; then it gives up on them, and `all_gather` throws from then on. Data that
   /// nobody asked for are taken and thrown away, what was never sent is not waited for; the transfers are posted all
   /// the same.
-  void stop(bool failed) override;
+  job_end stop(const job_end& mine) override;
   /// Up to 2 GiB in all; throws `comm_error` for more.
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
   [[noreturn]] void abort(int exit_code) override;

@@ -98,11 +98,11 @@ class stream {
   /// `co_await s.done()`: until everything enqueued so far has finished; the PE does other things meanwhile. May be
   /// given to `when_all` and `when_any`.
   class done_awaiter;
-  struct done_wait {
+  struct [[nodiscard]] done_wait {
     stream* of;
     done_awaiter operator co_await() const;
   };
-  done_wait done() { return {this}; }
+  [[nodiscard]] done_wait done() { return {this}; }
 
  protected:
   explicit stream(std::string label) : label_(std::move(label)) {}
@@ -120,7 +120,7 @@ inline bool stream::recapture(graph&, const std::function<void()>&) { return cap
 inline void stream::run(graph&) { static_cast<void>(capture({})); }
 
 /// The awaiter of `stream::done`. Resumed through the queue of the PE that waits.
-class stream::done_awaiter {
+class [[nodiscard]] stream::done_awaiter {
  public:
   explicit done_awaiter(stream& s) : stream_(s) {}
   done_awaiter(const done_awaiter&) = delete;

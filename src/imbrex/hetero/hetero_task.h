@@ -33,7 +33,7 @@ class hetero_task {
   std::string where() const;
 
   /// `co_await t`: until it is over; throws what it or a task it depended on threw, naming task and device.
-  class awaiter : waiter {
+  class [[nodiscard]] awaiter : waiter {
    public:
     explicit awaiter(task_node* t) : node_(t) {
       if (node_ != nullptr) ++node_->references;

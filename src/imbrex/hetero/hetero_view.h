@@ -57,7 +57,7 @@ struct view_node final : task_node {
 /// What `hetero_object::host` gives: `co_await` it once for the view. Throws what the task threw that should have
 /// written the data.
 template <class T>
-class host_access {
+class [[nodiscard]] host_access {
  public:
   host_access(hetero_domain& domain, hetero_data& data, std::size_t size, access_mode mode)
       : node_(detail::view_node::submit(domain, data, mode)), task_(node_), size_(size) {}
@@ -69,7 +69,7 @@ class host_access {
   /// Whether a `co_await` would not wait.
   bool ready() const { return node_->memory != nullptr || node_->over(); }
 
-  class awaiter : waiter {
+  class [[nodiscard]] awaiter : waiter {
    public:
     explicit awaiter(host_access& a) : access_(a) {}
     ~awaiter() {

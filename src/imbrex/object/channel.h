@@ -247,14 +247,14 @@ class channel {
    private:
     channel_end& end_;
   };
-  struct receive_wait {
+  struct [[nodiscard]] receive_wait {
     channel_end* end;
     buffer_view<T> view;
     stream* in_order_of;
     receive operator co_await() const { return receive(*end, view, *in_order_of); }
   };
 
-  class borrow_awaiter : public channel_receive {
+  class [[nodiscard]] borrow_awaiter : public channel_receive {
    public:
     borrow_awaiter(channel_end& end, memory_kind k, stream* s) : end_(end) {
       keep = &message_;
@@ -273,7 +273,7 @@ class channel {
     channel_end& end_;
     channel_message message_;
   };
-  struct borrow_wait {
+  struct [[nodiscard]] borrow_wait {
     channel_end* end;
     memory_kind kind;
     stream* in_order_of;

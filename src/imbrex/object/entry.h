@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "imbrex/async/task.h"
-#include "imbrex/object/type_name.h"
+#include "imbrex/base/type_name.h"
 
 namespace imbrex {
 

@@ -9,11 +9,13 @@
 
 /// Maps: which PE is the home of an element, where it is created unless told otherwise. A map is any copyable,
 /// serialisable function object `int operator()(const Index& i, const Index& extent, int num_pes) const` (or without
-/// the extent) whose answer depends on nothing but its arguments and members; it runs on every PE.
+/// the extent) whose answer depends on nothing but its arguments and members; it runs on every PE. One that says
+/// `static constexpr bool needs_extent = true` is refused for arrays without an extent.
 namespace imbrex::map {
 
 /// Consecutive elements (x fastest) together, equal numbers on every PE. The default.
 struct block {
+  static constexpr bool needs_extent = true;
   template <class Index>
   int operator()(const Index& i, const Index& extent, int num_pes) const {
     return static_cast<int>(linear(i, extent) * static_cast<std::uint64_t>(num_pes) / volume(extent));
@@ -22,6 +24,7 @@ struct block {
 
 /// Neighbouring elements on different PEs.
 struct round_robin {
+  static constexpr bool needs_extent = true;
   template <class Index>
   int operator()(const Index& i, const Index& extent, int num_pes) const {
     return static_cast<int>(linear(i, extent) % static_cast<std::uint64_t>(num_pes));
@@ -76,10 +79,29 @@ array_shape<Index, Map> placed(const Index& extent, Map m) {
   return {extent, std::move(m), true};
 }
 
-/// An array that starts empty and whose elements are inserted; homes by hash unless a map is given.
+/// An array that starts empty and whose elements are inserted; homes by hash unless a map is given. It has no extent,
+/// so the map must not need one (`map::block` and `map::round_robin` do).
 template <class Index, class Map = map::hash>
 array_shape<Index, Map> empty_array(Map m = {}) {
   return {Index{}, std::move(m), false};
 }
+
+/// An array that starts empty, of elements within `extent`, each inserted where `m` places it among all that there may
+/// be.
+template <class Index, class Map>
+array_shape<Index, Map> empty_array(const Index& extent, Map m) {
+  return {extent, std::move(m), false};
+}
+
+namespace detail {
+template <class Map>
+constexpr bool map_needs_extent() {
+  if constexpr (requires { Map::needs_extent; }) {
+    return Map::needs_extent;
+  } else {
+    return false;
+  }
+}
+}  // namespace detail
 
 }  // namespace imbrex

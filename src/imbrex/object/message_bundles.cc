@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "imbrex/base/clock.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/object/scheduler.h"
@@ -14,13 +16,21 @@ constexpr std::uint64_t bundle_bytes = 8192 - sizeof(wire_header);  // so much t
 
 std::uint64_t record_bytes(std::uint64_t payload) { return sizeof(wire_header) + (payload + 15) / 16 * 16; }
 
+[[gnu::cold]] void refuse(scheduler& pe, wire_message* m, const std::vector<work*>& taken) {
+  for (work* w : taken) wire_message::destroy(static_cast<wire_message*>(w));
+  pe.fail_job(fmt::format("a bundle of messages from PE {} ends in the middle of one", m->header.from), 1);
+  wire_message::destroy(m);
+}
+
 /// Takes the messages out again, and puts them where the bundle stood in its queue.
 void take_apart(scheduler& pe, wire_message* m) {
   thread_local std::vector<work*> all;
   all.clear();
   for (std::uint64_t at = 0; at < m->header.size;) {
+    const std::uint64_t left = m->header.size - at;
     wire_header h;
-    std::memcpy(&h, m->payload() + at, sizeof h);
+    if (left >= sizeof h) std::memcpy(&h, m->payload() + at, sizeof h);
+    if (left < sizeof h || h.size > left - sizeof h) return refuse(pe, m, all);
     wire_message* one = wire_message::make(h.size);
     std::memcpy(one->wire_bytes(), m->payload() + at, sizeof h + h.size);
     one->act = &scheduler::receive_in_turn;  // that of the bundle has come

@@ -72,7 +72,7 @@ class object_parcel {
     std::uint64_t n = is_packed() ? bytes_->size() : 0;
     ar & n;
     if constexpr (Archive::is_loading) {
-      if (n > ar.bytes_left()) throw comm_error("a message ended before the data of its object");
+      ar.check_count(n, 1);
       auto came = std::make_shared<aligned_bytes>(n);
       ar.bytes(came->data(), n);
       bytes_ = std::move(came);

@@ -83,6 +83,7 @@ struct put_request {
     ar & to & data & reply;
     std::uint64_t n = packed.size();
     ar & n;
+    if constexpr (Archive::is_loading) ar.check_count(n, 1);
     packed.resize(n);
     ar.bytes(packed.data(), n);
   }
@@ -113,6 +114,7 @@ struct get_answer {
     ar & data;
     std::uint64_t n = packed.size();
     ar & n;
+    if constexpr (Archive::is_loading) ar.check_count(n, 1);
     packed.resize(n);
     ar.bytes(packed.data(), n);
   }

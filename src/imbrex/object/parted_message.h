@@ -90,6 +90,7 @@ class arriving final : public array_transfers, public arrival {
     std::vector<large_block> blocks;
     input_archive in(m->payload(), m->header.size, &blocks);
     self->body_.serialize(in);
+    if (in.bytes_left() != 0) throw_left_over(type_name<B>(), in.bytes_left());
     if (blocks.empty()) throw comm_error("a message lacks its large arguments: do all ranks run the same program?");
     order.expect(self.get());
     self.release()->begin(pe, m->header.level, blocks, [&](const large_block& b, transfer* done) {

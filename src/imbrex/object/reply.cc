@@ -1,6 +1,9 @@
 #include "imbrex/object/reply.h"
 
+#include <typeinfo>
+
 #include "imbrex/base/error.h"
+#include "imbrex/object/exception_types.h"
 
 namespace imbrex {
 
@@ -12,14 +15,19 @@ failure failure::of(std::exception_ptr e) {
 
 void failure::name_kind() {
   if (!thrown) return;
+  const auto describe = [this](const char* k, const std::exception& e) {
+    kind = k;
+    what = e.what();
+    if (const auto* const known = detail::exception_types::all().of(typeid(e)); known != nullptr) {
+      if (known->write(e, whole)) type = known->name;
+    }
+  };
   try {
     std::rethrow_exception(thrown);
   } catch (const error& e) {
-    kind = e.kind();
-    what = e.what();
+    describe(e.kind(), e);
   } catch (const std::exception& e) {
-    kind = "remote";
-    what = e.what();
+    describe("remote", e);
   } catch (...) {
     kind = "remote";
     what = "an exception that is no std::exception";
@@ -28,6 +36,9 @@ void failure::name_kind() {
 
 void failure::raise() const {
   if (thrown) std::rethrow_exception(thrown);
+  if (!type.empty()) {
+    if (const auto* const known = detail::exception_types::all().named(type); known != nullptr) known->raise(whole);
+  }
   throw_error(kind, what);
 }
 

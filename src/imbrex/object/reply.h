@@ -26,11 +26,14 @@ struct reply_to {
   bool wanted() const { return pe != no_pe; }
 };
 
-/// An exception as it travels: the object itself inside a process, kind and text between ranks.
+/// An exception as it travels: the object itself inside a process; between ranks what is known of its type
+/// (exception_types.h), else kind and text.
 struct failure {
   std::exception_ptr thrown;
   std::string kind;
   std::string what;
+  std::string type{};              ///< of exception_types; empty: none of them
+  std::vector<std::byte> whole{};  ///< the exception of that type
 
   static failure of(std::exception_ptr e);
   [[noreturn]] void raise() const;
@@ -38,7 +41,7 @@ struct failure {
   template <class Archive>
   void serialize(Archive& ar) {
     if constexpr (!Archive::is_loading) name_kind();
-    ar & kind & what;
+    ar & kind & what & type & whole;
   }
 
  private:

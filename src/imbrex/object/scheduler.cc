@@ -335,47 +335,57 @@ namespace {
 struct exit_body {
   static constexpr bool counted = false;
   bool to_rank = false;
-  int code = 0;
-  bool failed = false;
+  job_end end;
 
   void operator()(scheduler& pe) {
     rank_context& rank = pe.rank();
-    if (to_rank && !rank.leaving.exchange(true)) {
-      rank.exit_code = code;
-      if (failed) rank.failed = true;
-    }
     if (to_rank) {
+      rank.end.decide(end);
       for (scheduler* other : rank.pes) {
-        if (other != &pe) pe.send(other->id(), exit_body{false, code, failed}, priorities::system);
+        if (other != &pe) pe.send(other->id(), exit_body{false, end}, priorities::system);
       }
     }
     pe.stop();
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & to_rank & code & failed;
+    ar & to_rank & end;
   }
 };
-}  // namespace
 
-void scheduler::exit_job(int code, bool failed) noexcept {
-  if (rank_.leaving.exchange(true)) return;
-  rank_.exit_code = code;
-  if (failed) rank_.failed = true;
-  for (int r = 0; r < rank_.num_ranks; ++r) {
-    if (r != rank_.rank) send(r * rank_.pes_per_rank, exit_body{true, code, failed}, priorities::system);
-  }
-  for (scheduler* other : rank_.pes) send(other->id(), exit_body{false, code, failed}, priorities::system);
-}
-
-void scheduler::fail_job(const std::string& report, int code) noexcept {
-  if (rank_.leaving || rank_.reported.exchange(true)) return;
-  const std::string line = rank_.num_ranks > 1 ? fmt::format("imbrex [rank {}]: error: {}\n", rank_.rank, report)
-                                               : fmt::format("imbrex: error: {}\n", report);
+void write_report(const rank_context& rank, const std::string& report) {
+  const std::string line = rank.num_ranks > 1 ? fmt::format("imbrex [rank {}]: error: {}\n", rank.rank, report)
+                                              : fmt::format("imbrex: error: {}\n", report);
   std::fflush(stdout);
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
-  exit_job(code, true);
+}
+}  // namespace
+
+void scheduler::exit_job(int code, bool failed) noexcept {
+  const job_end end{failed, code};
+  if (rank_.end.decide(end)) tell_end(end);
+}
+
+// A rank that cannot be told is waited for in `transport::stop`, after a failure for some seconds only.
+void scheduler::tell_end(const job_end& end) noexcept {
+  for (int r = 0; r < rank_.num_ranks; ++r) {
+    if (r == rank_.rank) continue;
+    try {
+      send(r * rank_.pes_per_rank, exit_body{true, end}, priorities::system);
+    } catch (const std::exception& e) {
+      if (rank_.end.decide({true, exit_code_failed_entry}))
+        write_report(rank_, fmt::format("rank {} could not be told of the end: {}", r, e.what()));
+    }
+  }
+  for (scheduler* other : rank_.pes) send(other->id(), exit_body{false, end}, priorities::system);
+}
+
+void scheduler::fail_job(const std::string& report, int code) noexcept {
+  const job_end end{true, code};
+  if (!rank_.end.decide(end)) return;
+  write_report(rank_, report);
+  tell_end(end);
 }
 
 void scheduler::fail_entry(const element_base* e, const char* method, std::exception_ptr failure) noexcept {

@@ -12,8 +12,10 @@
 #include "imbrex/base/ids.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/base/trace.h"
+#include "imbrex/base/type_name.h"
 #include "imbrex/comm/data_mover.h"
 #include "imbrex/comm/exposure_table.h"
+#include "imbrex/comm/job_end.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/task_stealing.h"
@@ -23,7 +25,6 @@
 #include "imbrex/object/parted_message.h"
 #include "imbrex/object/reducer.h"
 #include "imbrex/object/reply.h"
-#include "imbrex/object/type_name.h"
 
 namespace imbrex {
 
@@ -55,10 +56,7 @@ struct rank_context {
   hetero_options tasks;                    ///< of each PE's objects and tasks
   std::unique_ptr<task_stealing> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
 
-  std::atomic<int> exit_code{0};
-  std::atomic<bool> failed{false};
-  std::atomic<bool> leaving{false};
-  std::atomic<bool> reported{false};  ///< the one report of a failure has been written
+  end_decision end;  ///< who decides for a failure writes the rank's one report of it
 
   int num_pes() const { return num_ranks * pes_per_rank; }
   pe_id first_pe() const { return rank * pes_per_rank; }
@@ -174,9 +172,9 @@ class scheduler : public executor {
   void fail_entry(const element_base* e, const char* method, std::exception_ptr failure) noexcept;
   /// An exception left a body of the runtime itself, e.g. because it was asked for something impossible: the same.
   void fail_body(const char* type, std::exception_ptr failure) noexcept;
-  /// Ends the job on all ranks with `report` on standard error.
+  /// Ends the job on all ranks with `report` on standard error, unless it ends by a failure already.
   void fail_job(const std::string& report, int exit_code) noexcept;
-  /// Ends the job on all ranks now.
+  /// Ends the job on all ranks now. The first of several exits counts; a failure takes the place of any.
   void exit_job(int exit_code, bool failed) noexcept;
 
   /// A coroutine chain has ended; its frame is destroyed once the PE is back in its loop.
@@ -229,6 +227,7 @@ class scheduler : public executor {
   std::unique_ptr<detail::object_desk> objects;  ///< once an object has been sent or exposed
 
  private:
+  void tell_end(const job_end& end) noexcept;
   bool poll_network();
   void poll_devices();
   void idle();
@@ -345,6 +344,8 @@ void handler<H>::receive(scheduler& pe, wire_message* m) {
     const std::unique_ptr<wire_message, void (*)(wire_message*)> owned(m, &wire_message::destroy);
     input_archive in(m->payload(), m->header.size);
     body.serialize(in);
+    if (in.bytes_left() != 0) [[unlikely]]
+      detail::throw_left_over(detail::type_name<H>(), in.bytes_left());
   }
   perform_body(pe, body, flow);
 }

@@ -11,7 +11,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/object/type_name.h"
+#include "imbrex/base/type_name.h"
 
 namespace imbrex {
 
@@ -42,7 +42,7 @@ class when {
 
   class awaiter;
   /// What `co_await slot(reference)` awaits; may be given to `when_all` and `when_any`.
-  struct wait {
+  struct [[nodiscard]] wait {
     when* slot;
     std::optional<Ref> reference;
     awaiter operator co_await() const { return awaiter(*slot, reference); }
@@ -54,7 +54,7 @@ class when {
   /// Number of messages that have come and nobody has awaited yet.
   std::size_t num_queued() const { return num_queued_; }
 
-  class awaiter : public waiter {
+  class [[nodiscard]] awaiter : public waiter {
    public:
     awaiter(when& slot, std::optional<Ref> reference) : slot_(slot), reference_(reference) {}
     ~awaiter() {

@@ -174,9 +174,18 @@ int rank_run::run(const main_function& main) {
 #if IMBREX_HAVE_OPENCL
   if (opencl_) opencl_->log_memory();
 #endif
-  write_trace();
-  write_costs();
-  return context_.exit_code;
+  return code_after_reports();
+}
+
+// What ranks gather at the end they gather by what they agreed on, not by what each of them saw.
+int rank_run::code_after_reports() {
+  const job_end end = agreed_end(end_, context_.end.get());
+  if (end_.failed && context_.transport != nullptr) return end.code;  // others may not be there any more
+  bool written = write_trace();
+  if (!end_.failed) written = write_costs() && written;
+  if (context_.transport != nullptr && (recorder_ != nullptr || costs_ != nullptr))
+    from_bytes(context_.transport->all_gather(to_bytes(written))[0], written);
+  return written || end.code != 0 ? end.code : 1;
 }
 
 // Rank 0 reads the file; its sizes are everyone's.
@@ -289,14 +298,7 @@ void rank_run::pe_thread(std::size_t i, const main_function& main) {
   pe.run();
 
   wait_for_stop();
-  if (i == 0 && context_.transport != nullptr) {
-    try {
-      context_.transport->stop(context_.failed);
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "imbrex: error: %s\n", e.what());
-      if (context_.exit_code == 0) context_.exit_code = 1;
-    }
-  }
+  if (i == 0) end_ = agree_on_end();
   meet();
   pe.discard_queued();
   meet();
@@ -306,6 +308,17 @@ void rank_run::pe_thread(std::size_t i, const main_function& main) {
   meet();
   pe.unbind_from_this_thread();
   meet();
+}
+
+job_end rank_run::agree_on_end() {
+  const job_end mine = context_.end.get();
+  if (context_.transport == nullptr) return mine;
+  try {
+    return context_.transport->stop(mine);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+    return {true, mine.code != 0 ? mine.code : 1};
+  }
 }
 
 void rank_run::start_main(scheduler& pe, const main_function& main) {
@@ -345,18 +358,19 @@ void rank_run::wait_for_stop() {
     } else {
       usleep(100);
     }
-    if (!context_.failed || now_ns() - start < patience_ns) continue;
+    const job_end end = context_.end.get();
+    if (!end.failed || now_ns() - start < patience_ns) continue;
     std::fprintf(stderr, "imbrex: error: a PE of rank %d did not come back within 5 s of the failure: giving up\n",
                  context_.rank);
     std::fflush(nullptr);
-    if (context_.transport != nullptr) context_.transport->abort(context_.exit_code);
-    std::_Exit(context_.exit_code);
+    if (context_.transport != nullptr) context_.transport->abort(end.code);
+    std::_Exit(end.code);
   }
 }
 
-void rank_run::write_trace() {
-  if (!recorder_) return;
-  if (context_.failed && context_.transport != nullptr) return;  // the other ranks may not be there any more
+// False when rank 0 could not write the file.
+bool rank_run::write_trace() {
+  if (!recorder_) return true;
 #if IMBREX_HAVE_CUDA
   if (gpus_) gpus_->finish_trace();
 #endif
@@ -367,31 +381,33 @@ void rank_run::write_trace() {
     for (const auto& bytes : context_.transport->all_gather(to_bytes(mine)))
       from_bytes(bytes, fragments.emplace_back());
   }
-  if (context_.rank != 0) return;
+  if (context_.rank != 0) return true;
   try {
     trace_recorder::write_file(options_.trace, fragments);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "imbrex: error: %s\n", e.what());
-    if (context_.exit_code == 0) context_.exit_code = 1;
+    return false;
   }
+  return true;
 }
 
-// Rank 0 writes what all have learnt.
-void rank_run::write_costs() {
-  if (costs_ == nullptr || context_.failed) return;
+// Rank 0 writes what all have learnt; false when it could not.
+bool rank_run::write_costs() {
+  if (costs_ == nullptr) return true;
   std::vector<std::string> news{costs_->news()};
   if (context_.transport != nullptr) {
     const auto all = context_.transport->all_gather(to_bytes(news[0]));
     news.clear();
     for (const auto& bytes : all) from_bytes(bytes, news.emplace_back());
   }
-  if (context_.rank != 0) return;
+  if (context_.rank != 0) return true;
   try {
     costs_->write(news);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "imbrex: error: %s\n", e.what());
-    if (context_.exit_code == 0) context_.exit_code = 1;
+    return false;
   }
+  return true;
 }
 
 }  // namespace imbrex::detail

@@ -38,8 +38,10 @@ class rank_run {
   void start_main(scheduler& pe, const main_function& main);
   void meet();
   void wait_for_stop();
-  void write_trace();
-  void write_costs();
+  job_end agree_on_end();
+  int code_after_reports();
+  bool write_trace();
+  bool write_costs();
   std::vector<int> parse_gpu_map(std::size_t num_gpus) const;
   void open_cuda();
   void open_opencl();
@@ -64,6 +66,7 @@ class rank_run {
 #endif
   std::vector<std::unique_ptr<scheduler>> pes_;
   std::atomic<int> arrived_{0};
+  job_end end_;  // as all ranks agreed
 };
 
 }  // namespace imbrex::detail

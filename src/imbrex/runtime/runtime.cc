@@ -1,10 +1,12 @@
 #include "imbrex/runtime/runtime.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
 #include <thread>
 
+#include "imbrex/base/address_watch.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/comm/loopback_transport.h"
 #include "imbrex/hetero/cost_store.h"
@@ -94,10 +96,13 @@ int run_loopback(const runtime_options& options, const std::vector<std::string>&
     codes[r] = run_rank(ranks[r], options, transports[r].get(), arguments, command_line, main);
   };
   std::vector<std::thread> threads;
+  detail::address_watch::turn(true);
   for (std::size_t r = 1; r < n; ++r) threads.emplace_back(one, r);
   one(0);
   for (std::thread& t : threads) t.join();
-  return codes[0];
+  detail::address_watch::turn(false);
+  const auto failed = std::find_if(codes.begin(), codes.end(), [](int code) { return code != 0; });
+  return failed == codes.end() ? 0 : *failed;
 }
 
 }  // namespace

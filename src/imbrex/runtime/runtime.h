@@ -72,6 +72,12 @@ class runtime {
   template <class C, class Map, class... A>
   array_proxy<C> create_array(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
     if constexpr (is_grid_index<typename C::index_type>) {
+      if (!shape.filled && detail::map_needs_extent<Map>() && volume(shape.extent) == 0) {
+        throw usage_error(fmt::format(
+            "an empty array of {} has no extent for its map to place elements by: give empty_array the extent "
+            "too, empty_array(extent, map), or no map",
+            C::type_name()));
+      }
       if (shape.filled && volume(shape.extent) == 0) {
         throw usage_error(fmt::format("an array of {} with extent {} has no elements", detail::type_name<C>(),
                                       to_text(shape.extent)));
@@ -97,18 +103,18 @@ class runtime {
 
   /// `co_await rt.quiescence()`: until no message is on its way or queued and no operation is pending on any PE, and
   /// nothing runs but coroutines that wait (this one among them).
-  auto quiescence() const { return quiescence_wait{}; }
+  [[nodiscard]] auto quiescence() const { return quiescence_wait{}; }
 
   /// Ends the job now, on all ranks, with this exit code; what is queued is dropped. A main chare that returns lets
-  /// everything that is on its way finish first.
+  /// everything that is on its way finish first. A failure that is reported all the same decides the exit code.
   void exit(int code) { scheduler::current().exit_job(code, false); }
 
  private:
-  struct quiescence_awaiter : reply_awaiter<void> {
+  struct [[nodiscard]] quiescence_awaiter : reply_awaiter<void> {
     void await_suspend(std::coroutine_handle<> h);
     void await_resume() { take(); }
   };
-  struct quiescence_wait {
+  struct [[nodiscard]] quiescence_wait {
     quiescence_awaiter operator co_await() const { return quiescence_awaiter(); }
   };
 

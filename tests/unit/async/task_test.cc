@@ -5,8 +5,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "imbrex/async/completion.h"
+#include "imbrex/async/when_all.h"
+#include "imbrex/base/error.h"
 #include "unit/async/bare_pe.h"
 
 namespace {
@@ -179,6 +182,76 @@ TEST(task, moves) {
   a = std::move(b);
   started s(std::move(a));
   EXPECT_EQ(result, 42);
+}
+
+task<> await_moved_from(std::string* what) {
+  task<int> first = number(1);
+  const task<int> second = std::move(first);
+  try {
+    co_await first;  // NOLINT(bugprone-use-after-move)
+  } catch (const imbrex::usage_error& e) {
+    *what = e.what();
+  }
+  const int n = co_await second;
+  EXPECT_EQ(n, 1);
+}
+
+task<> await_nothing(std::string* what) {
+  const task<> none;
+  try {
+    co_await none;
+  } catch (const imbrex::usage_error& e) {
+    *what = e.what();
+  }
+}
+
+task<> await_twice(std::string* what) {
+  const task<int> once = number(5);
+  const int n = co_await once;
+  EXPECT_EQ(n, 5);
+  try {
+    co_await once;
+  } catch (const imbrex::usage_error& e) {
+    *what = e.what();
+  }
+}
+
+TEST(task, that_was_moved_from_or_never_made_is_a_named_error_to_await) {
+  bare_pe pe;
+  for (auto* const body : {&await_moved_from, &await_nothing}) {
+    std::string what;
+    started s(body(&what));
+    EXPECT_TRUE(s.ended());
+    EXPECT_NE(what.find("an empty task was awaited"), std::string::npos) << what;
+  }
+}
+
+TEST(task, that_has_ended_is_a_named_error_to_await_again) {
+  bare_pe pe;
+  std::string what;
+  started s(await_twice(&what));
+  EXPECT_TRUE(s.ended());
+  EXPECT_NE(what.find("awaited a second time"), std::string::npos) << what;
+}
+
+task<> await_in_a_group(std::string* what) {
+  std::vector<task<int>> tasks;
+  tasks.push_back(number(1));
+  tasks.emplace_back();
+  try {
+    auto all = imbrex::when_all(std::move(tasks));
+    co_await all;
+  } catch (const imbrex::usage_error& e) {
+    *what = e.what();
+  }
+}
+
+TEST(task, that_is_empty_is_a_named_error_among_several_too) {
+  bare_pe pe;
+  std::string what;
+  started s(await_in_a_group(&what));
+  EXPECT_TRUE(s.ended());
+  EXPECT_NE(what.find("an empty task was awaited"), std::string::npos) << what;
 }
 
 }  // namespace

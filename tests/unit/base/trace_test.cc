@@ -75,6 +75,63 @@ TEST(trace, writes_slices_in_microseconds_since_the_start) {
   EXPECT_EQ(slices[1]["tid"], slices[0]["tid"]);
 }
 
+TEST(trace, a_range_within_a_slice_is_a_slice_inside_it) {
+  trace_recorder r(0, 0);
+  trace_track& t = r.add_track("PE 0", 0);
+  t.begin("block::run", trace_category::entry, 1'000);
+  const trace_track::range outer = t.range_begin("outer", 2'000);
+  const trace_track::range inner = t.range_begin("inner", 3'000);
+  t.begin("nested", trace_category::entry, 3'100);
+  t.end(3'200);
+  t.range_end(inner, 4'000);
+  t.range_end(outer, 5'000);
+  t.end(6'000);
+  const json slices = with_phase(events_of(r), "X");
+  ASSERT_EQ(slices.size(), 4u);
+  EXPECT_EQ(slices[1]["name"], "outer");
+  EXPECT_EQ(slices[1]["cat"], "user");
+  EXPECT_DOUBLE_EQ(slices[1]["dur"].get<double>(), 3);
+  EXPECT_EQ(slices[2]["name"], "inner");
+  EXPECT_DOUBLE_EQ(slices[2]["dur"].get<double>(), 1);
+}
+
+TEST(trace, a_range_that_its_coroutine_leaves_stands_on_a_line_of_its_own) {
+  trace_recorder r(0, 0);
+  trace_track& t = r.add_track("PE 0", 0);
+  t.begin("block::run", trace_category::entry, 1'000);
+  const trace_track::range waits = t.range_begin("iteration", 2'000);
+  t.end(3'000);  // the coroutine waits
+  t.begin("block::run", trace_category::entry, 4'000);
+  t.range_end(waits, 5'000);
+  t.end(6'000);
+  const json events = events_of(r);
+  EXPECT_EQ(with_phase(events, "X").size(), 2u);
+  const json begins = with_phase(events, "b");
+  const json ends = with_phase(events, "e");
+  ASSERT_EQ(begins.size(), 1u);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(begins[0]["name"], "iteration");
+  EXPECT_EQ(begins[0]["cat"], "user");
+  EXPECT_EQ(begins[0]["id2"], ends[0]["id2"]);
+  EXPECT_DOUBLE_EQ(begins[0]["ts"].get<double>(), 2);
+  EXPECT_DOUBLE_EQ(ends[0]["ts"].get<double>(), 5);
+}
+
+TEST(trace, counters_have_a_curve_for_each_track) {
+  trace_recorder r(0, 0);
+  trace_track& t = r.add_track("PE 0", 0);
+  trace_track& other = r.add_track("PE 1", 1);
+  t.counter("cells", 2.5, 1'000);
+  t.counter("cells", std::nan(""), 2'000);
+  other.counter("cells", -4, 1'500);
+  const json counters = with_phase(events_of(r), "C");
+  ASSERT_EQ(counters.size(), 3u);
+  EXPECT_DOUBLE_EQ(counters[0]["args"]["value"].get<double>(), 2.5);
+  EXPECT_TRUE(counters[1]["args"].empty());
+  EXPECT_DOUBLE_EQ(counters[2]["args"]["value"].get<double>(), -4);
+  EXPECT_NE(counters[0]["id"], counters[2]["id"]);
+}
+
 TEST(trace, names_processes_and_tracks_in_order) {
   trace_recorder r(1);
   r.add_track("PE 0", 7);

@@ -69,10 +69,10 @@ struct two_ranks {
 
   /// Stops both, as two threads do; the exception of `b`'s side, if any, comes back.
   std::string stop(bool a_failed = false) {
-    std::thread other([this, a_failed] { a.comm.stop(a_failed); });
+    std::thread other([this, a_failed] { a_end = a.comm.stop({a_failed, a_failed ? 70 : 3}); });
     std::string what;
     try {
-      b.comm.stop(false);
+      b_end = b.comm.stop({false, 4});
     } catch (const comm_error& e) {
       what = e.what();
     }
@@ -83,6 +83,8 @@ struct two_ranks {
   std::shared_ptr<loopback_network> network;
   fake_rank a;
   fake_rank b;
+  job_end a_end;
+  job_end b_end;
 };
 
 TEST(loopback_transport, copies_header_and_payload_into_the_inbox_of_the_pe) {
@@ -173,7 +175,7 @@ void all_to_all(const loopback_options& options, int num_ranks, int num_pes, std
     std::vector<std::thread> pes;
     for (int i = 0; i < num_pes; ++i) pes.emplace_back(pe_body, r * num_pes + i);
     for (std::thread& pe : pes) pe.join();
-    EXPECT_NO_THROW(ranks[static_cast<std::size_t>(r)]->comm.stop(false));
+    EXPECT_NO_THROW(ranks[static_cast<std::size_t>(r)]->comm.stop({}));
   };
   std::vector<std::thread> processes;
   for (rank_id r = 0; r < num_ranks; ++r) processes.emplace_back(rank_body, r);
@@ -269,6 +271,27 @@ TEST(loopback_transport, stop_discards_what_is_on_the_way) {
   }
   EXPECT_EQ(ranks.stop(), "");
   EXPECT_FALSE(ranks.b.comm.poll());
+}
+
+TEST(loopback_transport, ranks_agree_on_the_end_of_the_lowest_one) {
+  two_ranks ranks;
+  EXPECT_EQ(ranks.stop(), "");
+  EXPECT_EQ(ranks.a_end, (job_end{false, 3}));
+  EXPECT_EQ(ranks.b_end, ranks.a_end);
+}
+
+TEST(loopback_transport, ranks_agree_on_a_failure_of_any) {
+  two_ranks ranks;
+  EXPECT_EQ(ranks.stop(true), "");
+  EXPECT_EQ(ranks.a_end, (job_end{true, 70}));
+  EXPECT_EQ(ranks.b_end, ranks.a_end);
+}
+
+TEST(loopback_transport, a_loss_that_one_rank_notices_at_the_end_is_a_failure_for_all) {
+  two_ranks ranks(loopback_options{.fault = loopback_fault::drop, .fault_every = 10});
+  EXPECT_EQ(noticed(ranks), "");
+  EXPECT_NE(ranks.stop(), "");
+  EXPECT_EQ(ranks.a_end, (job_end{true, 1}));
 }
 
 TEST(loopback_transport, all_gather_brings_everyones_bytes_round_after_round) {

@@ -137,4 +137,36 @@ TEST(map, that_names_no_pe_is_noticed_by_a_section) {
   EXPECT_THAT(errors, HasSubstr("puts element (2, 1) on PE 2"));
 }
 
+template <class Map>
+ix::task<int> empty_without_extent(ix::runtime& rt) {
+  rt.create_array<tile>(ix::empty_array<ix::index2d>(Map{}));
+  co_return 0;
+}
+
+TEST(map, that_divides_an_extent_is_refused_for_an_array_that_has_none) {
+  for (const auto& [code, errors] : {imbrex_test::run_and_listen({2, 1}, empty_without_extent<ix::map::block>),
+                                     imbrex_test::run_and_listen({1, 2}, empty_without_extent<ix::map::round_robin>)}) {
+    EXPECT_EQ(code, 2);
+    EXPECT_THAT(errors, HasSubstr("empty_array(extent, map)"));
+  }
+}
+
+ix::task<int> empty_with_extent(ix::runtime& rt) {
+  const ix::index2d within{4, 3};
+  auto a = rt.create_array<tile>(ix::empty_array(within, ix::map::block{}));
+  for (std::uint64_t l = 0; l < volume(within); l += 2) co_await a.insert(ix::from_linear(l, within));
+  for (std::uint64_t l = 0; l < volume(within); l += 2) {
+    const ix::index2d i = ix::from_linear(l, within);
+    const int where = co_await a[i].call<&tile::where>();
+    EXPECT_EQ(where, (ix::map::block{}(i, within, rt.num_pes())));
+  }
+  co_return 0;
+}
+
+TEST(map, places_what_is_inserted_within_an_extent_as_in_a_full_array) {
+  for (const imbrex_test::job_shape& s : {imbrex_test::job_shape{1, 1}, {3, 1}, {2, 2}}) {
+    EXPECT_EQ(imbrex_test::run_job_with(s, empty_with_extent), 0) << to_text(s);
+  }
+}
+
 }  // namespace
