@@ -16,7 +16,7 @@ help:
 	@echo "make bench   build and run the benchmarks into out/bench/"
 	@echo "make format  rewrite the sources as clang-format 19 does"
 	@echo "make clean   remove build/ and out/"
-	@echo "choices: PRESET=default|debug|asan|tsan|gcc  JOBS=$(JOBS)  CMAKE_ARGS=...  TEST_ARGS=...  IMBREX_SKIP_SETUP=1"
+	@echo "choices: PRESET=default|debug|asan|tsan|clang  JOBS=$(JOBS)  CMAKE_ARGS=...  TEST_ARGS=...  IMBREX_SKIP_SETUP=1"
 
 setup:
 	@scripts/setup

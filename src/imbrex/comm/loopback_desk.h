@@ -18,7 +18,7 @@ namespace imbrex {
 /// Any thread.
 class loopback_network::desk {
  public:
-  enum class side : bool { send, receive };
+  enum class side { send, receive };
 
   void bring(side mine, rank_id from, rank_id to, std::uint64_t id, const data_view& view, transfer* done) {
     const std::lock_guard lock(mutex_);
