@@ -13,6 +13,7 @@
 #include "imbrex/memory/copy.h"
 #include "imbrex/object/channel.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/compiled_bodies.h"
 #include "imbrex/object/device_view.h"
 #include "imbrex/object/hetero_pointer.h"
 #include "imbrex/object/map.h"

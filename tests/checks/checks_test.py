@@ -4,6 +4,7 @@ import sys
 import unittest
 
 import enum_width
+import header_weight
 import layers
 import names
 import source_files
@@ -70,6 +71,18 @@ class enum_width_test(unittest.TestCase):
     def test_bytes_by_value(self):
         self.assertEqual(self.lines("void f(std::byte value);\n"), [1])
         self.assertEqual(self.lines("void f(const std::byte* from, std::byte& to);\nstd::byte first() const;\n"), [])
+
+
+class header_weight_test(unittest.TestCase):
+    def test_what_the_door_reaches(self):
+        files = {
+            "src/imbrex/imbrex.h": '#include "imbrex/base/a.h"\n',
+            "src/imbrex/base/a.h": '#include <string>\n#include <chrono>\n#include "imbrex/base/a.h"\n',
+            "src/imbrex/base/unreached.h": "#include <iostream>\n",
+        }
+        found = header_weight.complaints_of(files.get)
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("src/imbrex/base/a.h:2: includes <chrono>"), found)
 
 
 class includes_test(unittest.TestCase):

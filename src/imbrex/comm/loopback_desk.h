@@ -7,7 +7,7 @@
 #include <mutex>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "imbrex/base/error.h"
 #include "imbrex/comm/loopback_transport.h"
