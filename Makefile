@@ -6,32 +6,43 @@ CMAKE_ARGS ?=
 # Further options for ctest, for example TEST_ARGS="-L unit" or TEST_ARGS="-R when"
 TEST_ARGS ?=
 
-.PHONY: help setup build run test bench format clean
+.PHONY: help setup configure_programs build run test bench format clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make run     set the machine up, build, run the demonstration (Jacobi3D) into out/jacobi3d/"
-	@echo "make test    set the machine up, build, run every test and check"
-	@echo "make build   set the machine up and build into build/$(PRESET)/"
+	@echo "make run     set the machine up, build what it takes, run the demonstration (Jacobi3D) into out/jacobi3d/"
+	@echo "make build   set the machine up, build library, tool, applications and examples into build/$(PRESET)/"
+	@echo "make test    set the machine up for tests too, build everything, run every test and check"
 	@echo "make bench   build and run the benchmarks into out/bench/"
 	@echo "make format  rewrite the sources as clang-format 19 does"
 	@echo "make clean   remove build/ and out/"
-	@echo "choices: PRESET=default|debug|asan|tsan|gcc  JOBS=$(JOBS)  CMAKE_ARGS=...  TEST_ARGS=...  IMBREX_SKIP_SETUP=1"
+	@echo "choices: PRESET=default|debug|asan|tsan|clang  JOBS=$(JOBS)  CMAKE_ARGS=...  TEST_ARGS=...  IMBREX_SKIP_SETUP=1"
+
+compile = cmake --build --preset $(PRESET) --parallel $(JOBS)
 
 setup:
 	@scripts/setup
 
-build: setup
-	@cmake --preset $(PRESET) $(CMAKE_ARGS)
-	@cmake --build --preset $(PRESET) --parallel $(JOBS)
+# Without tests, and so without what only those need. What is built here is not built again with them.
+configure_programs:
+	@scripts/setup build
+	@cmake --preset $(PRESET) -DIMBREX_BUILD_TESTS=OFF $(CMAKE_ARGS)
 
-run: build
+build: configure_programs
+	@$(compile)
+
+run: configure_programs
+	@$(compile) --target demonstration
 	@scripts/run-demo build/$(PRESET)
 
-test: build
+test: setup
+	@cmake --preset $(PRESET) $(CMAKE_ARGS)
+	@$(compile)
 	@scripts/test $(PRESET) --parallel $(JOBS) $(TEST_ARGS)
 
-bench: build
+bench: setup
+	@cmake --preset $(PRESET) $(CMAKE_ARGS)
+	@$(compile)
 	@scripts/bench build/$(PRESET)
 
 format:

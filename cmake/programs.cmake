@@ -13,6 +13,14 @@ foreach(app IN LISTS imbrex_apps)
   add_subdirectory("${app_folder}")
 endforeach()
 
+# What scripts/run-demo runs.
+add_custom_target(demonstration)
+foreach(program jacobi3d imbrex_tool)
+  if(TARGET ${program})
+    add_dependencies(demonstration ${program})
+  endif()
+endforeach()
+
 if(IMBREX_BUILD_EXAMPLES)
   file(GLOB imbrex_examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cc")
   foreach(source IN LISTS imbrex_examples)

@@ -14,6 +14,7 @@
 #include "imbrex/memory/copy.h"
 #include "imbrex/object/channel.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/compiled_bodies.h"
 #include "imbrex/object/device_view.h"
 #include "imbrex/object/exception_types.h"
 #include "imbrex/object/hetero_pointer.h"

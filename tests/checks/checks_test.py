@@ -3,6 +3,8 @@
 import sys
 import unittest
 
+import enum_width
+import header_weight
 import layers
 import names
 import source_files
@@ -50,6 +52,37 @@ class names_test(unittest.TestCase):
         self.assertEqual(names.text_complaints("a", "see docs/work/x and ${dir}/work/y"), [])
         self.assertEqual(len(names.text_complaints("a", "see /" + "work/x")), 1)
         self.assertEqual(len(names.text_complaints("a", "// TO" + "DO later")), 1)
+
+
+class enum_width_test(unittest.TestCase):
+    def lines(self, text, name="src/imbrex/base/a.h"):
+        return [int(found.split(":")[1]) for found in enum_width.complaints_of(name, text)]
+
+    def test_narrow_scoped_enumerations(self):
+        self.assertEqual(self.lines("enum class a : std::uint8_t { x };\nenum class b : bool { y };\n"), [1, 2])
+        self.assertEqual(self.lines("\n  enum class a\n      : unsigned char {\n"), [2])
+        self.assertEqual(self.lines("enum struct a : std::int16_t;\nenum class b : unsigned short int { x };\n"), [1, 2])
+
+    def test_others(self):
+        self.assertEqual(self.lines("enum class a { x };\nenum class b : std::uint32_t { y };\nenum c : bool { z };\n"), [])
+        self.assertEqual(self.lines("enum class a : std::uint8_t { x };\n", "src/imbrex/base/a.cc"), [])
+        self.assertEqual(self.lines("struct s { state now : 8 = state::first; };\n"), [])
+
+    def test_bytes_by_value(self):
+        self.assertEqual(self.lines("void f(std::byte value);\n"), [1])
+        self.assertEqual(self.lines("void f(const std::byte* from, std::byte& to);\nstd::byte first() const;\n"), [])
+
+
+class header_weight_test(unittest.TestCase):
+    def test_what_the_door_reaches(self):
+        files = {
+            "src/imbrex/imbrex.h": '#include "imbrex/base/a.h"\n',
+            "src/imbrex/base/a.h": '#include <string>\n#include <chrono>\n#include "imbrex/base/a.h"\n',
+            "src/imbrex/base/unreached.h": "#include <iostream>\n",
+        }
+        found = header_weight.complaints_of(files.get)
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("src/imbrex/base/a.h:2: includes <chrono>"), found)
 
 
 class includes_test(unittest.TestCase):

@@ -1,5 +1,7 @@
 // Data that goes by (rank, id) into memory that its receiver names.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "imbrex/base/hash.h"

@@ -26,7 +26,7 @@ inline constexpr priority normal{0};
 }  // namespace priorities
 
 /// What becomes of a piece of work: it is done, or, when the job ends first, only its memory is given back.
-enum class work_action : bool { run, discard };
+enum class work_action { run, discard };
 
 /// One thing for a PE to do: an intrusive node, so that queueing it allocates nothing. Messages and waiting
 /// coroutines derive from it. It belongs to the queue until `act` is called, once, on the PE's thread.

@@ -23,14 +23,14 @@
 /// All times are `now_ns()`. Names are kept as pointers: static strings, or made by `trace_recorder::intern`.
 namespace imbrex {
 
-enum class trace_category : std::uint8_t { entry, wait, idle, comm, kernel, copy, runtime, user };
+enum class trace_category { entry, wait, idle, comm, kernel, copy, runtime, user };
 const char* to_string(trace_category c);
 
 /// Who does what a track shows: a PE's thread, or a stream of a device.
-enum class track_kind : std::uint8_t { pe, stream };
+enum class track_kind { pe, stream };
 
 /// How far a message goes.
-enum class message_reach : std::uint8_t { same_pe, other_pe, other_rank };
+enum class message_reach { same_pe, other_pe, other_rank };
 
 /// One line of the picture. Written by one thread; read by `trace_recorder::json_fragment` when that thread writes no
 /// more. Slices nest: the last begun ends first. No slice may start before the previous record of the track.
@@ -137,7 +137,7 @@ class trace_track {
   friend class trace_recorder;
   friend class trace_writer;
 
-  enum class kind : std::uint8_t { slice, instant, wait_begin, wait_end, flow_out, flow_in, counter };
+  enum class kind { slice, instant, wait_begin, wait_end, flow_out, flow_in, counter };
   struct record {
     const char* name;
     std::int64_t start;

@@ -166,7 +166,7 @@ struct channel_receive : waiter {
 };
 
 /// What became of a receive that was tried.
-enum class receive_state : std::uint8_t { nothing_there, under_way, complete };
+enum class receive_state { nothing_there, under_way, complete };
 
 class channel_end {
  public:

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "imbrex/base/error.h"
 #include "imbrex/comm/loopback_transport.h"
@@ -18,7 +18,7 @@ namespace imbrex {
 /// Any thread.
 class loopback_network::desk {
  public:
-  enum class side : bool { send, receive };
+  enum class side { send, receive };
 
   void bring(side mine, rank_id from, rank_id to, std::uint64_t id, const data_view& view, transfer* done) {
     const std::lock_guard lock(mutex_);

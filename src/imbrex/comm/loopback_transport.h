@@ -10,7 +10,7 @@
 namespace imbrex {
 
 /// A mistake that a loopback network makes on purpose, so that tests can see it noticed.
-enum class loopback_fault : std::uint8_t { none, drop, duplicate, swap };
+enum class loopback_fault { none, drop, duplicate, swap };
 
 /// How a loopback network treats messages. By default it delivers at once, inside `send`.
 struct loopback_options {

@@ -8,7 +8,7 @@ namespace imbrex {
 /// How data go to another process: by their size and kind, unless one way was asked for (`--imbrex-protocol`).
 /// The sizes are those that `imbrex tune` has measured and stored (`read_protocols`), or these.
 struct protocol_table {
-  enum class way : std::uint8_t {
+  enum class way {
     automatic,
     packed,  ///< inside the message, whatever the size; a device's memory through pinned memory
     staged,  ///< a device's memory through pinned memory, in pieces; memory of the host apart from the message

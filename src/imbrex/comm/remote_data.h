@@ -9,7 +9,7 @@ namespace imbrex {
 
 /// The data of a message that has come from another process without them: how to get hold of them.
 struct remote_data {
-  enum class path : std::uint8_t {
+  enum class path {
     none,    ///< there are none: what there is travels in the message
     whole,   ///< by the transport, straight from the sender's memory
     chunks,  ///< by the transport, piece by piece, from the sender's pinned memory

@@ -52,7 +52,7 @@ class ucx_data {
   void forget_keys();
 
  private:
-  enum class kind : std::uint8_t { send, receive, put, get };
+  enum class kind { send, receive, put, get };
   struct operation;
   struct unwanted;
 

@@ -5,7 +5,7 @@
 namespace imbrex {
 
 /// How a PE notices that operations of a GPU's stream have finished (Choi et al. 2020, III-B).
-enum class completion_mode : std::uint8_t {
+enum class completion_mode {
   flag,      ///< a number in pinned memory, written in stream order; one load tells what has finished
   event,     ///< pooled events; the oldest one of each stream is asked
   callback,  ///< a host function in the stream posts to the PE

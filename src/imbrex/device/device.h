@@ -12,7 +12,7 @@
 
 namespace imbrex {
 
-enum class device_kind : std::uint8_t { host, cuda, opencl };
+enum class device_kind { host, cuda, opencl };
 
 constexpr const char* to_string(device_kind k) {
   switch (k) {

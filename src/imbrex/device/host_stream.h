@@ -26,7 +26,7 @@ class host_stream final : public stream {
   void enqueue(stream_operation* op) override;
 
  private:
-  enum class phase : std::uint8_t {
+  enum class phase {
     empty,    // nothing to do
     queued,   // in the ready queue
     running,  // an operation runs right now

@@ -19,7 +19,7 @@ class stream;
 
 /// What a parameter of a kernel is.
 struct kernel_argument {
-  enum class kind : std::uint8_t {
+  enum class kind {
     read,        ///< `const T*`
     read_write,  ///< `T*`
     value,

@@ -5,7 +5,7 @@
 namespace imbrex {
 
 /// Where bytes live, said once when they are allocated and never asked for again (Moraru et al. 2021).
-enum class memory_kind : std::uint8_t {
+enum class memory_kind {
   host,    ///< ordinary, pageable memory of the process
   pinned,  ///< host memory that devices reach directly
   device,  ///< memory of a GPU or other accelerator

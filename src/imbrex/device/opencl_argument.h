@@ -8,7 +8,7 @@ namespace imbrex {
 /// One argument of a kernel of OpenCL, for `opencl_stream::launch_program_kernel`. Owns nothing: what `data` points to
 /// is read before that returns (of a pointer only the pointer itself).
 struct opencl_argument {
-  enum class kind : std::uint8_t {
+  enum class kind {
     pointer,  ///< `data`: an address in memory that the device allocated, also in the middle of it; null is allowed
     value,    ///< `data`: the bytes of a number or struct of `size` bytes, laid out as OpenCL C has them
     local,    ///< `size` bytes of local memory for each work group, uninitialised; `data` is not looked at

@@ -19,7 +19,7 @@ namespace imbrex {
 class device;
 
 /// How urgent a stream is: what moves data goes before what computes (Choi et al. 2020, IV-A).
-enum class stream_priority : std::uint8_t { high, low };
+enum class stream_priority { high, low };
 
 /// A queue of operations of one device that run one after the other, at the same time as those of other streams.
 /// Enqueueing returns at once; memory named in an operation must live until it has finished. Every operation of a

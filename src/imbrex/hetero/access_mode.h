@@ -5,7 +5,7 @@
 namespace imbrex {
 
 /// What a task or a view does with an object (Thomadakis and Chrisochoides 2024, 3.1.2).
-enum class access_mode : std::uint8_t {
+enum class access_mode {
   read,        ///< reads only: others may read meanwhile
   write,       ///< overwrites all of it: what was there is not brought along
   read_write,  ///< changes it
@@ -19,7 +19,7 @@ constexpr const char* to_string(access_mode a) {
 }
 
 /// What a copy of an object is worth.
-enum class coherence : std::uint8_t {
+enum class coherence {
   invalid,    ///< nothing: another copy is newer
   shared,     ///< the newest data, and other copies are as new
   exclusive,  ///< the newest data, and no other copy is

@@ -42,7 +42,7 @@ class hetero_copies {
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
   void evict(hetero_data& d);
 
-  enum class outcome : std::uint8_t {
+  enum class outcome {
     done,
     later,    ///< some points have to be reached first: `pending()`
     no_room,  ///< nothing was done: memory is held by what is under way

@@ -72,7 +72,7 @@ class lane_points {
 struct hetero_copy {
   hetero_data* of = nullptr;
   std::byte* memory = nullptr;  ///< null: none is allocated
-  coherence state = coherence::invalid;
+  coherence state : 8 = coherence::invalid;
   std::uint16_t place = 0;
   std::uint32_t pins = 0;        ///< tasks and views that use it: it stays
   lane_point written;            ///< when it is complete

@@ -36,7 +36,7 @@ struct task_access {
   task_edge edge;  ///< for the first that has to wait, most often the only one
 };
 
-enum class task_state : std::uint8_t {
+enum class task_state {
   waiting,   ///< for other tasks
   ready,     ///< could be placed
   fetching,  ///< placed; its data are coming, or its memory is being made free
@@ -68,7 +68,7 @@ struct task_parts {
 };
 
 /// Who decides where a task runs.
-enum class placed_by : std::uint8_t {
+enum class placed_by {
   policy,
   its_data,  ///< it runs where what its first argument names is: one that copies, or lends
   next_use,  ///< it writes, and runs where the task that will read that can: one that receives
@@ -91,13 +91,13 @@ struct task_node {
   std::uint64_t bytes = 0;  ///< of its objects, where there are devices; 0 until it has been submitted
   std::uint32_t references = 0;
   std::uint32_t num_blockers = 0;
-  task_state state = task_state::waiting;
+  task_state state : 8 = task_state::waiting;
   bool poisoned = false;    ///< `failure` is that of a task before it
   bool pinned = false;      ///< its copies have memory and stay
   bool stays_open = false;  ///< it is over when somebody says so, not when `run` returns
   bool recorded = false;    ///< of a window: never submitted itself
   bool threw = false;       ///< `run` did: `failure`
-  placed_by placed = placed_by::policy;
+  placed_by placed : 8 = placed_by::policy;
   bool from_device = false;  ///< with `next_use`: where it runs if nobody is known who will read
   std::uint16_t num_accesses = 0;
   task_access* accesses = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "imbrex/base/error.h"
 #include "imbrex/memory/buffer.h"

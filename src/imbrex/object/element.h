@@ -54,7 +54,7 @@ struct chare_access {
 };
 
 /// Where an element stands, as one PE knows it.
-enum class presence : std::uint8_t {
+enum class presence {
   unborn,     ///< not here; at its home: nobody has created it yet
   here,       ///< the object lives on this PE
   elsewhere,  ///< last known on PE `where`

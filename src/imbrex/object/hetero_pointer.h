@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "imbrex/async/task.h"
 #include "imbrex/base/error.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "imbrex/base/hash.h"
 #include "imbrex/base/serialize.h"

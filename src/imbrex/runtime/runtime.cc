@@ -112,7 +112,7 @@ void runtime::quiescence_awaiter::await_suspend(std::coroutine_handle<> h) {
   scheduler::current().send(0, quiescence_request{r}, priorities::communication);
 }
 
-int detail::run_job(int argc, char** argv, const main_function& main) {
+int detail::run_job(int& argc, char** argv, const main_function& main) {
   std::string command_line;
   for (int i = 1; i < argc; ++i) command_line += (i == 1 ? "" : " ") + std::string(argv[i]);
   try {

@@ -143,7 +143,7 @@ class runtime {
 
 namespace detail {
 /// Runs the job. `main` is called on PE 0 of rank 0 and makes the main chare's coroutine.
-int run_job(int argc, char** argv, const std::function<task<int>(runtime&, std::vector<std::string>)>& main);
+int run_job(int& argc, char** argv, const std::function<task<int>(runtime&, std::vector<std::string>)>& main);
 }  // namespace detail
 
 /// Runs a job: every process of it calls this from `main`. Reads `--imbrex-...` and `IMBREX_...`, starts the PEs, and
@@ -156,8 +156,9 @@ int run_job(int argc, char** argv, const std::function<task<int>(runtime&, std::
 /// When it returns, what is still on its way is finished and the job ends. Returns the exit code for `main`, the same
 /// on every rank: what `start` returned; 70 when an entry method threw or the program deadlocked; 2 for wrong options.
 /// Blocks the calling thread, which serves as the rank's first PE. One job at a time per process.
+/// What imbrex took is gone from `argc` and `argv` afterwards, as it is from `arguments`.
 template <class Start, class... Extra>
-int run(int argc, char** argv, Start start, Extra... extra) {
+int run(int& argc, char** argv, Start start, Extra... extra) {
   return detail::run_job(argc, argv, [=](runtime& rt, std::vector<std::string> arguments) -> task<int> {
     if constexpr (sizeof...(Extra) > 0) {
       return start(rt, extra...);
@@ -170,6 +171,12 @@ int run(int argc, char** argv, Start start, Extra... extra) {
       return start(rt);
     }
   });
+}
+/// The same with a number that cannot be changed: `argv` ends with a null pointer after what is left.
+template <class Start, class... Extra>
+int run(const int& argc, char** argv, Start start, Extra... extra) {
+  int left = argc;
+  return run(left, argv, std::move(start), std::move(extra)...);
 }
 
 }  // namespace imbrex

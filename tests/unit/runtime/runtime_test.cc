@@ -50,6 +50,27 @@ TEST(run, gives_the_main_chare_what_it_asks_for) {
   }
 }
 
+TEST(run, takes_its_options_out_of_the_command_line) {
+  command_line line({2, 1}, {"first", "--second=2", "3"});
+  int argc = line.count();
+  char** const argv = line.values();
+  ASSERT_GT(argc, 4);
+  EXPECT_EQ(ix::run(argc, argv, takes_runtime), 21);
+  ASSERT_EQ(argc, 4);
+  EXPECT_STREQ(argv[1], "first");
+  EXPECT_STREQ(argv[2], "--second=2");
+  EXPECT_STREQ(argv[3], "3");
+  EXPECT_EQ(argv[argc], nullptr);
+}
+
+TEST(run, takes_a_count_that_cannot_be_changed) {
+  command_line line({2, 1}, {"first", "--second=2", "3"});
+  const int argc = line.count();
+  EXPECT_EQ(ix::run(argc, line.values(), takes_arguments), 11);
+  EXPECT_EQ(ix::run(4, line.values(), takes_arguments), 11);  // only those are left
+  EXPECT_EQ(line.values()[4], nullptr);
+}
+
 TEST(run, can_be_called_many_times_in_one_process) {
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(run_job_with({1 + i % 3, 1 + i % 2}, takes_runtime), (1 + i % 3) * (1 + i % 2) * 10 + 1 + i % 2);

@@ -1,8 +1,10 @@
 #include <imbrex/imbrex.h>
 
 #include <cstdio>
+#include <string>
 #include <vector>
 
+#include "device_calls.h"
 #include "scale.hk"
 
 class adder : public imbrex::chare<adder, imbrex::index1d> {
@@ -22,7 +24,10 @@ imbrex::task<int> start(imbrex::runtime& rt) {
   const auto shape = imbrex::launch_shape::over(numbers.size(), 32);
   imbrex::run_on_cpu(scale, shape, const_cast<void* const*>(arguments), 0, shape.num_groups());
 
-  const bool ok = sum == 45 && numbers == std::vector<int>(100, 15);
+  const std::string wrong = co_await check_device_calls(rt);
+  if (!wrong.empty()) std::printf("calls of a device: %s\n", wrong.c_str());
+
+  const bool ok = wrong.empty() && sum == 45 && numbers == std::vector<int>(100, 15);
   if (ok) std::puts("consumer ok");
   co_return ok ? 0 : 1;
 }
