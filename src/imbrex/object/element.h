@@ -7,7 +7,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/ids.h"
-#include "imbrex/device/device.h"
+#include "imbrex/device/stream_set.h"
 #include "imbrex/object/index.h"
 #include "imbrex/object/reducer.h"
 
