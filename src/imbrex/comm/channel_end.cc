@@ -45,6 +45,7 @@ void channel_end::arrived(channel_message&& m) {
 }
 
 receive_state channel_end::try_receive(channel_receive& r) {
+  if (closed_) throw usage_error(name_ + " has been closed: nothing can be received on it");
   if (ready_.empty() || first_waiting_ != nullptr) return receive_state::nothing_there;
   channel_message first = ready_.front().take();
   ready_.pop_front();
@@ -158,6 +159,34 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
   return true;
 }
 
+void channel_end::drop(parked_message&& parked, bool is_ending) {
+  const channel_message m = parked.take();
+  if (m.remote.by != remote_data::path::none && !is_ending) mover_->drop(m.remote);
+}
+
+void channel_end::close(bool is_ending) {
+  closed_ = true;
+  for (parked_message& m : std::exchange(ready_, {})) drop(std::move(m), is_ending);
+  for (auto& early : std::exchange(early_, {})) drop(std::move(early.second), is_ending);
+  while (first_waiting_ != nullptr) {
+    channel_receive* const r = first_waiting_;
+    forget(r);
+    r->refuse();
+  }
+}
+
+void channel_receive::refuse() {
+  phase_ = phase::refused;
+  wake();
+}
+
+void channel_receive::finish() {
+  const phase before = std::exchange(phase_, phase::apart);
+  if (before == phase::refused) {
+    throw usage_error(end_of_wait_->name() + " was closed while a receive waited: close it when nobody does");
+  }
+}
+
 void channel_end::wait(channel_receive* r) {
   r->next_receive = nullptr;
   (last_waiting_ != nullptr ? last_waiting_->next_receive : first_waiting_) = r;
@@ -170,6 +199,7 @@ void channel_end::forget(channel_receive* r) {
     if (w != r) continue;
     (before != nullptr ? before->next_receive : first_waiting_) = w->next_receive;
     if (last_waiting_ == w) last_waiting_ = before;
+    w->phase_ = channel_receive::phase::apart;
     return;
   }
 }

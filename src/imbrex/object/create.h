@@ -241,6 +241,16 @@ void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, H&&
   if (next != no_pe) pe.send(next, std::forward<H>(body), priorities::communication);
 }
 
+/// False when nothing is queued in, or arriving at, the streams of `e`, which lives here. Else `body` is sent to this
+/// PE again once that is so.
+template <class H>
+bool wait_for_streams(scheduler& pe, element_base& e, const H& body) {
+  stream_set* const streams = chare_access::streams(*e.object);
+  if (streams == nullptr || streams->idle()) return false;
+  streams->when_idle([&pe, body] { pe.send(pe.id(), body, priorities::communication); });
+  return true;
+}
+
 /// Ends an element, from its PE's loop: not while one of its methods runs.
 template <class Index>
 struct end_body {
@@ -260,6 +270,7 @@ struct end_body {
       return;
     }
     if (e.epoch >> 32 != epoch >> 32) return;
+    if (wait_for_streams(pe, e, *this)) return;
     const std::uint32_t first_missing = e.next_reduction;
     ++e.epoch;
     part->unsettle(e, presence::deleted, part->home(index));
@@ -336,6 +347,7 @@ struct move_body {
     if (e.extras && e.extras->ports) {
       throw usage_error(fmt::format("{} cannot move to PE {}: it has open channels", part->text(e), to));
     }
+    if (wait_for_streams(pe, e, *this)) return;
     if (!part->changing()) pe.spread(changing_body{pe.id(), array}, priorities::communication);
     arrive_body<C> body{array,
                         index,

@@ -40,6 +40,8 @@ class chare_base {
 /// For the runtime's own classes.
 struct chare_access {
   static element_base& element(chare_base& c) { return *c.element_; }
+  /// Its own streams; null when it has used none.
+  static stream_set* streams(chare_base& c) { return c.streams_.get(); }
 };
 
 /// Where an element stands, as one PE knows it.
