@@ -115,8 +115,13 @@ bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
 }
 
 bool channel_end::keep(channel_receive& r, channel_message&& m) {
-  stream* const s = r.in_order_of;  // null: host memory
+  stream* const s = r.kind == memory_kind::device ? r.in_order_of : nullptr;  // null: host memory
   if (m.on != nullptr) {
+    if (s == nullptr) {
+      throw usage_error(
+          fmt::format("{}: memory of {} {} came to an end that is made for host memory: receive it by recv", name_,
+                      to_string(m.on->kind()), m.on->number()));
+    }
     const bool reached = s->on().reaches(*m.on);
     if (!reached && s->on().kind() != m.on->kind()) {
       throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
@@ -149,9 +154,12 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
     });
     return false;
   } else if (s != nullptr) {  // what came along goes to the device's memory first
-    m.own = buffer<std::byte>(s->on(), m.copied.size());
-    buffer<std::byte> staged(s->on(), m.copied.size(), memory_kind::pinned);
-    std::copy(m.copied.begin(), m.copied.end(), staged.data());
+    buffer<std::byte> own(s->on(), m.bytes());
+    buffer<std::byte> staged(s->on(), m.bytes(), memory_kind::pinned);
+    if (m.bytes() > 0) std::memcpy(staged.data(), m.data(), m.bytes());
+    m.copied.resize(m.bytes());
+    m.lent = lent_buffer();
+    m.own = std::move(own);
     s->copy(m.own.data(), staged.data(), staged.size());
     s->then("received", [held = std::move(staged)] {});
   }

@@ -66,16 +66,21 @@ struct channel_message {
   event ready;                                ///< with `on`: the point after which they are there
   std::shared_ptr<race_check> checked;        ///< null unless races are looked for
 
-  /// The receiver has read the lent bytes, or, of a GPU, enqueued what does on `reader`; gives them back.
-  /// `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
+  /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
+  /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
   void give_back(stream* reader, bool pulled = false) {
     if (std::exchange(mapped.data, nullptr) != nullptr)
       reader->then("read", [by = mover, what = remote] { by->has_been_read(what); });
     if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
-    if (!lent.holds()) return;
-    if (on != nullptr) {
+    if (!lent.holds()) {
+      if (reader != nullptr && !copied.empty()) reader->then("read", [held = std::move(copied)] {});
+    } else if (on != nullptr) {
       if (checked != nullptr) race_check::will_be_read(checked, *reader);
       lent.give_back_after(pulled ? reader->record_for_others() : reader->record());
+    } else if (reader != nullptr) {
+      reader->then("read", [held = std::move(lent), check = std::move(checked)] {
+        if (check != nullptr) check->was_read();
+      });
     } else {
       if (checked != nullptr) checked->was_read();
       lent = lent_buffer();

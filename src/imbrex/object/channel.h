@@ -148,9 +148,8 @@ struct channel_link_to final : channel_link {
 }  // namespace detail
 
 /// A message of a channel, read where it is: in the sender's memory if that is in this process, else in memory aligned
-/// to 64 bytes. Destroying it gives
-/// that memory back, so keep it just as long as it is read: host memory e.g. by capturing it in the kernel that does, a
-/// GPU's until the kernel that reads it has been enqueued on the stream it was borrowed for.
+/// to 64 bytes. Destroying it gives that memory back, so keep it just as long as needed: until what reads it has been
+/// enqueued on the stream that it was borrowed for; of one borrowed without a stream, until the host has read it.
 template <class T>
 class received {
  public:
@@ -187,10 +186,11 @@ class channel {
 
  public:
   channel() = default;
-  /// The end of `self` (pass `*this`) at its port `port`, connected to port `peer_port` of `peer`.
+  /// The end of `self` (pass `*this`) at its port `port`, connected to port `peer_port` of `peer`, for memory of that
+  /// kind: `memory_kind::device` is what the chare's device allocates (`kind_on`), with GPUs and without.
   template <class Self, class C>
   channel(Self& self, const element_proxy<C>& peer, int port, int peer_port, memory_kind kind = memory_kind::host)
-      : kind_(kind) {
+      : kind_(kind_on(*scheduler::current().default_device, kind)) {
     using Index = typename C::index_type;
     element_base& e = chare_access::element(self);
     scheduler& pe = scheduler::current();
@@ -202,7 +202,7 @@ class channel {
     e.ports().open(port, link.get());
     if (pe.mover != nullptr && !link->stays_in_process(pe)) {
       channel_message m;
-      m.hello = {pe.rank().rank, pe.id(), kind};
+      m.hello = {pe.rank().rank, pe.id(), kind_};
       link->post(pe, std::move(m));
     }
     link_ = detail::channel_link_ref(link.release());
@@ -225,7 +225,7 @@ class channel {
   /// of another process of the machine. Elsewhere the data go as `data_mover::choose` says, when they are ready. Throws
   /// `usage_error` for memory of another kind than the channel's.
   channel_send send(buffer_view<const T> view, stream& s) {
-    check(view.kind);
+    check(kind_on(s.on(), view.kind));
     lent_state* state = lent_state::make();
     channel_message m;
     m.sequence = link_->next_sequence();
@@ -309,22 +309,25 @@ class channel {
     borrow_awaiter operator co_await() const { return borrow_awaiter(end, kind, in_order_of); }
   };
 
-  /// `received<T> r = co_await c.borrow()`: the next message without any copy. For channels of host memory.
+  /// `received<T> r = co_await c.borrow(s)`: the next message, without any copy where its memory is reached. What is
+  /// enqueued on `s` while `r` lives may read it; it goes back when `s` has come to where `r` was destroyed. For memory
+  /// of every kind.
+  borrow_wait borrow(stream& s) {
+    check(kind_);
+    return {link_, kind_, &s};
+  }
+  /// The same for the host to read at once, without a stream: it goes back when `r` is destroyed. For channels of host
+  /// memory.
   borrow_wait borrow() {
     check(memory_kind::host);
     return {link_, memory_kind::host, nullptr};
-  }
-  /// `received<T> r = co_await c.borrow(s)`: the same for channels of GPU memory: what is enqueued on `s` from then on
-  /// may read the sender's memory, of the same GPU or of a peer, until `r` is destroyed. Not between processes.
-  borrow_wait borrow(stream& s) {
-    check(memory_kind::device);
-    return {link_, memory_kind::device, &s};
   }
 
   /// `n = co_await c.recv(view, s)`: waits for the next message; what is enqueued on `s` from then on sees it at the
   /// front of `view`. Gives the number of elements. Several receives may wait; messages go to them in the order in
   /// which they were awaited. A message longer than the view, or of another type, is a `usage_error`.
   receive_wait recv(buffer_view<T> view, stream& s) {
+    view.kind = kind_on(s.on(), view.kind);
     check(view.kind);
     return {link_, view, &s};
   }
