@@ -215,6 +215,7 @@ class scheduler : public executor {
   std::unique_ptr<detail::object_desk> objects;  ///< once an object has been sent or exposed
 
  private:
+  [[noreturn]] void leave_devices();
   bool poll_network();
   void poll_devices();
   void idle();
