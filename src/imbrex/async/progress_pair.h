@@ -18,9 +18,13 @@ class progress_pair final : public progress_source {
     first_.settle();
     second_.settle();
   }
-  void drain() noexcept override {
-    first_.drain();
-    second_.drain();
+  void let_pass() noexcept override {
+    first_.let_pass();
+    second_.let_pass();
+  }
+  bool drain(std::int64_t deadline_ns) noexcept override {
+    const bool first = first_.drain(deadline_ns);
+    return second_.drain(deadline_ns) && first;
   }
 
  private:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace imbrex {
 
 /// Operations that end without telling anybody, e.g. those of a GPU. The PE that started them looks at them from its
@@ -13,8 +15,14 @@ class progress_source {
   virtual bool pending() const = 0;
   /// The PE has had nothing to do for a while: makes sure that everything that is under way will be noticed.
   virtual void settle() = 0;
-  /// Blocks until nothing is under way: at the end of a job, before memory is given back. Never throws.
-  virtual void drain() noexcept = 0;
+  /// \name The end of a job, before memory is given back. Neither throws.
+  ///@{
+  /// What waits for functions of the host, or for others who may never come, shall wait no more. Every PE does this
+  /// before any drains, since they may wait for each other. Does not block.
+  virtual void let_pass() noexcept = 0;
+  /// Blocks until nothing is under way, or `now_ns()` is `deadline_ns`: then false.
+  virtual bool drain(std::int64_t deadline_ns) noexcept = 0;
+  ///@}
 };
 
 }  // namespace imbrex

@@ -45,6 +45,7 @@ void channel_end::arrived(channel_message&& m) {
 }
 
 receive_state channel_end::try_receive(channel_receive& r) {
+  if (closed_) throw usage_error(name_ + " has been closed: nothing can be received on it");
   if (ready_.empty() || first_waiting_ != nullptr) return receive_state::nothing_there;
   channel_message first = ready_.front().take();
   ready_.pop_front();
@@ -114,8 +115,13 @@ bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
 }
 
 bool channel_end::keep(channel_receive& r, channel_message&& m) {
-  stream* const s = r.in_order_of;  // null: host memory
+  stream* const s = r.kind == memory_kind::device ? r.in_order_of : nullptr;  // null: host memory
   if (m.on != nullptr) {
+    if (s == nullptr) {
+      throw usage_error(
+          fmt::format("{}: memory of {} {} came to an end that is made for host memory: receive it by recv", name_,
+                      to_string(m.on->kind()), m.on->number()));
+    }
     const bool reached = s->on().reaches(*m.on);
     if (!reached && s->on().kind() != m.on->kind()) {
       throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
@@ -148,14 +154,45 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
     });
     return false;
   } else if (s != nullptr) {  // what came along goes to the device's memory first
-    m.own = buffer<std::byte>(s->on(), m.copied.size());
-    buffer<std::byte> staged(s->on(), m.copied.size(), memory_kind::pinned);
-    std::copy(m.copied.begin(), m.copied.end(), staged.data());
+    buffer<std::byte> own(s->on(), m.bytes());
+    buffer<std::byte> staged(s->on(), m.bytes(), memory_kind::pinned);
+    if (m.bytes() > 0) std::memcpy(staged.data(), m.data(), m.bytes());
+    m.copied.resize(m.bytes());
+    m.lent = lent_buffer();
+    m.own = std::move(own);
     s->copy(m.own.data(), staged.data(), staged.size());
     s->then("received", [held = std::move(staged)] {});
   }
   *r.keep = std::move(m);
   return true;
+}
+
+void channel_end::drop(parked_message&& parked, bool is_ending) {
+  const channel_message m = parked.take();
+  if (m.remote.by != remote_data::path::none && !is_ending) mover_->drop(m.remote);
+}
+
+void channel_end::close(bool is_ending) {
+  closed_ = true;
+  for (parked_message& m : std::exchange(ready_, {})) drop(std::move(m), is_ending);
+  for (auto& early : std::exchange(early_, {})) drop(std::move(early.second), is_ending);
+  while (first_waiting_ != nullptr) {
+    channel_receive* const r = first_waiting_;
+    forget(r);
+    r->refuse();
+  }
+}
+
+void channel_receive::refuse() {
+  phase_ = phase::refused;
+  wake();
+}
+
+void channel_receive::finish() {
+  const phase before = std::exchange(phase_, phase::apart);
+  if (before == phase::refused) {
+    throw usage_error(end_of_wait_->name() + " was closed while a receive waited: close it when nobody does");
+  }
 }
 
 void channel_end::wait(channel_receive* r) {
@@ -170,6 +207,7 @@ void channel_end::forget(channel_receive* r) {
     if (w != r) continue;
     (before != nullptr ? before->next_receive : first_waiting_) = w->next_receive;
     if (last_waiting_ == w) last_waiting_ = before;
+    w->phase_ = channel_receive::phase::apart;
     return;
   }
 }

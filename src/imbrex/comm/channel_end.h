@@ -66,16 +66,21 @@ struct channel_message {
   event ready;                                ///< with `on`: the point after which they are there
   std::shared_ptr<race_check> checked;        ///< null unless races are looked for
 
-  /// The receiver has read the lent bytes, or, of a GPU, enqueued what does on `reader`; gives them back.
-  /// `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
+  /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
+  /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
   void give_back(stream* reader, bool pulled = false) {
     if (std::exchange(mapped.data, nullptr) != nullptr)
       reader->then("read", [by = mover, what = remote] { by->has_been_read(what); });
     if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
-    if (!lent.holds()) return;
-    if (on != nullptr) {
+    if (!lent.holds()) {
+      if (reader != nullptr && !copied.empty()) reader->then("read", [held = std::move(copied)] {});
+    } else if (on != nullptr) {
       if (checked != nullptr) race_check::will_be_read(checked, *reader);
       lent.give_back_after(pulled ? reader->record_for_others() : reader->record());
+    } else if (reader != nullptr) {
+      reader->then("read", [held = std::move(lent), check = std::move(checked)] {
+        if (check != nullptr) check->was_read();
+      });
     } else {
       if (checked != nullptr) checked->was_read();
       lent = lent_buffer();
@@ -153,16 +158,26 @@ struct channel_receive : waiter {
   channel_receive* next_receive = nullptr;
 
  protected:
-  /// \name For its awaiter
+  /// \name For its awaiter; the end lives until after `leave`
   ///@{
   bool ready(channel_end& end);
   void wait(channel_end& end, std::coroutine_handle<> h);
+  /// Throws `usage_error` when the end was closed meanwhile.
+  void finish();
   void leave(channel_end& end);
-  bool waiting_ = false;  ///< in the queue of the end
+  ///@}
 
  private:
+  friend class channel_end;
+  enum class phase : std::uint8_t {
+    apart,    // not waiting, or matched
+    waiting,  // in the queue of the end
+    refused,  // the end was closed; in the PE's queue
+  };
+  void refuse();
+
+  phase phase_ = phase::apart;
   channel_end* end_of_wait_ = nullptr;  ///< for reports
-  ///@}
 };
 
 /// What became of a receive that was tried.
@@ -186,6 +201,9 @@ class channel_end {
   receive_state try_receive(channel_receive& r);
   void wait(channel_receive* r);
   void forget(channel_receive* r);
+  /// Nobody receives here any more: whoever waits, or tries to later, gets a `usage_error`. What has come is given
+  /// back, also to other processes unless the job `is_ending`, when nothing is sent any more.
+  void close(bool is_ending);
 
   const std::string& name() const { return name_; }
   std::uint64_t next_sequence() { return next_sent_++; }
@@ -200,6 +218,7 @@ class channel_end {
   bool keep(channel_receive& r, channel_message&& m);
   bool take_from_process(channel_receive& r, channel_message&& m);
   bool take_copy(channel_receive& r, channel_message&& m);
+  void drop(parked_message&& parked, bool is_ending);
 
   std::string name_;
   std::uint64_t element_type_;
@@ -213,6 +232,7 @@ class channel_end {
   channel_receive* first_waiting_ = nullptr;
   channel_receive* last_waiting_ = nullptr;
   bool* gone_ = nullptr;  // in `arrived`, while it resumes
+  bool closed_ = false;
 };
 
 inline bool channel_receive::ready(channel_end& end) { return end.try_receive(*this) == receive_state::complete; }
@@ -223,15 +243,17 @@ inline void channel_receive::wait(channel_end& end, std::coroutine_handle<> h) {
     return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name();
   });
   if (under_way != nullptr) return;
-  waiting_ = true;
+  phase_ = phase::waiting;
   end.wait(this);
 }
 
 inline void channel_receive::leave(channel_end& end) {
   if (under_way != nullptr) {
     under_way->abandon();
-  } else if (waiting_) {
+  } else if (phase_ == phase::waiting) {
     end.forget(this);
+  } else if (phase_ == phase::refused && handle) {
+    home->withdraw(this);
   }
 }
 

@@ -200,6 +200,12 @@ void data_mover::has_been_read(const remote_data& what) {
   transport_.send_data(what.rank, what.pe, what.id | answer_bit, on_host(&note->word, 1, memory_kind::host), note);
 }
 
+void data_mover::drop(const remote_data& what) {
+  if (what.by == remote_data::path::shared) return has_been_read(what);
+  auto nowhere = std::make_shared<std::vector<std::byte>>(what.bytes);
+  fetch(what, on_host(nowhere->data(), what.bytes, memory_kind::host), nullptr, [nowhere] {});
+}
+
 void data_fetch::piece::arrive(work* w, work_action action) {
   auto* p = static_cast<piece*>(static_cast<transfer*>(w));
   if (action == work_action::discard) p->of->abandon();

@@ -96,6 +96,8 @@ class data_mover {
   static void copy_shared(const remote_data& what, stream& s, void* to);
   /// What was shared has been read.
   void has_been_read(const remote_data& what);
+  /// Nobody wants what came by `whole`, `chunks` or `shared`: its sender gets its memory back all the same.
+  void drop(const remote_data& what);
   /// Whether a device of this PE is to read offered data where they are.
   bool reads_in_place(const remote_data& what) const;
   ///@}

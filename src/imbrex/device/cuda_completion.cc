@@ -1,7 +1,9 @@
 #include "imbrex/device/cuda_completion.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,8 +19,9 @@ namespace {
 constexpr std::size_t flag_page_bytes = 4096;
 constexpr std::size_t flag_bytes = 64;  // one cache line for each stream
 constexpr unsigned polls_between_looks = 1024;
-constexpr int most_waiting_streams = 8;
 constexpr std::int64_t patience_ns = 5'000'000;
+constexpr std::int64_t patience_with_a_gate_ns = 1'000'000'000;
+constexpr std::int64_t patience_at_the_end_ns = 5'000'000'000;
 }  // namespace
 
 /// From the driver's thread to the PE: look, something has finished.
@@ -45,7 +48,9 @@ cuda_completion::cuda_completion(executor& pe, completion_mode mode, slab_pool& 
     : pe_(pe),
       mode_(mode),
       kernels_wait_(kernels_wait && mode == completion_mode::flag && cuda_driver::loads_kernels_early()),
-      pinned_(pinned) {}
+      pinned_(pinned) {
+  give_up_ = take_flag();
+}
 
 cuda_completion::~cuda_completion() {
   for (void* page : flag_pages_) pinned_.free(page);
@@ -71,15 +76,35 @@ void cuda_completion::attach(cuda_stream& s) {
 
 void cuda_completion::detach(cuda_stream& s) noexcept {
   if (s.is_busy) {
-    wait_for(s);
+    finish(s);
     std::erase(busy_, &s);
     s.is_busy = false;
     --pe_.operations;
   }
   for (const cuda_progress::point& p : s.progress.points) s.gpu().give_back_event(p.event);
   s.progress.points.clear();
+  s.gpu().gates().open_all(&s);
   spare_flags_.push_back(s.progress.flag);
   spare_flags_.push_back(s.gate_);
+}
+
+// Its own functions are dropped, but what it waits for of others comes first: others may already wait for what it makes
+// of that.
+void cuda_completion::finish(cuda_stream& s) noexcept {
+  s.open_gates();
+  const std::int64_t start = now_ns();
+  while (!wait_for(s, now_ns() + patience_ns)) {
+    const std::int64_t waited = now_ns() - start;
+    if (passing_ && waited > patience_at_the_end_ns) return;
+    if (passing_ || waited < patience_with_a_gate_ns) continue;
+    const std::string gate = first_closed_gate();
+    if (gate.empty()) continue;
+    pe_.fail(
+        fmt::format("{} was destroyed while it waits for other streams, but {} waits for this PE: await `done()` "
+                    "before destroying it",
+                    s.label(), gate));
+    let_pass();
+  }
 }
 
 void cuda_completion::busy(cuda_stream& s) {
@@ -89,19 +114,34 @@ void cuda_completion::busy(cuda_stream& s) {
   ++pe_.operations;
 }
 
-bool cuda_completion::kernel_may_wait(const cuda_stream& s) const {
-  return kernels_wait_ && (s.progress.waiting_kernel != 0 || num_waiting_ < most_waiting_streams);
+// Of one stream only one kernel runs at a time.
+int cuda_completion::blocks_to_wait(cuda_stream& s, int wanted) {
+  if (!kernels_wait_) return 0;
+  cuda_progress& p = s.progress;
+  if (p.waiting_blocks == 0) p.waiting_blocks = s.gpu().take_waiting_blocks(wanted);
+  return std::min(wanted, p.waiting_blocks);
 }
 
-void cuda_completion::kernel_waits(cuda_stream& s) {
-  if (s.progress.waiting_kernel == 0) ++num_waiting_;
-  s.progress.waiting_kernel = s.progress.enqueued;
+void cuda_completion::kernel_waits(cuda_stream& s) { s.progress.waiting_kernel = s.progress.enqueued; }
+
+void cuda_completion::driver_waits(cuda_gpu& gpu, const unsigned long long* word) {
+  for (const awaited_word& w : awaited_words_) {
+    if (w.at == word && w.by == &gpu) return;
+  }
+  awaited_words_.push_back({&gpu, word});
+}
+
+std::string cuda_completion::first_closed_gate() const {
+  for (const cuda_stream* s : busy_) {
+    if (std::string gate = s->closed_gate(); !gate.empty()) return gate;
+  }
+  return {};
 }
 
 void cuda_completion::waits_no_more(cuda_stream& s) noexcept {
   if (s.progress.waiting_kernel == 0 || s.progress.waiting_kernel > s.progress.completed) return;
   s.progress.waiting_kernel = 0;
-  --num_waiting_;
+  s.gpu().give_back_waiting_blocks(std::exchange(s.progress.waiting_blocks, 0));
 }
 
 void cuda_completion::mark(cuda_stream& s) {
@@ -145,7 +185,10 @@ void cuda_completion::refresh(cuda_stream& s) {
   }
   while (!p.points.empty()) {
     const cudaError_t status = cudaEventQuery(p.points.front().event);
-    if (status == cudaErrorNotReady) return;
+    if (status == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());  // not to be found by a user's own check
+      return;
+    }
     s.check(status, "asking an event");
     p.completed = p.points.front().number;
     s.gpu().give_back_event(p.points.front().event);
@@ -188,7 +231,11 @@ void cuda_completion::look_for_failures() {
   last_progress_ = now;
   for (cuda_stream* s : busy_) {
     const cudaError_t status = cudaStreamQuery(s->native());
-    if (status != cudaErrorNotReady) s->check(status, "asking a stream");
+    if (status == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+    } else {
+      s->check(status, "asking a stream");
+    }
   }
 }
 
@@ -205,15 +252,45 @@ void cuda_completion::settle() {
   for (cuda_stream* s : busy_) mark(*s);
 }
 
-void cuda_completion::wait_for(cuda_stream& s) noexcept {
-  s.open_gates();
-  static_cast<void>(cudaStreamSynchronize(s.native()));
+// A stream that has failed has ended.
+bool cuda_completion::wait_for(cuda_stream& s, std::int64_t deadline_ns) noexcept {
+  for (unsigned asked = 0; cudaStreamQuery(s.native()) == cudaErrorNotReady; ++asked) {
+    static_cast<void>(cudaGetLastError());
+    if (now_ns() >= deadline_ns) return false;
+    if (asked > 100) usleep(asked > 10'000 ? 100 : 1);
+  }
+  static_cast<void>(cudaGetLastError());
   s.progress.completed = s.progress.marked = s.progress.enqueued;
   waits_no_more(s);
+  return true;
 }
 
-void cuda_completion::drain() noexcept {
-  for (cuda_stream* s : busy_) wait_for(*s);
+void cuda_completion::let_pass() noexcept {
+  passing_ = true;
+  give_up_->store(cuda_pull::open_gate, std::memory_order_release);
+  for (cuda_stream* s : busy_) s->open_gates();
+  if (!busy_.empty()) fill_awaited_words();
+}
+
+// What the driver waits for in another process may have died with it: the words are made to say that it has come.
+void cuda_completion::fill_awaited_words() noexcept {
+  for (const awaited_word& w : std::exchange(awaited_words_, {})) {
+    cudaStream_t aside = nullptr;
+    try {
+      w.by->make_current();
+      if (cudaStreamCreateWithPriority(&aside, cudaStreamNonBlocking, 0) == cudaSuccess)
+        static_cast<void>(cuda_driver::write_value(aside, const_cast<unsigned long long*>(w.at), cuda_pull::open_gate));
+    } catch (const error&) {  // a GPU that has failed waits for nothing
+    }
+    if (aside != nullptr) static_cast<void>(cudaStreamDestroy(aside));
+    static_cast<void>(cudaGetLastError());
+  }
+}
+
+bool cuda_completion::drain(std::int64_t deadline_ns) noexcept {
+  bool all = true;
+  for (cuda_stream* s : busy_) all = wait_for(*s, deadline_ns) && all;
+  return all;
 }
 
 }  // namespace imbrex

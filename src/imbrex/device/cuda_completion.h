@@ -31,6 +31,7 @@ struct cuda_progress {
   };
   std::deque<point> points;          ///< `event`: oldest first
   std::uint64_t waiting_kernel = 0;  ///< the last one that waits for another stream, as far as is known; 0: none
+  int waiting_blocks = 0;            ///< of the GPU's, held as long as there is one
 };
 
 /// How one PE learns what its streams have finished, in one of four ways (Choi et al. 2020, III-B). Knows all streams
@@ -50,10 +51,16 @@ class cuda_completion final : public progress_source {
   void busy(cuda_stream& s);
   /// Makes sure that the end of all that is enqueued will be noticed.
   void mark(cuda_stream& s);
-  /// Whether one more stream may have a kernel that waits, and that it has from now on. They are few: each holds a part
-  /// of the GPU while it waits.
-  bool kernel_may_wait(const cuda_stream& s) const;
+  /// Thread blocks for a kernel of `s` that waits, at most `wanted`; 0: it may not. They are few, and given back when
+  /// it has ended: `kernel_waits` says that it has been launched.
+  int blocks_to_wait(cuda_stream& s, int wanted);
   void kernel_waits(cuda_stream& s);
+  /// Where such kernels see that nobody waits any more.
+  const unsigned long long* give_up() const { return reinterpret_cast<const unsigned long long*>(give_up_); }
+  /// The driver waits for this word on behalf of a stream of `gpu`.
+  void driver_waits(cuda_gpu& gpu, const unsigned long long* word);
+  /// "'pack' in the compute stream of block(1)": a function that a stream of this PE waits for; empty: none does.
+  std::string first_closed_gate() const;
   /// Looks how far the stream has come.
   void refresh(cuda_stream& s);
 
@@ -63,7 +70,8 @@ class cuda_completion final : public progress_source {
   void poll() override;
   bool pending() const override { return !busy_.empty() && mode_ != completion_mode::callback; }
   void settle() override;
-  void drain() noexcept override;
+  void let_pass() noexcept override;
+  bool drain(std::int64_t deadline_ns) noexcept override;
 
  private:
   struct callback_note;
@@ -71,14 +79,22 @@ class cuda_completion final : public progress_source {
   std::atomic<std::uint64_t>* take_flag();
   void record_event(cuda_stream& s);
   void add_callback(cuda_stream& s);
-  void wait_for(cuda_stream& s) noexcept;
+  bool wait_for(cuda_stream& s, std::int64_t deadline_ns) noexcept;
+  void finish(cuda_stream& s) noexcept;
+  void fill_awaited_words() noexcept;
   void waits_no_more(cuda_stream& s) noexcept;
   void look_for_failures();
 
   executor& pe_;
   const completion_mode mode_;
   const bool kernels_wait_;
-  int num_waiting_ = 0;  // streams with such a kernel
+  std::atomic<std::uint64_t>* give_up_ = nullptr;
+  struct awaited_word {
+    cuda_gpu* by;
+    const unsigned long long* at;
+  };
+  std::vector<awaited_word> awaited_words_;  // distinct; few: one for each stream that others' streams wait for
+  bool passing_ = false;
   slab_pool& pinned_;
   std::vector<cuda_stream*> busy_;
   std::vector<std::atomic<std::uint64_t>*> spare_flags_;

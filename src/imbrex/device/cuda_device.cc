@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "imbrex/async/activity.h"
 #include "imbrex/device/cuda_error.h"
 #include "imbrex/device/cuda_stream.h"
@@ -32,7 +34,7 @@ void* cuda_device::allocate_unpooled(std::size_t bytes) {
   throw out_of_memory(name() + " has no room for " + std::to_string(bytes) + " bytes beside its pool");
 }
 
-void cuda_device::free_unpooled(void* memory) noexcept { static_cast<void>(cudaFree(memory)); }
+void cuda_device::free_unpooled(void* memory) noexcept { gpu_.free_native(memory); }
 
 memory_usage cuda_device::used(memory_kind kind) const {
   const slab_pool::usage u = (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).used();
@@ -41,7 +43,13 @@ memory_usage cuda_device::used(memory_kind kind) const {
 
 void cuda_device::read_now(void* to, const void* from, std::size_t bytes, const event& e) {
   gpu_.make_current();
-  if (const auto* point = dynamic_cast<const cuda_event*>(e.state().get()); point != nullptr) {
+  if (const auto* point = dynamic_cast<const cuda_event*>(e.state().get()); point != nullptr && !point->complete()) {
+    if (const std::string gate = completion_.first_closed_gate(); !gate.empty()) {
+      throw device_error(fmt::format(
+          "{} bytes of GPU {} were to be read at once, but what stands before them may wait for {}, which this PE has "
+          "yet to run: await `done()` of the stream first",
+          bytes, gpu_.number(), gate));
+    }
     if (point->native() != nullptr) check_cuda(cudaEventSynchronize(point->native()), "waiting for an event");
     while (!point->complete()) std::this_thread::yield();
   }

@@ -27,7 +27,11 @@ class cuda_event final : public event_state {
   /// Asks the driver, which takes about a microsecond, or by a word some more. An event whose GPU has
   /// failed counts as complete: whoever waits for it will see the failure.
   bool complete() const override {
-    if (native_ != nullptr) return cudaEventQuery(native_) != cudaErrorNotReady;
+    if (native_ != nullptr) {
+      const bool done = cudaEventQuery(native_) != cudaErrorNotReady;
+      if (!done) static_cast<void>(cudaGetLastError());  // not to be found by a user's own check
+      return done;
+    }
     return gpu_.read_word(word_.at) >= word_.value;
   }
   /// May be null: there is a word.

@@ -1,11 +1,14 @@
 #include "imbrex/device/cuda_gpu.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
+#include "imbrex/base/log.h"
 #include "imbrex/base/topology.h"
 #include "imbrex/device/cuda_driver.h"
 #include "imbrex/device/cuda_error.h"
@@ -16,9 +19,16 @@ namespace {
 
 thread_local int current_gpu = -1;
 
+/// Giving memory back waits for the GPUs.
+std::string wait_for_functions(const cuda_gates& gates) {
+  const std::string first = gates.first();
+  if (first.empty()) return first;
+  return fmt::format("the GPUs would have to be idle, but {} waits to be run by its PE: await it before", first);
+}
+
 class gpu_memory final : public memory_source {
  public:
-  explicit gpu_memory(const cuda_gpu& gpu) : gpu_(gpu) {}
+  explicit gpu_memory(cuda_gpu& gpu) : gpu_(gpu) {}
   void* get(std::size_t bytes) override {
     gpu_.make_current();
     void* memory = nullptr;
@@ -26,16 +36,21 @@ class gpu_memory final : public memory_source {
     static_cast<void>(cudaGetLastError());
     return nullptr;
   }
-  void give(void* memory, std::size_t) override { static_cast<void>(cudaFree(memory)); }
+  void give(void* memory, std::size_t) override {
+    gpu_.forget(memory);
+    static_cast<void>(cudaFree(memory));
+  }
+  std::string why_kept() override { return wait_for_functions(gpu_.gates()); }
   std::uint64_t free_bytes() override { return gpu_.memory().free; }
   std::string name() override { return fmt::format("GPU {} ({})", gpu_.number(), gpu_.name()); }
 
  private:
-  const cuda_gpu& gpu_;
+  cuda_gpu& gpu_;
 };
 
 class pinned_memory final : public memory_source {
  public:
+  explicit pinned_memory(const cuda_gates& gates) : gates_(gates) {}
   void* get(std::size_t bytes) override {
     void* memory = nullptr;
     if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess) return memory;
@@ -43,13 +58,17 @@ class pinned_memory final : public memory_source {
     return nullptr;
   }
   void give(void* memory, std::size_t) override { static_cast<void>(cudaFreeHost(memory)); }
+  std::string why_kept() override { return wait_for_functions(gates_); }
   std::uint64_t free_bytes() override { return available_host_memory(); }
   std::string name() override { return "pinned host memory"; }
+
+ private:
+  const cuda_gates& gates_;
 };
 
 }  // namespace
 
-cuda_gpu::cuda_gpu(int number, int place) : number_(number), place_(place) {
+cuda_gpu::cuda_gpu(int number, int place, cuda_gates& gates) : number_(number), place_(place), gates_(gates) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, number), "asking a GPU for its properties");
   name_ = properties.name;
@@ -57,6 +76,7 @@ cuda_gpu::cuda_gpu(int number, int place) : number_(number), place_(place) {
   check_cuda(cudaSetDevice(number), fmt::format("using GPU {} ({})", number, name_).c_str());
   current_gpu = number;
   check_cuda(cudaDeviceGetStreamPriorityRange(&least_urgent_, &most_urgent_), "asking for stream priorities");
+  waiting_blocks_left_ = std::max(properties.multiProcessorCount / 2, 1);
   source_ = std::make_unique<gpu_memory>(*this);
   pool_ = std::make_unique<slab_pool>(*source_);
   shared_ = std::make_unique<cuda_shared_memory>(*this);
@@ -65,6 +85,7 @@ cuda_gpu::cuda_gpu(int number, int place) : number_(number), place_(place) {
 cuda_gpu::~cuda_gpu() {
   if (cudaSetDevice(number_) == cudaSuccess) {
     for (cudaEvent_t e : spare_events_) static_cast<void>(cudaEventDestroy(e));
+    for (void* memory : freed_later_) static_cast<void>(cudaFree(memory));
   }
   current_gpu = -1;
 }
@@ -143,19 +164,52 @@ unsigned long long cuda_gpu::read_word(const unsigned long long* word) const {
   return value;
 }
 
-bool cuda_gpu::enable_access_to(const cuda_gpu& other) {
+void cuda_gpu::forget(void* memory) noexcept {
+  if (shared_ != nullptr) shared_->forget(memory);
+}
+
+void cuda_gpu::free_native(void* memory) noexcept {
+  const std::lock_guard lock(freed_mutex_);
+  freed_later_.push_back(memory);
+  if (gates_.any()) return;
+  for (void* m : std::exchange(freed_later_, {})) static_cast<void>(cudaFree(m));
+}
+
+// Where the system says that a GPU is in reach, but does not let it be (a container, a partition of a GPU), it is not.
+bool cuda_gpu::enable_access_to(cuda_gpu& other) {
   if (&other == this) return true;
   int possible = 0;
-  check_cuda(cudaDeviceCanAccessPeer(&possible, number_, other.number_), "asking for peer access");
-  if (possible == 0) return false;
-  make_current();
-  const cudaError_t status = cudaDeviceEnablePeerAccess(other.number_, 0);
-  if (status == cudaErrorPeerAccessAlreadyEnabled) {
-    static_cast<void>(cudaGetLastError());
-    return true;
+  cudaError_t status = cudaDeviceCanAccessPeer(&possible, number_, other.number_);
+  if (status == cudaSuccess && possible != 0) {
+    make_current();
+    status = cudaDeviceEnablePeerAccess(other.number_, 0);
+    if (status == cudaSuccess || status == cudaErrorPeerAccessAlreadyEnabled) {
+      if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+      reached_.push_back(&other);
+      return true;
+    }
   }
-  check_cuda(status, "enabling peer access");
-  return true;
+  if (status != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    log_info(fmt::format("GPU {} cannot be let reach GPU {} ({}): their data go through the host", number_,
+                         other.number_, cuda_error_text(status)));
+  }
+  other.is_reached_by_all_ = false;
+  return false;
+}
+
+bool cuda_gpu::reaches(const cuda_gpu& other) const {
+  return &other == this || std::ranges::find(reached_, &other) != reached_.end();
+}
+
+int cuda_gpu::take_waiting_blocks(int wanted) {
+  constexpr int least = 8;
+  int left = waiting_blocks_left_.load(std::memory_order_relaxed);
+  for (;;) {
+    const int taken = std::min(wanted, left);
+    if (taken < std::min(wanted, least)) return 0;
+    if (waiting_blocks_left_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed)) return taken;
+  }
 }
 
 int cuda_machine::count(std::string* why_none) {
@@ -184,12 +238,12 @@ int cuda_machine::count(std::string* why_none) {
 }
 
 cuda_machine::cuda_machine(const std::vector<int>& numbers) {
-  for (const int n : numbers) gpus_.push_back(std::make_unique<cuda_gpu>(n, num_gpus()));
+  for (const int n : numbers) gpus_.push_back(std::make_unique<cuda_gpu>(n, num_gpus(), gates_));
   for (auto& from : gpus_) {
     for (auto& to : gpus_) peers_.push_back(from->enable_access_to(*to));
   }
   gpus_[0]->make_current();
-  pinned_source_ = std::make_unique<pinned_memory>();
+  pinned_source_ = std::make_unique<pinned_memory>(gates_);
   pinned_ = std::make_unique<slab_pool>(*pinned_source_, std::size_t{16} << 20);
 }
 

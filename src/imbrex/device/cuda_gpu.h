@@ -2,12 +2,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "imbrex/device/cuda_gates.h"
 #include "imbrex/device/cuda_shared_memory.h"
 #include "imbrex/device/cuda_word.h"
 #include "imbrex/device/device.h"
@@ -18,8 +20,9 @@ namespace imbrex {
 /// One GPU of this process, shared by all its PEs: its memory, and its spare events. Any thread.
 class cuda_gpu {
  public:
-  /// `number` counts the GPUs that CUDA shows this process, `place` those of its machine. Throws `device_error`.
-  cuda_gpu(int number, int place);
+  /// `number` counts the GPUs that CUDA shows this process, `place` those of its machine. `gates` outlives it. Throws
+  /// `device_error`.
+  cuda_gpu(int number, int place, cuda_gates& gates);
   ~cuda_gpu();
   cuda_gpu(const cuda_gpu&) = delete;
   cuda_gpu& operator=(const cuda_gpu&) = delete;
@@ -37,6 +40,13 @@ class cuda_gpu {
 
   /// Its memory in other processes, and theirs in this one.
   cuda_shared_memory& shared() { return *shared_; }
+  /// A slab of its pool is given back: no other process may take it for what lies there next.
+  void forget(void* memory) noexcept;
+
+  /// Of all GPUs of the process.
+  cuda_gates& gates() const { return gates_; }
+  /// Frees what `cudaMalloc` gave: now, or when no stream waits for a function of the host.
+  void free_native(void* memory) noexcept;
 
   /// The calling thread's CUDA calls go to this GPU from now on. Cheap when they do already.
   void make_current() const;
@@ -56,15 +66,33 @@ class cuda_gpu {
   unsigned long long read_word(const unsigned long long* word) const;
 
   /// Lets kernels of this GPU, and copies, reach the memory of `other` directly. False where the machine cannot.
-  bool enable_access_to(const cuda_gpu& other);
+  bool enable_access_to(cuda_gpu& other);
+  /// Whether they do.
+  bool reaches(const cuda_gpu& other) const;
+  /// Whether all GPUs of the process reach this one.
+  bool is_reached_by_all() const { return is_reached_by_all_; }
+
+  /// \name Thread blocks that wait for other GPUs, of all PEs: at most one for every second multiprocessor, so that the
+  /// others stay free for what is waited for
+  ///@{
+  /// As many of `wanted` as there are, at least 8 if so many are wanted; else 0.
+  int take_waiting_blocks(int wanted);
+  void give_back_waiting_blocks(int blocks) { waiting_blocks_left_.fetch_add(blocks, std::memory_order_relaxed); }
+  ///@}
 
  private:
   const int number_;
   const int place_;
+  cuda_gates& gates_;
   std::string name_;
   std::uint64_t identity_ = 0;
   int least_urgent_ = 0;
   int most_urgent_ = 0;
+  std::atomic<int> waiting_blocks_left_{0};
+  std::vector<const cuda_gpu*> reached_;
+  bool is_reached_by_all_ = true;
+  std::mutex freed_mutex_;
+  std::vector<void*> freed_later_;
   std::unique_ptr<memory_source> source_;
   std::unique_ptr<slab_pool> pool_;
   std::unique_ptr<cuda_shared_memory> shared_;
@@ -92,6 +120,7 @@ class cuda_machine {
   static int count(std::string* why_none = nullptr);
 
  private:
+  cuda_gates gates_;
   std::vector<std::unique_ptr<cuda_gpu>> gpus_;
   std::vector<bool> peers_;
   std::unique_ptr<memory_source> pinned_source_;

@@ -7,8 +7,6 @@ namespace imbrex {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr std::size_t bytes_of_block = 4096;
-constexpr unsigned most_blocks = 32;
 
 __device__ unsigned long long load_acquire(const unsigned long long* p) {
   unsigned long long v;
@@ -59,11 +57,9 @@ __global__ void pull_kernel(cuda_pull p) {
 
 template <class Unit>
 cudaError_t launch_by(cudaStream_t s, cuda_pull p) {
-  const std::size_t wanted = (p.bytes + bytes_of_block - 1) / bytes_of_block;
-  const unsigned blocks = wanted < most_blocks ? static_cast<unsigned>(wanted) : most_blocks;
   void* arguments[] = {&p};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(&pull_kernel<Unit>), dim3(blocks), dim3(threads), arguments, 0,
-                          s);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(&pull_kernel<Unit>), dim3(p.blocks), dim3(threads), arguments,
+                          0, s);
 }
 
 }  // namespace

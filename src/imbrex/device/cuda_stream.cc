@@ -1,6 +1,7 @@
 #include "imbrex/device/cuda_stream.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -135,8 +136,53 @@ std::string cuda_stream::unfinished() const {
   return text.empty() ? text : fmt::format("{} in {}", text, label());
 }
 
+namespace {
+bool is_pageable(const void* memory) {
+  cudaPointerAttributes a{};
+  if (cudaPointerGetAttributes(&a, memory) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return true;
+  }
+  return a.type == cudaMemoryTypeUnregistered;
+}
+}  // namespace
+
+// The driver waits for the stream when it copies memory that is not pinned; but the stream may wait for this thread.
+bool cuda_stream::copy_would_block(const void* to, const void* from) const {
+  if (!gpu_.gates().any()) [[likely]]
+    return false;
+  gpu_.make_current();
+  return !capturing() && (is_pageable(to) || is_pageable(from));
+}
+
+// Through pinned memory, of which there is one piece: the PE copies its side when the stream has come there.
+void cuda_stream::copy_beside_gates(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t largest_piece = 4 << 20;
+  auto* const t = static_cast<std::byte*>(to);
+  const auto* const f = static_cast<const std::byte*>(from);
+  const bool to_host = is_pageable(to), from_host = is_pageable(from);
+  if (to_host && from_host) return launch("copy", [=] { std::memcpy(t, f, bytes); });
+  const std::size_t piece = std::min(bytes, largest_piece);
+  const std::shared_ptr<std::byte> staged(
+      static_cast<std::byte*>(device_.allocate(piece, memory_kind::pinned)),
+      [&d = device_, piece](std::byte* memory) { d.free(memory, piece, memory_kind::pinned); });
+  for (std::size_t at = 0; at < bytes; at += largest_piece) {
+    const std::size_t n = std::min(largest_piece, bytes - at);
+    if (from_host) {
+      launch("copy", [staged, f, at, n] { std::memcpy(staged.get(), f + at, n); });
+      copy(t + at, staged.get(), n);
+    } else {
+      copy(staged.get(), f + at, n);
+      launch("copy", [staged, t, at, n] { std::memcpy(t + at, staged.get(), n); });
+    }
+  }
+  then("copied", [staged] {});
+}
+
 void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
+  if (copy_would_block(to, from)) [[unlikely]]
+    return copy_beside_gates(to, from, bytes);
   gpu_.make_current();
   note("copy", trace_category::copy);
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native_), "copying");
@@ -147,7 +193,7 @@ void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
 void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
 #if CUDART_VERSION >= 13000
   if (bytes == 0) return;
-  if (!capturing()) {
+  if (!capturing() && !copy_would_block(to, from)) {
     gpu_.make_current();
     note("copy", trace_category::copy);
     cudaMemcpyAttributes how{};
@@ -186,6 +232,7 @@ event cuda_stream::record_for_others() {
   if (capturing()) return record(cuda_word_point());
   if (knows_point() && last_point_->word().at != nullptr) return event(last_point_);
   if (word_at_ != progress.enqueued) return record(count());
+  if (!gpu_.is_reached_by_all()) return record(count());
   // A kernel has counted: that is enough.
   last_point_ = std::make_shared<cuda_event>(gpu_, cuda_event::by_word_only{count()});
   last_point_at_ = progress.enqueued;
@@ -237,7 +284,7 @@ const cuda_event* cuda_stream::of_cuda(const event& e) const {
 // Of another GPU only: on the same one the kernel would keep what it waits for from running, or a process from its
 // turn.
 bool cuda_stream::kernel_may_wait_for(const cuda_event& e) const {
-  return e.word().at != nullptr && e.word().of != gpu_.identity() && completion_.kernel_may_wait(*this) && !capturing();
+  return e.word().at != nullptr && e.word().of != gpu_.identity() && gpu_.reaches(e.gpu()) && !capturing();
 }
 
 void cuda_stream::wait(const event& e) {
@@ -249,6 +296,7 @@ void cuda_stream::wait(const event& e) {
   if (point->native() != nullptr) {
     check(cudaStreamWaitEvent(native_, point->native(), 0), "waiting for an event");
   } else {
+    completion_.driver_waits(gpu_, point->word().at);
     check(cuda_driver::wait_value(native_, point->word().at, point->word().value), "waiting for another GPU");
   }
 }
@@ -259,14 +307,23 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
   const cuda_event* const point = of_cuda(ready);
   const bool of_this_gpu =
       point != nullptr && (point->word().at != nullptr ? point->word().of == gpu_.identity() : &point->gpu() == &gpu_);
-  if (bytes == 0 || bytes > worth_a_kernel || of_this_gpu || capturing()) return stream::pull(ready, to, from, bytes);
-  const bool in_kernel = point != nullptr && kernel_may_wait_for(*point);
-  if (!in_kernel) wait(ready);
+  const bool apart = point != nullptr && !gpu_.reaches(point->gpu());
+  if (bytes == 0 || bytes > worth_a_kernel || of_this_gpu || apart || capturing())
+    return stream::pull(ready, to, from, bytes);
   cuda_pull p;
   p.to = to;
   p.from = from;
   p.bytes = bytes;
-  launch_pull(p, in_kernel ? point : nullptr);
+  p.blocks = cuda_pull::blocks_for(bytes);
+  const int waiting = point != nullptr && kernel_may_wait_for(*point)
+                          ? completion_.blocks_to_wait(*this, static_cast<int>(p.blocks))
+                          : 0;
+  if (waiting == 0) {
+    wait(ready);
+  } else {
+    p.blocks = static_cast<unsigned>(waiting);
+  }
+  launch_pull(p, waiting != 0 ? point : nullptr);
 }
 
 void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {
@@ -277,7 +334,7 @@ void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {
   if (ready != nullptr) {
     p.ready = ready->word().at;
     p.ready_value = ready->word().value;
-    p.give_up = reinterpret_cast<const unsigned long long*>(gate_);
+    p.give_up = completion_.give_up();
     completion_.kernel_waits(*this);
   }
   if (word_.at != nullptr) {
@@ -320,6 +377,7 @@ void cuda_stream::enqueue(stream_operation* op) {
   gpu_.make_current();
   note(op->name);
   check(cuda_driver::wait_value(native_, gate_, ++gates_), "waiting for a function of the host");
+  gpu_.gates().close(this, op->name, label());
 }
 
 void cuda_stream::run_reached() {
@@ -331,8 +389,17 @@ void cuda_stream::run_reached() {
     if (first_ == nullptr) last_ = nullptr;
     const bool gated = op->is_kernel;
     op->act(op, work_action::run);
-    if (gated) gate_->store(++gates_opened_, std::memory_order_release);
+    if (!gated) continue;
+    gate_->store(++gates_opened_, std::memory_order_release);
+    gpu_.gates().open(this);
   }
+}
+
+std::string cuda_stream::closed_gate() const {
+  for (const stream_operation* op = first_; op != nullptr; op = op->next) {
+    if (op->is_kernel) return fmt::format("'{}' in {}", op->name, label());
+  }
+  return {};
 }
 
 cudaGraph_t cuda_stream::capture_native(const std::function<void()>& enqueue) {

@@ -61,6 +61,8 @@ class cuda_stream final : public stream {
   }
   /// Lets the stream pass all functions for the host, done or not.
   void open_gates() noexcept { gate_->store(cuda_pull::open_gate, std::memory_order_release); }
+  /// "'pack' in the compute stream of block(1)": what it waits for that this PE has not run; empty: nothing.
+  std::string closed_gate() const;
   /// "kernel 'update'" for those not known to have finished, oldest first.
   std::string unfinished() const;
   cuda_progress progress;
@@ -81,6 +83,8 @@ class cuda_stream final : public stream {
   const cuda_event* of_cuda(const event& e) const;
   bool kernel_may_wait_for(const cuda_event& e) const;
   void launch_pull(cuda_pull p, const cuda_event* ready);
+  bool copy_would_block(const void* to, const void* from) const;
+  void copy_beside_gates(void* to, const void* from, std::size_t bytes);
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
   bool capturing() const;
 

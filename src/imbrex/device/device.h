@@ -102,25 +102,4 @@ inline event device::open(const shared_point&) {
   throw device_error(name() + " cannot wait for the devices of other processes");
 }
 
-/// The streams a chare has, as in Choi et al. 2022 (III-C): computation apart from what moves halos.
-struct stream_set {
-  /// `owner` is whom reports name: "block[0,1,0]".
-  stream_set(device& d, const std::string& owner)
-      : compute_(d.make_stream(stream_priority::low, "the compute stream of " + owner)),
-        pack_(d.make_stream(stream_priority::high, "the pack stream of " + owner)),
-        unpack_(d.make_stream(stream_priority::high, "the unpack stream of " + owner)),
-        to_host_(d.make_stream(stream_priority::high, "the to_host stream of " + owner)),
-        to_device_(d.make_stream(stream_priority::high, "the to_device stream of " + owner)) {}
-
- private:
-  std::unique_ptr<stream> compute_, pack_, unpack_, to_host_, to_device_;
-
- public:
-  stream& compute = *compute_;
-  stream& pack = *pack_;
-  stream& unpack = *unpack_;
-  stream& to_host = *to_host_;
-  stream& to_device = *to_device_;
-};
-
 }  // namespace imbrex

@@ -36,8 +36,9 @@ void opencl_completion::settle() {
   for (opencl_stream* s : busy_) s->flush();
 }
 
-void opencl_completion::drain() noexcept {
+bool opencl_completion::drain(std::int64_t) noexcept {
   for (opencl_stream* s : busy_) s->finish();
+  return true;
 }
 
 }  // namespace imbrex

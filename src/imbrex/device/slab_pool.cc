@@ -76,13 +76,13 @@ void slab_pool::watch(slab_watcher watcher) {
 }
 
 void* slab_pool::allocate(std::size_t bytes, const char* holder) {
-  const std::lock_guard lock(mutex_);
+  own_lock lock(mutex_);
   if (bytes > most_bytes) fail(bytes, holder);
   const std::size_t size = rounded(bytes);
   holding& by = held_by(holder);
   auto at = best_fit(size);
   if (at == ranges_.end()) {
-    grow(size);
+    grow(size, lock);
     at = best_fit(size);
     if (at == ranges_.end()) fail(bytes, holder);
   }
@@ -124,8 +124,8 @@ void slab_pool::free(void* memory) noexcept {
 }
 
 std::uint64_t slab_pool::trim() {
-  const std::lock_guard lock(mutex_);
-  return give_back_free_slabs();
+  own_lock lock(mutex_);
+  return give_back_free_slabs(lock);
 }
 
 slab_pool::slab_span slab_pool::slab_of(const void* memory) const {
@@ -170,11 +170,11 @@ slab_pool::ranges::iterator slab_pool::best_fit(std::size_t bytes) {
 }
 
 // Leaves a free range that fits, if the source has one.
-void slab_pool::grow(std::size_t bytes) {
+void slab_pool::grow(std::size_t bytes, own_lock& lock) {
   const std::size_t own = round_up(bytes, std::max(own_slab_unit, alignment_));
   const std::size_t wanted = bytes > slab_bytes_ ? own : slab_bytes_;
   if (add_slab(wanted)) return;
-  if (give_back_free_slabs() > 0 && add_slab(wanted)) return;
+  if (give_back_free_slabs(lock) > 0 && (best_fit(bytes) != ranges_.end() || add_slab(wanted))) return;
   if (own < wanted) add_slab(own);
 }
 
@@ -232,8 +232,9 @@ void slab_pool::absorb_next(ranges::iterator at) noexcept {
   ranges_.erase(next);
 }
 
-std::uint64_t slab_pool::give_back_free_slabs() {
-  std::uint64_t given = 0;
+std::uint64_t slab_pool::give_back_free_slabs(own_lock& lock) {
+  if (!source_.why_kept().empty()) return 0;
+  std::vector<slab_span> given;
   for (auto s = slabs_.begin(); s != slabs_.end();) {
     const auto& [base, its] = *s;
     const auto first = ranges_.find(base);
@@ -246,12 +247,24 @@ std::uint64_t slab_pool::give_back_free_slabs() {
     ++usage_.source_calls;
     --usage_.slabs;
     usage_.from_source -= its.bytes;
-    given += its.bytes;
     if (watcher_) watcher_(at_address(base), its.bytes, false);
-    source_.give(at_address(base), its.bytes);
+    given.push_back({at_address(base), its.bytes});
     s = slabs_.erase(s);
   }
-  return given;
+  return give(given, lock);
+}
+
+// Without the lock: the source may wait for a GPU, and the GPU for a PE that needs this pool.
+std::uint64_t slab_pool::give(const std::vector<slab_span>& slabs, own_lock& lock) {
+  if (slabs.empty()) return 0;
+  std::uint64_t bytes = 0;
+  lock.unlock();
+  for (const slab_span& s : slabs) {
+    source_.give(s.base, s.bytes);
+    bytes += s.bytes;
+  }
+  lock.lock();
+  return bytes;
 }
 
 std::vector<slab_pool::holder_use> slab_pool::sorted_holders() const {
@@ -278,6 +291,7 @@ void slab_pool::fail(std::size_t bytes, const char* holder) const {
     text += fmt::format("{}'{}' {} in {}", std::exchange(before, ", "), all[i].holder, readable(all[i].bytes),
                         all[i].count);
   }
+  if (const std::string why = source_.why_kept(); !why.empty()) text += "; what is free was not given back: " + why;
   throw out_of_memory(text + "; use more GPUs or nodes, or a smaller problem");
 }
 

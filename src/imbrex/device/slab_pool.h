@@ -12,15 +12,18 @@
 
 namespace imbrex {
 
-/// Where a `slab_pool` gets its slabs: a GPU, pinned host memory. Called by one thread at a time, with the lock of the
-/// pool held: it must not call the pool.
+/// Where a `slab_pool` gets its slabs: a GPU, pinned host memory. Called with the lock of the pool held, but for
+/// `give`: it must not call the pool.
 class memory_source {
  public:
   virtual ~memory_source() = default;
   /// Memory aligned to the alignment of the pool, or null when there is none.
   virtual void* get(std::size_t bytes) = 0;
-  /// Takes back what `get(bytes)` returned; whatever was registered for the slab ends here. Does not throw.
+  /// Takes back what `get(bytes)` returned; whatever was registered for the slab ends here. May block, and be called by
+  /// several threads at a time. Does not throw.
   virtual void give(void* memory, std::size_t bytes) = 0;
+  /// Why nothing may be given back now; empty: it may.
+  virtual std::string why_kept() { return {}; }
   /// About how much `get` could still return in all.
   virtual std::uint64_t free_bytes() = 0;
   /// For messages: "GPU 0 (NVIDIA H200)".
@@ -105,7 +108,8 @@ class slab_pool {
   static range new_range(std::size_t bytes, const slab* in);
   std::size_t rounded(std::size_t bytes) const;
   holding& held_by(const char* holder);
-  void grow(std::size_t bytes);
+  using own_lock = std::unique_lock<std::mutex>;
+  void grow(std::size_t bytes, own_lock& lock);
   bool add_slab(std::size_t bytes);
   ranges::iterator best_fit(std::size_t bytes);
   void split(ranges::iterator at, std::size_t bytes);
@@ -113,7 +117,8 @@ class slab_pool {
   void take_out(ranges::iterator at) noexcept;
   static bool joins(ranges::iterator neighbour, const slab* in);
   void absorb_next(ranges::iterator at) noexcept;
-  std::uint64_t give_back_free_slabs();
+  std::uint64_t give_back_free_slabs(own_lock& lock);
+  std::uint64_t give(const std::vector<slab_span>& slabs, own_lock& lock);
   std::vector<holder_use> sorted_holders() const;
   [[noreturn]] void fail(std::size_t bytes, const char* holder) const;
 

@@ -37,6 +37,12 @@ struct buffer_view {
   buffer_view slice(std::size_t offset, std::size_t count) const { return {data + offset, count, kind}; }
 };
 
+/// The kind of memory that `wanted` is on device `d`: `memory_kind::device` is the device's own, which is the host's
+/// for the host device. So one source names it for both.
+inline memory_kind kind_on(const device& d, memory_kind wanted) {
+  return wanted == memory_kind::device ? d.allocates() : wanted;
+}
+
 /// Memory of a device for `size` elements, uninitialised; freed with the buffer. No operation on it may be pending
 /// then.
 template <class T>
@@ -47,9 +53,12 @@ class buffer {
   buffer() = default;
   /// In the device's own memory. Throws `out_of_memory`.
   buffer(device& d, std::size_t size) : buffer(d, size, d.allocates()) {}
-  /// In memory of that kind: `memory_kind::pinned` is host memory that the device reaches.
+  /// In memory of that kind (`kind_on`): `memory_kind::pinned` is host memory that the device reaches.
   buffer(device& d, std::size_t size, memory_kind kind)
-      : device_(&d), kind_(kind), data_(static_cast<T*>(d.allocate(size * sizeof(T), kind))), size_(size) {}
+      : device_(&d),
+        kind_(kind_on(d, kind)),
+        data_(static_cast<T*>(d.allocate(size * sizeof(T), kind_))),
+        size_(size) {}
   buffer(buffer&& other) noexcept
       : device_(std::exchange(other.device_, nullptr)),
         kind_(other.kind_),

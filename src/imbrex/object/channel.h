@@ -91,6 +91,32 @@ struct channel_link : channel_end {
 
   element_base* self = nullptr;
   int port = 0;
+  int references = 0;
+};
+
+/// Shares one end among its channel, the sends that still stand in streams, and whoever waits to receive: it lives as
+/// long as any of them. On the end's PE only, so that counting costs an addition.
+class channel_link_ref {
+ public:
+  channel_link_ref() = default;
+  explicit channel_link_ref(channel_link* l) : link_(l) {
+    if (link_ != nullptr) ++link_->references;
+  }
+  channel_link_ref(const channel_link_ref& other) : channel_link_ref(other.link_) {}
+  channel_link_ref(channel_link_ref&& other) noexcept : link_(std::exchange(other.link_, nullptr)) {}
+  channel_link_ref& operator=(channel_link_ref other) noexcept {
+    std::swap(link_, other.link_);
+    return *this;
+  }
+  ~channel_link_ref() {
+    if (link_ != nullptr && --link_->references == 0) delete link_;
+  }
+  channel_link* operator->() const { return link_; }
+  channel_link& operator*() const { return *link_; }
+  explicit operator bool() const { return link_ != nullptr; }
+
+ private:
+  channel_link* link_ = nullptr;
 };
 
 template <class Index>
@@ -122,9 +148,8 @@ struct channel_link_to final : channel_link {
 }  // namespace detail
 
 /// A message of a channel, read where it is: in the sender's memory if that is in this process, else in memory aligned
-/// to 64 bytes. Destroying it gives
-/// that memory back, so keep it just as long as it is read: host memory e.g. by capturing it in the kernel that does, a
-/// GPU's until the kernel that reads it has been enqueued on the stream it was borrowed for.
+/// to 64 bytes. Destroying it gives that memory back, so keep it just as long as needed: until what reads it has been
+/// enqueued on the stream that it was borrowed for; of one borrowed without a stream, until the host has read it.
 template <class T>
 class received {
  public:
@@ -152,17 +177,20 @@ class received {
 /// al. 2022, II-B). Each chare makes its own end as a member, naming the other chare and the port numbers of both ends;
 /// one port serves one channel. Messages are received in the order in which they were sent.
 /// Inside a process nothing is copied on the way: the receiver reads the sender's memory. Both chares stay where they
-/// are while a channel is open.
+/// are while a channel is open. What was sent before a channel is closed (destroyed, or assigned another) still goes
+/// out; a receive that waits then is a `usage_error`. The port may serve another channel once all that came for it has
+/// been received.
 template <class T>
 class channel {
   static_assert(std::is_trivially_copyable_v<T>, "imbrex: a channel carries trivially copyable elements");
 
  public:
   channel() = default;
-  /// The end of `self` (pass `*this`) at its port `port`, connected to port `peer_port` of `peer`.
+  /// The end of `self` (pass `*this`) at its port `port`, connected to port `peer_port` of `peer`, for memory of that
+  /// kind: `memory_kind::device` is what the chare's device allocates (`kind_on`), with GPUs and without.
   template <class Self, class C>
   channel(Self& self, const element_proxy<C>& peer, int port, int peer_port, memory_kind kind = memory_kind::host)
-      : kind_(kind) {
+      : kind_(kind_on(*scheduler::current().default_device, kind)) {
     using Index = typename C::index_type;
     element_base& e = chare_access::element(self);
     scheduler& pe = scheduler::current();
@@ -174,13 +202,14 @@ class channel {
     e.ports().open(port, link.get());
     if (pe.mover != nullptr && !link->stays_in_process(pe)) {
       channel_message m;
-      m.hello = {pe.rank().rank, pe.id(), kind};
+      m.hello = {pe.rank().rank, pe.id(), kind_};
       link->post(pe, std::move(m));
     }
-    link_ = std::move(link);
+    link_ = detail::channel_link_ref(link.release());
   }
   channel(channel&&) noexcept = default;
   channel& operator=(channel&& other) noexcept {
+    if (this == &other) return *this;
     close();
     link_ = std::move(other.link_);
     kind_ = other.kind_;
@@ -188,7 +217,7 @@ class channel {
   }
   ~channel() { close(); }
 
-  bool is_open() const { return link_ != nullptr; }
+  bool is_open() const { return static_cast<bool>(link_); }
 
   /// Sends the elements of `view` as they are when stream `s` comes to this point. Returns at once. The memory is lent:
   /// do not write to it before the result has been awaited or the receiver is known to have read it. From GPU to GPU of
@@ -196,7 +225,7 @@ class channel {
   /// of another process of the machine. Elsewhere the data go as `data_mover::choose` says, when they are ready. Throws
   /// `usage_error` for memory of another kind than the channel's.
   channel_send send(buffer_view<const T> view, stream& s) {
-    check(view.kind);
+    check(kind_on(s.on(), view.kind));
     lent_state* state = lent_state::make();
     channel_message m;
     m.sequence = link_->next_sequence();
@@ -216,7 +245,7 @@ class channel {
       }
       return channel_send(state, s);
     }
-    s.then("send", [link = link_.get(), message = std::move(m)]() mutable {
+    s.then("send", [link = link_, message = std::move(m)]() mutable {
       scheduler& here = scheduler::current();
       if (link->mover() == nullptr || link->stays_in_process(here)) {
         link->post(here, std::move(message));
@@ -230,80 +259,85 @@ class channel {
 
   class receive : public channel_receive {
    public:
-    receive(channel_end& end, buffer_view<T> view, stream& s) : end_(end) {
+    receive(detail::channel_link_ref end, buffer_view<T> view, stream& s) : end_(std::move(end)) {
       to = view.data;
       capacity = view.bytes();
       kind = view.kind;
       in_order_of = &s;
     }
-    ~receive() { leave(end_); }
-    bool await_ready() { return ready(end_); }
-    void await_suspend(std::coroutine_handle<> h) { wait(end_, h); }
+    ~receive() { leave(*end_); }
+    bool await_ready() { return ready(*end_); }
+    void await_suspend(std::coroutine_handle<> h) { wait(*end_, h); }
     std::size_t await_resume() {
-      waiting_ = false;
+      finish();
       return received / sizeof(T);
     }
 
    private:
-    channel_end& end_;
+    detail::channel_link_ref end_;
   };
   struct [[nodiscard]] receive_wait {
-    channel_end* end;
+    detail::channel_link_ref end;
     buffer_view<T> view;
     stream* in_order_of;
-    receive operator co_await() const { return receive(*end, view, *in_order_of); }
+    receive operator co_await() const { return receive(end, view, *in_order_of); }
   };
 
   class [[nodiscard]] borrow_awaiter : public channel_receive {
    public:
-    borrow_awaiter(channel_end& end, memory_kind k, stream* s) : end_(end) {
+    borrow_awaiter(detail::channel_link_ref end, memory_kind k, stream* s) : end_(std::move(end)) {
       keep = &message_;
       kind = k;
       in_order_of = s;
     }
-    ~borrow_awaiter() { leave(end_); }
-    bool await_ready() { return ready(end_); }
-    void await_suspend(std::coroutine_handle<> h) { wait(end_, h); }
+    ~borrow_awaiter() { leave(*end_); }
+    bool await_ready() { return ready(*end_); }
+    void await_suspend(std::coroutine_handle<> h) { wait(*end_, h); }
     imbrex::received<T> await_resume() {
-      waiting_ = false;
+      finish();
       return imbrex::received<T>(std::move(message_), in_order_of);
     }
 
    private:
-    channel_end& end_;
+    detail::channel_link_ref end_;
     channel_message message_;
   };
   struct [[nodiscard]] borrow_wait {
-    channel_end* end;
+    detail::channel_link_ref end;
     memory_kind kind;
     stream* in_order_of;
-    borrow_awaiter operator co_await() const { return borrow_awaiter(*end, kind, in_order_of); }
+    borrow_awaiter operator co_await() const { return borrow_awaiter(end, kind, in_order_of); }
   };
 
-  /// `received<T> r = co_await c.borrow()`: the next message without any copy. For channels of host memory.
+  /// `received<T> r = co_await c.borrow(s)`: the next message, without any copy where its memory is reached. What is
+  /// enqueued on `s` while `r` lives may read it; it goes back when `s` has come to where `r` was destroyed. For memory
+  /// of every kind.
+  borrow_wait borrow(stream& s) {
+    check(kind_);
+    return {link_, kind_, &s};
+  }
+  /// The same for the host to read at once, without a stream: it goes back when `r` is destroyed. For channels of host
+  /// memory.
   borrow_wait borrow() {
     check(memory_kind::host);
-    return {link_.get(), memory_kind::host, nullptr};
-  }
-  /// `received<T> r = co_await c.borrow(s)`: the same for channels of GPU memory: what is enqueued on `s` from then on
-  /// may read the sender's memory, of the same GPU or of a peer, until `r` is destroyed. Not between processes.
-  borrow_wait borrow(stream& s) {
-    check(memory_kind::device);
-    return {link_.get(), memory_kind::device, &s};
+    return {link_, memory_kind::host, nullptr};
   }
 
   /// `n = co_await c.recv(view, s)`: waits for the next message; what is enqueued on `s` from then on sees it at the
   /// front of `view`. Gives the number of elements. Several receives may wait; messages go to them in the order in
   /// which they were awaited. A message longer than the view, or of another type, is a `usage_error`.
   receive_wait recv(buffer_view<T> view, stream& s) {
+    view.kind = kind_on(s.on(), view.kind);
     check(view.kind);
-    return {link_.get(), view, &s};
+    return {link_, view, &s};
   }
 
  private:
   void close() {
-    if (link_ != nullptr) link_->self->ports().close(link_->port);
-    link_.reset();
+    if (!link_) return;
+    link_->self->ports().close(link_->port);
+    link_->close(scheduler::current().stopping());
+    link_ = {};
   }
   // The receiver is in another process.
   void send_from_device(channel_message&& m, stream& s) {
@@ -314,7 +348,7 @@ class channel {
     } else if (by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, m.remote)) {
       link_->post(scheduler::current(), std::move(m));  // ahead of its data, as inside a process
     } else if (by == path::whole) {
-      s.then("send", [link = link_.get(), on = &s.on(), message = std::move(m)]() mutable {
+      s.then("send", [link = link_, on = &s.on(), message = std::move(m)]() mutable {
         const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::device,
                              on->number()};
         link->post_to_process(scheduler::current(), std::move(message), from, path::whole);
@@ -327,14 +361,14 @@ class channel {
   void send_packed(channel_message&& m, stream& s) {
     buffer<std::byte> on_host(s.on(), m.bytes(), memory_kind::pinned);
     s.copy(on_host.data(), m.data(), m.bytes());
-    s.then("send", [link = link_.get(), from = std::move(on_host), message = std::move(m)]() mutable {
+    s.then("send", [link = link_, from = std::move(on_host), message = std::move(m)]() mutable {
       message.copied.assign(from.data(), from.data() + from.size());
       message.lent = lent_buffer();  // gives the sender's memory back
       link->post(scheduler::current(), std::move(message));
     });
   }
   void check(memory_kind given) const {
-    if (link_ == nullptr)
+    if (!link_)
       throw usage_error("a channel was used that is not connected: construct it with the two chares and ports");
     if (given != kind_ && (given == memory_kind::device || kind_ == memory_kind::device)) {
       throw usage_error(fmt::format("{} is made for {} memory, but was given {} memory", link_->name(),
@@ -342,7 +376,7 @@ class channel {
     }
   }
 
-  std::unique_ptr<detail::channel_link> link_;
+  detail::channel_link_ref link_;
   memory_kind kind_ = memory_kind::host;
 };
 

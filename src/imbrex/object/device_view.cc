@@ -90,4 +90,13 @@ void release_after(const remote_data& what, stream& s) {
          [pe = what.pe, id = what.id] { scheduler::current().send(pe, release_data{id}, priorities::communication); });
 }
 
+void release_unread(const remote_data& what) noexcept {
+  scheduler& pe = scheduler::current();
+  try {
+    pe.send(what.pe, release_data{what.id}, priorities::communication);
+  } catch (...) {
+    pe.fail_body("a GPU message", std::current_exception());
+  }
+}
+
 }  // namespace imbrex::detail

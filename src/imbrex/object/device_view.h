@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "imbrex/base/serialize.h"
 #include "imbrex/comm/channel_end.h"
 #include "imbrex/comm/channel_send.h"
 #include "imbrex/memory/buffer.h"
@@ -16,8 +17,9 @@
 namespace imbrex {
 
 namespace detail {
-/// Tells the PE that offered data, when stream `s` comes here, that they have been read.
+/// Tells the PE that offered data, when stream `s` comes here, that they have been read; or that nobody will read them.
 void release_after(const remote_data& what, stream& s);
+void release_unread(const remote_data& what) noexcept;
 }  // namespace detail
 
 /// Elements in a device's memory as an argument of an entry method: a GPU message (Choi et al. 2022, II-B).
@@ -59,19 +61,23 @@ class device_view {
       : message_(std::move(other.message_)),
         stream_(std::exchange(other.stream_, nullptr)),
         state_(std::exchange(other.state_, nullptr)),
-        at_(std::exchange(other.at_, nullptr)) {}
+        at_(std::exchange(other.at_, nullptr)),
+        owes_answer_(std::exchange(other.owes_answer_, false)) {}
   device_view& operator=(device_view&& other) noexcept {
     device_view moved(std::move(other));
     std::swap(message_, moved.message_);
     std::swap(stream_, moved.stream_);
     std::swap(state_, moved.state_);
     std::swap(at_, moved.at_);
+    std::swap(owes_answer_, moved.owes_answer_);
     return *this;
   }
   ~device_view() {
     if (at_ != nullptr) {
       if (message_.offered) detail::release_after(message_.remote, *stream_);
       message_.give_back(stream_);
+    } else if (owes_answer_) {
+      detail::release_unread(message_.remote);
     }
     if (state_ != nullptr) state_->release();
   }
@@ -89,12 +95,19 @@ class device_view {
   template <class Archive>
   void serialize(Archive& ar) {
     message_.serialize(ar);
+    if constexpr (Archive::is_loading) {
+      owes_answer_ = message_.remote.by != remote_data::path::none;
+    } else if constexpr (std::is_same_v<Archive, output_archive>) {
+      owes_answer_ = false;  // whoever reads it does
+    }
   }
 
   /// \name For the runtime
   ///@{
   channel_message& message() { return message_; }
   imbrex::stream* sender_stream() const { return stream_; }
+  /// Its data have been asked for, or are read where they are.
+  void is_settled() { owes_answer_ = false; }
   /// What is enqueued on `s` from now on sees the data, at `where`.
   void has_arrived(imbrex::stream& s, const std::byte* where) {
     stream_ = &s;
@@ -107,6 +120,7 @@ class device_view {
   imbrex::stream* stream_ = nullptr;
   lent_state* state_ = nullptr;
   const std::byte* at_ = nullptr;
+  bool owes_answer_ = false;  // whoever offered the data waits for word of it
 };
 
 /// Names an entry method in the overloads of a chare's `post`.

@@ -7,7 +7,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/ids.h"
-#include "imbrex/device/device.h"
+#include "imbrex/device/stream_set.h"
 #include "imbrex/object/broadcast_ledger.h"
 #include "imbrex/object/head_count.h"
 #include "imbrex/object/index.h"
@@ -51,6 +51,8 @@ struct chare_access {
   static void set_alignment(chare_base& c, std::size_t alignment) { c.alignment_ = alignment; }
   /// Destroys the most derived object and frees its memory.
   static void destroy(chare_base* c);
+  /// Its own streams; null when it has used none.
+  static stream_set* streams(chare_base& c) { return c.streams_.get(); }
 };
 
 /// Where an element stands, as one PE knows it.

@@ -140,29 +140,29 @@ class device_arrival {
  public:
   static void start(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
     auto* self = new device_arrival(pe, e, std::move(args), reply);
-    std::exception_ptr thrown;
     try {
       int which = 0;
       detail::for_each_device_view(self->args_, [&](auto& view) { self->settle(view, which++); });
     } catch (...) {
-      thrown = std::current_exception();
-    }
-    if (thrown) {
-      detail::fail<typename entry<M>::result>(pe, &e, entry<M>::name(), reply, std::move(thrown));
-      return;  // what is on its way still writes to memory that this keeps
+      self->thrown_ = std::current_exception();  // told when nothing is on its way any more to memory that this keeps
     }
     self->one_has_arrived();
   }
 
  private:
   device_arrival(scheduler& pe, element_base& e, Args&& args, const reply_to& reply)
-      : pe_(pe), element_(e), args_(std::move(args)), reply_(reply) {}
+      : pe_(pe), element_(e), streams_(of(e).streams()), args_(std::move(args)), reply_(reply) {
+    streams_.hold();  // the element stays, and does not end, until all is there
+  }
+  ~device_arrival() { streams_.let_go(); }
+
+  using C = typename entry<M>::class_type;
+  static C& of(element_base& e) { return *static_cast<C*>(e.object); }
 
   template <class T>
   void settle(device_view<T>& view, int which) {
-    using C = typename entry<M>::class_type;
-    C& object = *static_cast<C*>(element_.object);
-    stream& s = object.streams().unpack;
+    C& object = of(element_);
+    stream& s = streams_.unpack;
     const std::size_t size = view.size();
     auto place = std::apply(
         [&](auto&... others) {
@@ -185,13 +185,13 @@ class device_arrival {
                           view.has_arrived(s, where);
                           one_has_arrived();
                         });
+    view.is_settled();
   }
 
   void one_has_arrived() {
     if (--num_left_ > 0) return;
-    if (element_.object == nullptr) {
-      pe_.fail_entry(&element_, entry<M>::name(),
-                     std::make_exception_ptr(usage_error("it moved or ended while a GPU message was arriving")));
+    if (thrown_) {
+      detail::fail<typename entry<M>::result>(pe_, &element_, entry<M>::name(), reply_, std::move(thrown_));
     } else {
       invoke_now<M>(pe_, element_, args_, reply_);
     }
@@ -200,9 +200,11 @@ class device_arrival {
 
   scheduler& pe_;
   element_base& element_;
+  stream_set& streams_;
   Args args_;
   decltype(detail::other_arguments(std::declval<Args&>())) others_ = detail::other_arguments(args_);
   const reply_to reply_;
+  std::exception_ptr thrown_;
   int num_left_ = 1;
 };
 
@@ -315,6 +317,16 @@ template <class Index, class H>
 void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, H&& body) {
   const pe_id next = next_stop(pe, e, part.home(e.index));
   if (next != no_pe) pe.send(next, std::forward<H>(body), priorities::communication);
+}
+
+/// False when nothing is queued in, or arriving at, the streams of `e`, which lives here. Else `body` is sent to this
+/// PE again once that is so.
+template <class H>
+bool wait_for_streams(scheduler& pe, element_base& e, const H& body) {
+  stream_set* const streams = chare_access::streams(*e.object);
+  if (streams == nullptr || streams->idle()) return false;
+  streams->when_idle([&pe, body] { pe.send(pe.id(), body, priorities::communication); });
+  return true;
 }
 
 namespace detail {

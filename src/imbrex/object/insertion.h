@@ -117,7 +117,7 @@ struct end_body {
       follow(pe, *part, e, std::move(*this));
     } else if (e.epoch >> 32 == epoch >> 32) {
       if (part->may_run(e)) {
-        end(pe, *part, e);
+        if (!wait_for_streams(pe, e, *this)) end(pe, *part, e);
       } else {
         part->hold(e, active_message<end_body>::make(priorities::communication, std::move(*this)));
       }

@@ -98,7 +98,8 @@ struct move_body {
       follow(pe, *part, e, std::move(*this));
     } else if (to != pe.id()) {
       if (part->may_run(e)) {
-        part->move(e, to);
+        detail::check_movable(*part, e, to);
+        if (!wait_for_streams(pe, e, *this)) part->move(e, to);
       } else {
         part->hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
       }
@@ -115,7 +116,6 @@ namespace detail {
 template <class C>
 void move_element(array_part<typename C::index_type>& part, element<typename C::index_type>& e, pe_id to) {
   scheduler& pe = part.pe();
-  check_movable(part, e, to);
   part.announce_change();
   arrive_body<C> body;
   body.array = part.id();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -421,6 +422,8 @@ void scheduler::fail_body(const char* type, std::exception_ptr failure) noexcept
 }
 
 void scheduler::discard_queued() {
+  if (progress_source* const all = failed_devices_ != nullptr ? failed_devices_ : devices; all != nullptr)
+    all->let_pass();
   bundles_.discard();
   arrivals_.discard();
   do {
@@ -433,7 +436,8 @@ void scheduler::discard_queued() {
 void scheduler::destroy_objects() {
   stopping_ = true;
   if (failed_devices_ != nullptr) devices = failed_devices_;
-  if (devices != nullptr) devices->drain();
+  constexpr std::int64_t patience_ns = 5'000'000'000;
+  if (devices != nullptr && !devices->drain(rank_.failed ? now_ns() + patience_ns : INT64_MAX)) leave_devices();
   ended_ = nullptr;
   while (first_activity != nullptr) entry_activity::destroy(*this, first_activity);
   for (auto& of_creator : collections_) {
@@ -456,6 +460,17 @@ void scheduler::destroy_collections() {
 void scheduler::unbind_from_this_thread() {
   slab::unbind_this_thread();
   executor::set_current(nullptr);
+}
+
+// Memory that something on a GPU may still write to cannot be given back: the process ends as it is.
+void scheduler::leave_devices() {
+  std::fprintf(
+      stderr, "imbrex: error: what PE %d of rank %d has on its GPUs did not end within 5 s of the failure: giving up\n",
+      id_, rank_.rank);
+  std::fflush(nullptr);
+  const int code = rank_.exit_code;
+  if (transport_ != nullptr) transport_->abort(code);
+  std::_Exit(code);
 }
 
 std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {

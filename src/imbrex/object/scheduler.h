@@ -228,6 +228,7 @@ class scheduler : public executor {
 
  private:
   void tell_end(const job_end& end) noexcept;
+  [[noreturn]] void leave_devices();
   bool poll_network();
   void poll_devices();
   void idle();

@@ -49,7 +49,8 @@ std::vector<device_facts> all_gpus() {
   std::vector<device_facts> list;
 #if IMBREX_HAVE_CUDA
   for (int i = 0; i < cuda_machine::count(); ++i) {
-    const cuda_gpu gpu(i, i);
+    cuda_gates gates;
+    const cuda_gpu gpu(i, i, gates);
     list.push_back({.name = gpu.name(), .kind = "cuda", .memory_bytes = gpu.memory().free});
   }
 #endif

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "gpu_fixture.h"
+#include "imbrex/base/clock.h"
 #include "imbrex/device/cuda_event.h"
 #include "imbrex/device/cuda_stream.h"
 #include "imbrex/memory/copy.h"
@@ -106,7 +107,8 @@ TEST_P(two_gpus, the_end_of_a_job_waits_for_no_other_process) {
   const event point(std::make_shared<cuda_event>(static_cast<cuda_stream&>(*t).gpu(), cuda_event::by_word_only{never}));
   buffer<std::byte> from(here(), 100), to(there(), 100);
   t->pull(point, to.data(), from.data(), 100);
-  gpu->completion->drain();
+  gpu->completion->let_pass();
+  EXPECT_TRUE(gpu->completion->drain(now_ns() + 5'000'000'000));
   EXPECT_TRUE(t->idle());
 }
 

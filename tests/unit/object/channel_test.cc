@@ -78,11 +78,6 @@ struct cell : chare<cell, index1d> {
     out.send(sent, streams().pack);
     co_await in.recv(got, streams().unpack);
   }
-  void other_memory() {
-    channel<int> out(*this, array()[right()], 0, 1, memory_kind::device);
-    std::vector<int> sent(5);
-    out.send(sent, streams().pack);
-  }
   void same_port() { channel<int> a(*this, array()[right()], 0, 1), b(*this, array()[right()], 0, 2); }
   task<> nobody_sends() {
     channel<int> in(*this, array()[left()], 3, 4);
@@ -128,11 +123,6 @@ TEST(channel, ends_of_different_types_are_a_named_error) {
   const job_outcome o = run_and_listen({1, 2}, &broken_job<&cell::other_type>);
   EXPECT_EQ(o.code, 70);
   EXPECT_THAT(o.errors, testing::HasSubstr("different element types"));
-}
-TEST(channel, memory_of_another_kind_is_a_named_error) {
-  const job_outcome o = run_and_listen({1, 1}, &broken_job<&cell::other_memory>);
-  EXPECT_EQ(o.code, 70);
-  EXPECT_THAT(o.errors, testing::HasSubstr("is made for device memory, but was given host memory"));
 }
 TEST(channel, a_port_serves_one_channel) {
   const job_outcome o = run_and_listen({1, 1}, &broken_job<&cell::same_port>);

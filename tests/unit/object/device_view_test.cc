@@ -155,6 +155,171 @@ TEST(device_view, go_where_the_post_method_says) {
   }
 }
 
+/// Receives nothing: its post method cannot.
+struct refuser : chare<refuser, index1d> {
+  void take(device_view<double>) { FAIL() << "the data had nowhere to go"; }
+  buffer_view<double> post(for_entry<&refuser::take>, std::size_t size) {
+    if (size == 7) throw usage_error("seven is too many");
+    place_ = buffer<double>(on_device(), 1);
+    return place_.view();
+  }
+  // Two views, of which the second has nowhere to go.
+  void take_two(device_view<double>, device_view<double>) { FAIL() << "the data had nowhere to go"; }
+  buffer_view<double> post(for_entry<&refuser::take_two>, int which, std::size_t size) {
+    if (which == 1) throw usage_error("there is room for one");
+    place_ = buffer<double>(on_device(), size);
+    return place_.view();
+  }
+  void end() { destroy(); }
+
+ private:
+  buffer<double> place_;
+};
+
+struct asker : chare<asker, index1d> {
+  task<std::string> ask(array_proxy<refuser> all, int size) {
+    buffer<double> data(on_device(), static_cast<std::size_t>(size));
+    device_view<double> view(data.view(), streams().pack);
+    auto sent = view.lent();
+    auto called = all[1].call<&refuser::take>(std::move(view));
+    std::string said = "nothing was thrown";
+    try {
+      co_await std::move(called);
+    } catch (const error& e) {
+      said = e.what();
+    }
+    co_await sent;  // the memory comes back whatever happened
+    co_return said;
+  }
+  task<std::string> ask_two(array_proxy<refuser> all) {
+    buffer<double> data(on_device(), 70'000);
+    device_view<double> one(data.view(), streams().pack), other(data.view(), streams().pack);
+    auto first = one.lent();
+    auto second = other.lent();
+    auto called = all[1].call<&refuser::take_two>(std::move(one), std::move(other));
+    std::string said = "nothing was thrown";
+    try {
+      co_await std::move(called);
+    } catch (const error& e) {
+      said = e.what();
+    }
+    co_await first;
+    co_await second;
+    co_return said;
+  }
+};
+
+task<int> refused(runtime& rt) {
+  auto refusers = rt.create_array<refuser>(index1d(2));
+  auto askers = rt.create_array<asker>(index1d(2));
+  for (int who = 0; who < 2; ++who) {
+    for (const int size : {7, 100, 70'000}) {
+      auto asked = askers[who].call<&asker::ask>(refusers, size);
+      const std::string said = co_await std::move(asked);
+      EXPECT_THAT(said, testing::HasSubstr(size == 7 ? "seven is too many" : "came for a place of 1"));
+    }
+    auto asked = askers[who].call<&asker::ask_two>(refusers);
+    const std::string said = co_await std::move(asked);
+    EXPECT_THAT(said, testing::HasSubstr("there is room for one"));
+  }
+  refusers[1].send<&refuser::end>();
+  co_await rt.quiescence();
+  for (int who = 0; who < 2; ++who) {
+    auto asked = askers[who].call<&asker::ask>(refusers, 70'000);
+    const std::string said = co_await std::move(asked);
+    EXPECT_THAT(said, testing::HasSubstr("deleted"));
+  }
+  co_return 0;
+}
+
+TEST(device_view, that_cannot_be_taken_give_their_memory_back) {
+  for (const std::string protocol : {"auto", "packed", "staged", "direct"}) {
+    for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}, job_shape{1, 2, 4, 100}}) {
+      SCOPED_TRACE(protocol + ", " + to_text(s));
+      EXPECT_EQ(run_with(s, protocol, refused), 0);
+    }
+  }
+}
+
+/// Moves, or ends, as soon as it is told to.
+struct wanderer : chare<wanderer, index1d> {
+  void take(device_view<double> data) {
+    const double* from = data.data();
+    const std::size_t n = data.size();
+    stream& s = data.stream();
+    s.launch("add up", [this, from, n] { total_ += std::accumulate(from, from + n, 0.0); });
+  }
+  void go(int to) { migrate_to(to); }
+  void end() { destroy(); }
+  double total() const { return total_; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & total_;
+  }
+
+ private:
+  double total_ = 0;
+};
+
+struct pursuer : chare<pursuer, index1d> {
+  task<> pursue(array_proxy<wanderer> all, int messages, int pes, bool to_the_end) {
+    buffer<double> data(on_device(), 70'000);
+    std::fill_n(data.data(), data.size(), 0.5);
+    std::vector<channel_send> lent;
+    for (int i = 0; i < messages; ++i) {
+      device_view<double> view(data.view(), streams().pack);
+      lent.push_back(view.lent());
+      all[0].send<&wanderer::take>(std::move(view));
+      if (!to_the_end) all[0].send<&wanderer::go>(i % pes);
+    }
+    if (to_the_end) all[0].send<&wanderer::end>();
+    for (channel_send& l : lent) co_await l;
+  }
+};
+
+task<int> pursued(runtime& rt) {
+  auto all = rt.create_array<wanderer>(index1d(1));
+  auto from = rt.create_array<pursuer>(index1d(2));
+  constexpr int messages = 9;
+  for (int who = 0; who < 2; ++who) {
+    auto called = from[who].call<&pursuer::pursue>(all, messages, rt.num_pes(), false);
+    co_await std::move(called);
+  }
+  co_await rt.quiescence();
+  auto asked = all[0].call<&wanderer::total>();
+  const double total = co_await std::move(asked);
+  EXPECT_EQ(total, 2 * messages * 35'000.0);
+  co_return 0;
+}
+
+TEST(device_view, are_taken_before_their_chare_moves) {
+  for (const std::string protocol : {"auto", "packed", "staged"}) {
+    for (const job_shape& s :
+         {job_shape{2, 1}, job_shape{1, 2}, job_shape{2, 2}, job_shape{1, 2, 4, 100}, job_shape{1, 3, 7, 100}}) {
+      SCOPED_TRACE(protocol + ", " + to_text(s));
+      EXPECT_EQ(run_with(s, protocol, pursued), 0);
+    }
+  }
+}
+
+task<int> taken_at_last(runtime& rt) {
+  auto all = rt.create_array<wanderer>(index1d(1));
+  auto from = rt.create_array<pursuer>(index1d(2));
+  auto called = from[1].call<&pursuer::pursue>(all, 1, 1, true);
+  co_await std::move(called);
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(device_view, are_taken_before_their_chare_ends) {
+  for (const std::string protocol : {"auto", "packed", "staged"}) {
+    for (const job_shape& s : {job_shape{2, 1}, job_shape{1, 2}, job_shape{1, 2, 4, 100}}) {
+      SCOPED_TRACE(protocol + ", " + to_text(s));
+      EXPECT_EQ(run_with(s, protocol, taken_at_last), 0);
+    }
+  }
+}
+
 TEST(device_view, are_passed_on) { run_over_all_shapes(around, 4); }
 TEST(device_view, are_arguments_of_calls) { run_over_all_shapes(asked); }
 
