@@ -13,10 +13,14 @@ using rank_id = std::int32_t;
 
 inline constexpr pe_id no_pe = -1;
 
-/// A chare array, group or singleton: which PE created it and the how-manieth of that PE it is.
+/// A chare array or group: which PE created it and the how-manieth of that PE it is. Or the singletons of a class.
 struct collection_id {
+  static constexpr std::uint32_t singles = std::uint32_t{1} << 31;  ///< and the number of the class
+
   pe_id creator = no_pe;
   std::uint32_t number = 0;
+
+  bool is_of_singles() const { return (number & singles) != 0; }
 
   friend bool operator==(const collection_id&, const collection_id&) = default;
 };

@@ -14,6 +14,16 @@ namespace imbrex {
 
 class runtime;
 
+namespace detail {
+/// Instantiated by what singletons have not.
+template <class Index>
+constexpr void check_in_array() {
+  static_assert(!std::is_same_v<Index, no_index>,
+                "imbrex: a singleton is in no array: it has no array(), extent(), sections, allreduce or barrier, and what "
+                "it contributes needs a target, e.g. ix::deliver<&boss::told>(boss_proxy)");
+}
+}  // namespace detail
+
 /// The base of every chare type: `class block : public imbrex::chare<block, imbrex::index3d>`. Without an index type
 /// it is a singleton. A chare lives on one PE at a time and is only touched by that PE's thread: its methods never run
 /// at the same time, so they need no locks. Members below are for use inside its own methods and constructor.
@@ -34,9 +44,15 @@ class chare : public chare_base {
   /// This element, for others to send to.
   element_proxy<Derived> proxy() const { return element_proxy<Derived>(array_id(), index()); }
   /// All of the array this element belongs to.
-  array_proxy<Derived> array() const { return array_proxy<Derived>(array_id()); }
+  array_proxy<Derived> array() const {
+    detail::check_in_array<Index>();
+    return array_proxy<Derived>(array_id());
+  }
   /// The extent the array was created with.
-  const Index& extent() const { return static_cast<array_part<Index>*>(element_->part)->extent(); }
+  const Index& extent() const {
+    detail::check_in_array<Index>();
+    return static_cast<array_part<Index>*>(element_->part)->extent();
+  }
 
   pe_id pe() const { return scheduler::current().id(); }
   int num_pes() const { return scheduler::current().num_pes(); }
@@ -58,7 +74,12 @@ class chare : public chare_base {
   /// `deliver<&C::m>(proxy)`.
   template <class T, class Op, class Target = to_reduction>
   void contribute(T value, Op op, Target target = {}) {
-    detail::contribute_to_array(*element_, std::move(value), op, target);
+    if constexpr (std::is_same_v<Target, to_reduction>) detail::check_in_array<Index>();
+    if constexpr (std::is_same_v<Index, no_index>) {
+      target(scheduler::current(), reduction_id{}, std::move(value));  // alone
+    } else {
+      detail::contribute_to_array(*element_, std::move(value), op, target);
+    }
   }
   /// Contributes nothing but its presence: the target is told when all elements have.
   template <class Target>
@@ -68,12 +89,14 @@ class chare : public chare_base {
   /// The same over a section this element belongs to; numbered apart from the array's reductions.
   template <class T, class Op, class Target = to_reduction>
   void contribute(const section_proxy<Derived>& s, T value, Op op, Target target = {}) {
+    detail::check_in_array<Index>();
     detail::contribute_to_section(*element_, s.id(), is_at_home(), std::move(value), op, target);
   }
 
   /// `T total = co_await allreduce(value, op)`: contributes and waits for the result, which all elements get.
   template <class T, class Op>
   detail::allreduce_wait<T, Op> allreduce(T value, Op op) {
+    detail::check_in_array<Index>();
     return {element_, section_id{}, true, std::move(value), op};
   }
   template <class T, class Op>

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "imbrex/object/collection.h"
+#include "imbrex/object/array_part.h"
 #include "imbrex/object/movement.h"
 
 namespace imbrex {
@@ -20,8 +20,7 @@ class chare_part final : public array_part<typename C::index_type> {
     if constexpr (detail::is_movable<C>) {
       detail::move_element<C>(*this, static_cast<element<Index>&>(e), to);
     } else {
-      throw usage_error(fmt::format(
-          "{} cannot move to PE {}: its class needs a default constructor and a serialize member", this->text(e), to));
+      detail::refuse_move(*this, e, to);
     }
   }
 

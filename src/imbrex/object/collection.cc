@@ -56,12 +56,12 @@ void collection::settle(element_base& e, chare_base* object) {
   e.where = pe_.id();
   e.position = static_cast<std::uint32_t>(here_.size());
   here_.push_back(&e);
-  reductions_.element_came(e);
+  if (has_reductions_) reductions_.element_came(e);
   if (e.blocked == 0) release_held(e);
 }
 
 void collection::unsettle(element_base& e, presence becomes, pe_id where) {
-  announce_change();  // while `e` is still counted
+  if (has_reductions_) announce_change();  // while `e` is still counted
   while (e.activities != nullptr) entry_activity::destroy(pe_, e.activities);
   chare_base* object = std::exchange(e.object, nullptr);
   e.state = becomes;
@@ -74,7 +74,7 @@ void collection::unsettle(element_base& e, presence becomes, pe_id where) {
     e.extras->ports.reset();
     forget_hearing(*e.extras);
   }
-  reductions_.element_left(e);
+  if (has_reductions_) reductions_.element_left(e);
   release_held(e);
 }
 

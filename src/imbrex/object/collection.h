@@ -129,6 +129,10 @@ class collection {
   void member_ended(element_base& e, const section_numbers& next);
   ///@}
 
+ protected:
+  /// Of singletons: nobody is told how many there are.
+  void has_no_reductions() { has_reductions_ = false; }
+
  private:
   bool passes_over(element_base& e, const broadcast_id& id);
   broadcast_history ahead_of_here(const broadcast_history& history) const;
@@ -139,6 +143,7 @@ class collection {
   const char* chare_name_;
   bool complete_ = false;
   bool ever_changed_ = false;
+  bool has_reductions_ = true;
   std::uint32_t last_here_ = 0;
   std::uint32_t unsettled_ = 0;  // broadcasts in slices, reasons why elements are blocked
   std::uint32_t num_ahead_ = 0;  // streams of which elements have heard more than this PE
@@ -151,117 +156,5 @@ class collection {
   std::vector<std::pair<section_id, std::unique_ptr<section_part>>> sections_;
   std::vector<section_id> freed_sections_;
 };
-
-/// The same, knowing the type of its indices.
-template <class Index>
-class array_part : public collection {
- public:
-  array_part(scheduler& pe, collection_id id, const char* chare_name, const Index& extent, bool filled)
-      : collection(pe, id, chare_name), extent_(extent), bounded_(filled) {
-    if constexpr (is_grid_index<Index>) {
-      if (bounded_ && volume(extent) <= max_table) {
-        table_.resize(volume(extent), nullptr);
-        first_slot_ = table_.data();
-      }
-    }
-  }
-  ~array_part() override {
-    for (element<Index>* e : table_) delete_element(e);
-    for (auto& known : known_) delete_element(known.second);
-  }
-
-  /// Where the element is unless it was inserted elsewhere or moved. Throws `usage_error` for an index outside the
-  /// extent, and when the map names no PE.
-  pe_id home(const Index& i) const {
-    if constexpr (is_grid_index<Index>) {
-      if (bounded_ && !inside(i, extent_)) [[unlikely]]
-        outside_extent(i);
-    }
-    const pe_id where = mapped(i);
-    if (where < 0 || where >= pe().num_pes()) [[unlikely]]
-      bad_home(i, where);
-    return where;
-  }
-  const Index& extent() const { return extent_; }
-  /// The same, but `otherwise` for an index that has no home.
-  pe_id home_or(const Index& i, pe_id otherwise) const {
-    if constexpr (is_grid_index<Index>) {
-      if (bounded_ && !inside(i, extent_)) return otherwise;
-    }
-    const pe_id where = mapped(i);
-    return where < 0 || where >= pe().num_pes() ? otherwise : where;
-  }
-
-  /// What is known of element `i`; made, pointing to its home, when nothing was. Throws `usage_error` for an index
-  /// outside the extent.
-  [[gnu::always_inline]] element<Index>& record(const Index& i) {
-    if constexpr (is_grid_index<Index>) {
-      if (first_slot_ != nullptr && inside(i, extent_)) [[likely]] {  // the table of a bounded array
-        if (element<Index>* e = first_slot_[linear(i, extent_)]; e != nullptr) [[likely]]
-          return *e;
-      }
-    }
-    return look_up(i);
-  }
-
-  std::string text(const element_base& e) const override {
-    return chare_name() + to_text(static_cast<const element<Index>&>(e).index);
-  }
-  void for_each_known(const std::function<void(element_base&)>& f) const override {
-    for (element<Index>* e : table_) {
-      if (e != nullptr) f(*e);
-    }
-    for (auto& known : known_) f(*known.second);
-  }
-
- private:
-  virtual pe_id mapped(const Index& i) const = 0;
-
-  static constexpr std::uint64_t max_table = std::uint64_t{1} << 22;
-
-  [[gnu::noinline]] element<Index>& look_up(const Index& i) {
-    if constexpr (is_grid_index<Index>) {
-      if (bounded_ && !inside(i, extent_)) outside_extent(i);
-      if (first_slot_ != nullptr) return *(table_[linear(i, extent_)] = make_element(i));
-    }
-    if (const auto known = known_.find(i); known != known_.end()) return *known->second;
-    element<Index>* e = make_element(i);  // may throw: nothing is noted before
-    known_.emplace(i, e);
-    return *e;
-  }
-
-  element<Index>* make_element(const Index& i) {
-    const pe_id where = home(i);
-    auto* e = new (slab::allocate(sizeof(element<Index>))) element<Index>(i);
-    e->part = this;
-    e->where = where;
-    return e;
-  }
-  static void delete_element(element<Index>* e) {
-    if (e == nullptr) return;
-    e->~element<Index>();
-    slab::free(e);
-  }
-  [[noreturn]] void outside_extent(const Index& i) const {
-    throw usage_error(
-        fmt::format("{} has no element {}: its extent is {}", chare_name(), to_text(i), to_text(extent_)));
-  }
-  [[noreturn]] void bad_home(const Index& i, pe_id where) const {
-    throw usage_error(fmt::format("the map of {} puts element {} on PE {}, but the PEs are 0 to {}", chare_name(),
-                                  to_text(i), where, pe().num_pes() - 1));
-  }
-
-  Index extent_;
-  bool bounded_;
-  std::vector<element<Index>*> table_;
-  element<Index>** first_slot_ = nullptr;
-  std::unordered_map<Index, element<Index>*, index_hash<Index>> known_;
-};
-
-/// The part of collection `c` on `pe`, or null.
-template <class Index>
-array_part<Index>* find_part(scheduler& pe, collection_id c) {
-  return static_cast<array_part<Index>*>(pe.find_collection(c));
-}
 
 }  // namespace imbrex

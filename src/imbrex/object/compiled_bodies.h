@@ -2,6 +2,7 @@
 
 #include "imbrex/object/channel.h"
 #include "imbrex/object/create.h"
+#include "imbrex/object/insertion.h"
 #include "imbrex/object/reduction.h"
 
 /// What nearly every program sends and awaits, compiled once, in the library: programs only refer to it. For each body
@@ -23,7 +24,6 @@
   prefix template struct detail::partial<T, Op, to_reduction>
 
 #define IMBREX_COMPILED_INDEX(prefix, Index)                 \
-  prefix template class array_part<Index>;                   \
   IMBREX_COMPILED_BODY(prefix, location_update<Index>);      \
   IMBREX_COMPILED_BODY(prefix, end_body<Index>);             \
   IMBREX_COMPILED_BODY(prefix, detail::channel_body<Index>); \
@@ -40,6 +40,9 @@
   prefix template class channel<float>;                    \
   prefix template class channel<double>;                   \
   IMBREX_COMPILED_INDEX(prefix, no_index);                 \
+  prefix template class array_part<index1d>;               \
+  prefix template class array_part<index2d>;               \
+  prefix template class array_part<index3d>;               \
   IMBREX_COMPILED_INDEX(prefix, index1d);                  \
   IMBREX_COMPILED_INDEX(prefix, index2d);                  \
   IMBREX_COMPILED_INDEX(prefix, index3d)

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "imbrex/base/type_name.h"
 #include "imbrex/object/collection.h"
-#include "imbrex/object/entry_message.h"
 
 /// How one element comes to be.
 namespace imbrex::detail {

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "imbrex/object/collection.h"
+#include "imbrex/object/array_part.h"
 #include "imbrex/object/device_view.h"
 #include "imbrex/object/entry.h"
 #include "imbrex/object/entry_activity.h"
@@ -274,32 +274,60 @@ struct entry_body {
       pe.hold_for_collection(array, std::move(*this));
       return;
     }
-    element<Index>& e = part->record(index);
+    if constexpr (std::is_same_v<Index, no_index>) {
+      find_single(pe, *part);
+    } else {
+      find_element(pe, *part);
+    }
+  }
+
+  void find_single(scheduler& pe, array_part<Index>& part) {
+    element<Index>* const e = part.find(index);
+    if (e != nullptr && e->object != nullptr) {
+      invoke<M>(pe, *e, args, reply);
+    } else if (const pe_id next = part.next_stop_to(index); next != pe.id()) {
+      pass_on(pe, next);
+    } else if (part.was_made(index)) {
+      refuse_deleted(pe, part);
+    } else {
+      part.hold(part.record(index), active_message<entry_body>::make(priority(level), std::move(*this)));
+    }
+  }
+
+  void find_element(scheduler& pe, array_part<Index>& part) {
+    element<Index>& e = part.record(index);
     if (e.object != nullptr) [[likely]] {
-      if (after != 0 && overtakes(pe, *part)) return;
-      if (!part->calm() && !part->may_run(e)) [[unlikely]] {
-        part->hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
+      if (after != 0 && overtakes(pe, part)) return;
+      if (!part.calm() && !part.may_run(e)) [[unlikely]] {
+        part.hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
       } else {
         invoke<M>(pe, e, args, reply);
       }
       return;
     }
-    if (from == pe.id()) after = part->broadcasts().num_begun(level);  // it was to stay, and does not
-    if (const pe_id next = next_stop(pe, e, part->home(index)); next != no_pe) {
+    if (from == pe.id()) after = part.broadcasts().num_begun(level);  // it was to stay, and does not
+    if (const pe_id next = next_stop(pe, e, part.home(index)); next != no_pe) {
       if (from != no_pe && from != pe.id() && next == e.where) {
         pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
       }
-      target = nullptr;
-      detail::leave_pe(args);
-      pe.send(next, std::move(*this), priority(level));
-      return;
+      pass_on(pe, next);
+    } else if (e.state == presence::deleted && pe.refuses_held()) {
+      refuse_deleted(pe, part);
+    } else {
+      part.hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
     }
-    if (e.state == presence::deleted && pe.refuses_held()) {
-      refuse<typename entry<M>::result>(
-          pe, reply, fmt::format("{} was sent to {}, which has been deleted", name(), part->text(e)));
-      return;
-    }
-    part->hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
+  }
+
+  void pass_on(scheduler& pe, pe_id next) {
+    target = nullptr;
+    detail::leave_pe(args);
+    pe.send(next, std::move(*this), priority(level));
+  }
+
+  void refuse_deleted(scheduler& pe, const collection& part) {
+    refuse<typename entry<M>::result>(pe, reply,
+                                      fmt::format("{} was sent to {}{}, which has been deleted", name(),
+                                                  part.chare_name(), to_text(index)));
   }
 
   /// True when a broadcast that was begun earlier has not come here yet: then this waits for it.
@@ -366,9 +394,34 @@ void send_objects(scheduler& pe, collection_id c, const Index& i, priority p, co
 
 }  // namespace detail
 
+/// The same for a singleton.
+template <auto M, class... A>
+void send_to_single(scheduler& pe, collection_id c, const no_index& i, priority p, const reply_to& reply, A&&... a) {
+  using body = entry_body<M, no_index>;
+  const pe_id to = find_part<no_index>(pe, c)->next_stop_to(i);
+  if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
+    detail::send_objects<M>(pe, c, i, p, reply, to == pe.id(), typename body::args_tuple(std::forward<A>(a)...));
+  } else if (to == pe.id()) {  // found once more when its turn comes: nothing is kept of one that has ended by then
+    pe.send_here<body>(p, nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+  } else {
+    body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+    if constexpr (detail::has_device_views<typename entry<M>::args>) {
+      if (!pe.rank().is_local(to)) {
+        detail::depart(to, std::move(message), p);
+        return;
+      }
+    }
+    pe.send(to, std::move(message), p);
+  }
+}
+
 template <auto M, class Index, class... A>
 void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a) {
   using body = entry_body<M, Index>;
+  if constexpr (std::is_same_v<Index, no_index>) {
+    send_to_single<M>(pe, c, i, p, reply, std::forward<A>(a)...);
+    return;
+  }
   array_part<Index>* part = find_part<Index>(pe, c);
   element<Index>* e = part != nullptr ? &part->record(i) : nullptr;
   if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
@@ -396,6 +449,9 @@ void location_update<Index>::operator()(scheduler& pe) {
   if (part == nullptr) {
     pe.hold_for_collection(array, std::move(*this));
     return;
+  }
+  if constexpr (std::is_same_v<Index, no_index>) {
+    if (part->find(index) == nullptr) return;
   }
   element<Index>& e = part->record(index);
   if (e.epoch > epoch || (e.object != nullptr && e.epoch == epoch)) return;

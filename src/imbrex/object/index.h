@@ -9,15 +9,19 @@
 #include <fmt/core.h>
 
 #include "imbrex/base/hash.h"
+#include "imbrex/base/ids.h"
 #include "imbrex/base/serialize.h"
 
 /// How the elements of a chare array are named. Besides these any type can be an index that is equality-comparable,
 /// default-constructible, serialisable and has `std::hash`.
 namespace imbrex {
 
-/// The index of a singleton chare.
+/// The index type of singleton chares, which have no index that a program could choose: names one of a class.
 struct no_index {
-  friend constexpr bool operator==(no_index, no_index) = default;
+  pe_id home = no_pe;       ///< where it was made
+  pe_id maker = no_pe;      ///< who had it made,
+  std::uint64_t count = 0;  ///< as its how-manieth there
+  friend constexpr bool operator==(const no_index&, const no_index&) = default;
 };
 
 /// Also the extent of an array of one dimension.
@@ -40,16 +44,14 @@ struct index3d {
 
 template <class Index>
 inline constexpr bool is_grid_index = std::is_same_v<Index, index1d> || std::is_same_v<Index, index2d> ||
-                                      std::is_same_v<Index, index3d> || std::is_same_v<Index, no_index>;
+                                      std::is_same_v<Index, index3d>;
 
 /// The number of elements of the box of the given extent; x varies fastest in `linear`.
-constexpr std::uint64_t volume(no_index) { return 1; }
 constexpr std::uint64_t volume(index1d e) { return static_cast<std::uint64_t>(e.x < 0 ? 0 : e.x); }
 constexpr std::uint64_t volume(index2d e) { return volume(index1d(e.x)) * volume(index1d(e.y)); }
 constexpr std::uint64_t volume(index3d e) { return volume(index2d{e.x, e.y}) * volume(index1d(e.z)); }
 
 /// Whether `i` lies in the box [0, extent).
-constexpr bool inside(no_index, no_index) { return true; }
 constexpr bool inside(index1d i, index1d e) {
   return static_cast<std::uint32_t>(i.x) < static_cast<std::uint32_t>(e.x);
 }
@@ -61,7 +63,6 @@ constexpr bool inside(index3d i, index3d e) {
 }
 
 /// The position of `i` in the box, x fastest.
-constexpr std::uint64_t linear(no_index, no_index) { return 0; }
 constexpr std::uint64_t linear(index1d i, index1d) { return static_cast<std::uint64_t>(i.x); }
 constexpr std::uint64_t linear(index2d i, index2d e) {
   return static_cast<std::uint64_t>(i.y) * static_cast<std::uint64_t>(e.x) + static_cast<std::uint64_t>(i.x);
@@ -73,7 +74,6 @@ constexpr std::uint64_t linear(index3d i, index3d e) {
 }
 
 /// The inverse of `linear`.
-constexpr no_index from_linear(std::uint64_t, no_index) { return {}; }
 constexpr index1d from_linear(std::uint64_t l, index1d) { return {static_cast<std::int32_t>(l)}; }
 constexpr index2d from_linear(std::uint64_t l, index2d e) {
   const auto nx = static_cast<std::uint64_t>(e.x);
@@ -90,7 +90,8 @@ constexpr index3d from_linear(std::uint64_t l, index3d e) {
 template <class Index>
 std::uint64_t hash_index(const Index& i) {
   if constexpr (std::is_same_v<Index, no_index>) {
-    return 0;
+    return mix(i.count ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(i.maker)) << 40 ^
+               static_cast<std::uint64_t>(static_cast<std::uint32_t>(i.home)) << 20);
   } else if constexpr (std::is_same_v<Index, index1d>) {
     return mix(static_cast<std::uint32_t>(i.x));
   } else if constexpr (std::is_same_v<Index, index2d>) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "imbrex/object/construction.h"
+#include "imbrex/object/entry_message.h"
 #include "imbrex/object/head_count.h"
 
 /// How single elements come to be and end while the program runs.
@@ -90,6 +91,11 @@ struct end_notice {
   void operator()(scheduler& pe) {
     array_part<Index>& part = *find_part<Index>(pe, array);
     element<Index>& e = part.record(index);
+    if constexpr (std::is_same_v<Index, no_index>) {
+      part.release_held(e);
+      part.forget(e);
+      return;
+    }
     part.member_ended(e, of_sections);
     location_update<Index>{array, index, no_pe, epoch, true}(pe);
   }
@@ -111,6 +117,12 @@ struct end_body {
     if (part == nullptr) {
       pe.hold_for_collection(array, std::move(*this));
       return;
+    }
+    if constexpr (std::is_same_v<Index, no_index>) {
+      if (part->find(index) == nullptr) {
+        if (index.home != pe.id()) pe.send(index.home, std::move(*this), priorities::communication);
+        return;
+      }
     }
     element<Index>& e = part->record(index);
     if (e.object == nullptr) {
@@ -136,6 +148,12 @@ struct end_body {
     ++e.epoch;
     const pe_id home = part.home(index);
     part.unsettle(e, presence::deleted, home);
+    if constexpr (std::is_same_v<Index, no_index>) {
+      if (home != pe.id())
+        pe.send(home, end_notice<Index>{array, index, 0, {}}, priorities::communication);
+      part.forget(e);
+      return;
+    }
     part.heads().died(first_missing);
     if (home == pe.id()) {
       part.member_ended(e, of_sections);

@@ -13,4 +13,9 @@ void detail::check_movable(const collection& part, const element_base& e, pe_id 
     throw usage_error(fmt::format("{} cannot move to PE {}: it has open channels", part.text(e), to));
 }
 
+void detail::refuse_move(const collection& part, const element_base& e, pe_id to) {
+  throw usage_error(fmt::format("{} cannot move to PE {}: its class needs a default constructor and a serialize member",
+                                part.text(e), to));
+}
+
 }  // namespace imbrex

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/object/construction.h"
+#include "imbrex/object/entry_message.h"
 
 /// How elements move from PE to PE: serialised, destroyed, default-constructed over there and read back.
 namespace imbrex {
@@ -18,6 +19,7 @@ inline constexpr bool is_movable = std::is_default_constructible_v<C> && has_mem
 
 /// Throws `usage_error` when something of `e` cannot be taken along.
 void check_movable(const collection& part, const element_base& e, pe_id to);
+[[noreturn]] void refuse_move(const collection& part, const element_base& e, pe_id to);
 
 }  // namespace detail
 
@@ -63,12 +65,16 @@ struct arrive_body {
     element<Index>& e = part->record(index);
     e.epoch = epoch;
     e.next_reduction = next_reduction;
-    e.more().section_reductions = std::move(section_reductions);
-    part->count_move();
-    arrival_notice<Index> notice{array, index, departure, part->compare_hearing(e, history)};
-    if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return;
+    if constexpr (std::is_same_v<Index, no_index>) {
+      if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return;
+    } else {
+      e.more().section_reductions = std::move(section_reductions);
+      part->count_move();
+      arrival_notice<Index> notice{array, index, departure, part->compare_hearing(e, history)};
+      if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return;
+      pe.send(from, std::move(notice), priorities::communication);
+    }
     from_bytes(state, *static_cast<C*>(e.object));
-    pe.send(from, std::move(notice), priorities::communication);
     const pe_id home = part->home(index);
     if (home != pe.id()) {
       pe.send(home, location_update<Index>{array, index, pe.id(), epoch, false}, priorities::communication);
@@ -93,6 +99,12 @@ struct move_body {
       pe.hold_for_collection(array, std::move(*this));
       return;
     }
+    if constexpr (std::is_same_v<Index, no_index>) {
+      if (part->find(index) == nullptr) {
+        if (index.home != pe.id()) pe.send(index.home, std::move(*this), priorities::communication);
+        return;
+      }
+    }
     element<Index>& e = part->record(index);
     if (e.object == nullptr) {
       follow(pe, *part, e, std::move(*this));
@@ -115,21 +127,27 @@ namespace detail {
 
 template <class C>
 void move_element(array_part<typename C::index_type>& part, element<typename C::index_type>& e, pe_id to) {
+  constexpr bool is_single = std::is_same_v<typename C::index_type, no_index>;
   scheduler& pe = part.pe();
-  part.announce_change();
   arrive_body<C> body;
   body.array = part.id();
   body.index = e.index;
   body.epoch = ++e.epoch;
-  body.next_reduction = e.next_reduction;
-  body.section_reductions = std::move(e.more().section_reductions);
   body.from = pe.id();
-  body.departure = part.broadcasts().begin_departure();
-  body.history = part.history_of(e);
+  if constexpr (!is_single) {
+    part.announce_change();
+    part.count_move();
+    body.next_reduction = e.next_reduction;
+    body.section_reductions = std::move(e.more().section_reductions);
+    body.departure = part.broadcasts().begin_departure();
+    body.history = part.history_of(e);
+  }
   body.state = to_bytes(*static_cast<C*>(e.object));
-  part.count_move();
   part.unsettle(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
+  if constexpr (is_single) {
+    if (e.index.home != pe.id()) part.forget(e);  // its home knows
+  }
 }
 
 }  // namespace detail

@@ -12,6 +12,7 @@
 #include "imbrex/object/reduction.h"
 #include "imbrex/object/reply_impl.h"
 #include "imbrex/object/section_impl.h"
+#include "imbrex/object/singles_part.h"
 
 /// Proxies: the names by which chares speak to each other. Plain values: copy them, keep them, send them in messages.
 /// Used on PEs only (in entry methods, constructors and the main chare).

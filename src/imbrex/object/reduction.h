@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "imbrex/object/broadcast.h"
-#include "imbrex/object/collection.h"
+#include "imbrex/object/array_part.h"
 #include "imbrex/object/entry_message.h"
 #include "imbrex/object/reply_impl.h"
 

@@ -15,6 +15,7 @@
 #include "imbrex/object/entry_activity.h"
 #include "imbrex/object/object_desk.h"
 #include "imbrex/object/quiescence.h"
+#include "imbrex/object/singles.h"
 
 namespace imbrex {
 
@@ -40,7 +41,7 @@ std::uint64_t handler_info::seal() {
       all[i]->id = static_cast<std::uint32_t>(i);
       h = mix(h ^ hash_bytes(all[i]->type_name));
     }
-    return h;
+    return mix(h ^ singles_class::seal());
   }();
   return digest;
 }
@@ -311,13 +312,32 @@ void scheduler::refuse_unknown(collection_id c) {
   throw usage_error(fmt::format("a proxy names a chare that PE {} created, but there is no such PE", c.creator));
 }
 
-void scheduler::refuse_held() {
-  refuses_held_ = true;
-  for (auto& of_creator : collections_) {
-    for (auto& c : of_creator) {
-      if (c) c->retry_held();
+collection* scheduler::look_up_singles(collection_id c) {
+  const auto& classes = singles_class::registry();
+  const std::size_t number = c.number & ~collection_id::singles;
+  if (number >= classes.size()) refuse_unknown({no_pe, 0});
+  if (singles_.size() < classes.size()) singles_.resize(classes.size());
+  if (singles_[number] == nullptr) singles_[number] = classes[number]->make(*this, c);
+  last_found_id_ = c;
+  last_found_ = singles_[number].get();
+  return last_found_;
+}
+
+template <class F>
+void scheduler::for_each_collection(F f) const {
+  for (const auto& of_creator : collections_) {
+    for (const auto& c : of_creator) {
+      if (c) f(*c);
     }
   }
+  for (const auto& c : singles_) {
+    if (c) f(*c);
+  }
+}
+
+void scheduler::refuse_held() {
+  refuses_held_ = true;
+  for_each_collection([](collection& c) { c.retry_held(); });
   refuses_held_ = false;
 }
 
@@ -437,14 +457,10 @@ void scheduler::destroy_objects() {
   stopping_ = true;
   if (failed_devices_ != nullptr) devices = failed_devices_;
   constexpr std::int64_t patience_ns = 5'000'000'000;
-  if (devices != nullptr && !devices->drain(rank_.failed ? now_ns() + patience_ns : INT64_MAX)) leave_devices();
+  if (devices != nullptr && !devices->drain(rank_.end.get().failed ? now_ns() + patience_ns : INT64_MAX)) leave_devices();
   ended_ = nullptr;
   while (first_activity != nullptr) entry_activity::destroy(*this, first_activity);
-  for (auto& of_creator : collections_) {
-    for (auto& c : of_creator) {
-      if (c) c->destroy_objects();
-    }
-  }
+  for_each_collection([](collection& c) { c.destroy_objects(); });
 }
 
 void scheduler::destroy_collections() {
@@ -452,6 +468,7 @@ void scheduler::destroy_collections() {
   last_found_id_ = nothing_found;
   last_found_ = nullptr;
   collections_.clear();
+  singles_.clear();
   objects.reset();
   hetero.reset();
   slab::flush_returns();
@@ -468,7 +485,7 @@ void scheduler::leave_devices() {
       stderr, "imbrex: error: what PE %d of rank %d has on its GPUs did not end within 5 s of the failure: giving up\n",
       id_, rank_.rank);
   std::fflush(nullptr);
-  const int code = rank_.exit_code;
+  const int code = rank_.end.get().code;
   if (transport_ != nullptr) transport_->abort(code);
   std::_Exit(code);
 }
@@ -494,18 +511,15 @@ std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
     }
   };
   describe(first_activity, "");
-  for (const auto& of_creator : collections_) {
-    for (const auto& c : of_creator) {
-      if (!c) continue;
-      for (const element_base* e : c->here()) describe(e->activities, c->text(*e));
-      c->for_each_known([&](element_base& e) {
-        std::size_t n = 0;
-        for (work* w = e.extras ? e.extras->held_first : nullptr; w != nullptr; w = w->next) ++n;
-        if (n > 0) add(fmt::format("{} message{} for {}, which does not exist", n, n == 1 ? "" : "s", c->text(e)));
-      });
-      if (std::string r = c->reductions().describe(); !r.empty()) add(r);
-    }
-  }
+  for_each_collection([&](collection& c) {
+    for (const element_base* e : c.here()) describe(e->activities, c.text(*e));
+    c.for_each_known([&](element_base& e) {
+      std::size_t n = 0;
+      for (work* w = e.extras ? e.extras->held_first : nullptr; w != nullptr; w = w->next) ++n;
+      if (n > 0) add(fmt::format("{} message{} for {}, which does not exist", n, n == 1 ? "" : "s", c.text(e)));
+    });
+    if (std::string r = c.reductions().describe(); !r.empty()) add(r);
+  });
   if (!held_.empty()) add(fmt::format("{} messages for a collection that was never created here", held_.size()));
   if (left_out > 0) lines.push_back(fmt::format("PE {}: and {} more", id_, left_out));
   return lines;

@@ -127,6 +127,12 @@ class scheduler : public executor {
   ///@{
   collection_id new_collection_id() { return {id_, next_collection_++}; }
   section_id new_section_id() { return {id_, next_section_++}; }
+  /// The PE of the next singleton that this PE makes without naming one: all in turn, from this one on.
+  pe_id next_seed_pe() {
+    const pe_id pe = id_ + next_seed_ < num_pes_ ? id_ + next_seed_ : id_ + next_seed_ - num_pes_;
+    if (++next_seed_ == num_pes_) next_seed_ = 0;
+    return pe;
+  }
   void add_collection(std::unique_ptr<collection> c);
   /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
   collection* find_collection(collection_id c) {
@@ -136,7 +142,10 @@ class scheduler : public executor {
   }
   /// Throws the `usage_error` of a proxy that names no collection.
   [[noreturn]] static void refuse_unknown(collection_id c);
+  /// Made with its first use.
+  collection* look_up_singles(collection_id c);
   collection* look_up_collection(collection_id c) {
+    if (c.is_of_singles()) return look_up_singles(c);
     if (static_cast<std::size_t>(c.creator) >= collections_.size()) [[unlikely]]
       refuse_unknown(c);
     const auto& of_creator = collections_[static_cast<std::size_t>(c.creator)];
@@ -259,12 +268,17 @@ class scheduler : public executor {
   std::uint64_t refused_messages_ = 0;
 
   slab slab_;
+  template <class F>
+  void for_each_collection(F f) const;
+
   std::vector<std::vector<std::unique_ptr<collection>>> collections_;  // [creator][number]
+  std::vector<std::unique_ptr<collection>> singles_;                   // [class]
   static constexpr collection_id nothing_found{no_pe - 1, 0};          // other than that of an empty proxy
   collection_id last_found_id_ = nothing_found;
   collection* last_found_ = nullptr;
   std::uint32_t next_collection_ = 0;
   std::uint32_t next_section_ = 0;
+  pe_id next_seed_ = 0;
   struct held {
     collection_id id;
     work* message;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/object/collection.h"
+#include "imbrex/object/array_part.h"
 #include "imbrex/object/section.h"
 
 namespace imbrex {

@@ -42,10 +42,11 @@ class runtime {
   /// "none" with one rank, else "loopback", "mpi".
   std::string transport_name() const { return rank_.transport != nullptr ? rank_.transport->name() : "none"; }
 
-  /// A singleton chare on this PE, constructed with `args`.
+  /// A singleton chare, constructed with `args`, on a PE of the runtime's choice: those that one PE makes go to all PEs
+  /// in turn. Costs one message, or none on this PE; nothing is kept of it once it has ended (`destroy`, `erase`).
   template <class C, class... A>
   element_proxy<C> create(A&&... args) {
-    return create_on<C>(pe(), std::forward<A>(args)...);
+    return create_on<C>(scheduler::current().next_seed_pe(), std::forward<A>(args)...);
   }
   /// The same on the given PE.
   template <class C, class... A>
@@ -57,8 +58,12 @@ class runtime {
       throw usage_error(fmt::format("{} cannot be created on PE {}: the PEs are 0 to {}", detail::type_name<C>(), where,
                                     num_pes() - 1));
     }
-    return element_proxy<C>(
-        create_collection<C>(array_shape<no_index, map::constant>{{}, {where}, true}, std::forward<A>(args)...), {});
+    scheduler& here = scheduler::current();
+    const collection_id all = detail::singles_of<C>();
+    const no_index which = find_part<no_index>(here, all)->next(where);
+    here.send(where, single_body<C, detail::kept_argument<A>...>{which, {std::forward<A>(args)...}},
+              priorities::communication);
+    return element_proxy<C>(all, which);
   }
 
   /// A chare array of the given extent (`index1d`, `index2d`, `index3d`), one block of consecutive elements per PE; or
@@ -66,6 +71,8 @@ class runtime {
   /// `args`.
   template <class C, class... A>
   array_proxy<C> create_array(const typename C::index_type& extent, A&&... args) {
+    static_assert(!std::is_same_v<typename C::index_type, no_index>,
+                  "imbrex: a chare without an index type is a singleton: use create");
     check_constructor<C, A...>();
     return create_array<C>(array_shape<typename C::index_type>{extent, {}, true}, std::forward<A>(args)...);
   }

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <typeinfo>
+
+#include "imbrex/object/movement.h"
+
+/// How a singleton comes to be.
+namespace imbrex {
+
+namespace detail {
+
+template <class C>
+class singles_part final : public array_part<no_index> {
+ public:
+  singles_part(scheduler& pe, collection_id id) : array_part<no_index>(pe, id, type_name<C>()) {}
+  static std::unique_ptr<collection> make(scheduler& pe, collection_id id) {
+    return std::make_unique<singles_part>(pe, id);
+  }
+  void move(element_base& e, pe_id to) override {
+    if constexpr (is_movable<C>) {
+      move_element<C>(*this, static_cast<record_type&>(e), to);
+    } else {
+      refuse_move(*this, e, to);
+    }
+  }
+};
+
+template <class C>
+inline singles_class singles_class_of{typeid(C).name(), &singles_part<C>::make};
+
+/// The collection of the singletons of class C.
+template <class C>
+collection_id singles_of() {
+  return {0, collection_id::singles | singles_class_of<C>.number};
+}
+
+}  // namespace detail
+
+/// Makes a singleton, at its home.
+template <class C, class... Args>
+struct single_body {
+  no_index index;
+  std::tuple<Args...> args;
+
+  void operator()(scheduler& pe) {
+    auto& part = static_cast<array_part<no_index>&>(*pe.find_collection(detail::singles_of<C>()));
+    element<no_index>& e = part.record(index);
+    e.epoch = std::uint64_t{1} << 32;
+    part.note_made(index);
+    detail::construct_element<C>(pe, part, e, args);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & index & args;
+  }
+};
+
+}  // namespace imbrex
