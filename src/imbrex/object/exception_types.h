@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <typeindex>

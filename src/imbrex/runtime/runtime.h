@@ -83,7 +83,7 @@ class runtime {
         throw usage_error(fmt::format(
             "an empty array of {} has no extent for its map to place elements by: give empty_array the extent "
             "too, empty_array(extent, map), or no map",
-            C::type_name()));
+            detail::type_name<C>()));
       }
       if (shape.filled && volume(shape.extent) == 0) {
         throw usage_error(fmt::format("an array of {} with extent {} has no elements", detail::type_name<C>(),
