@@ -111,7 +111,7 @@ class array_part : public collection {
 
   Index extent_;
   bool bounded_;
-  record_table<element<Index>> table_;    // of a bounded array
+  record_table<element<Index>> table_;     // of a bounded array
   element<Index>** first_slot_ = nullptr;  // of a table in one piece
   std::unordered_map<Index, element<Index>*, index_hash<Index>> known_;
 };

@@ -18,9 +18,10 @@ namespace detail {
 /// Instantiated by what singletons have not.
 template <class Index>
 constexpr void check_in_array() {
-  static_assert(!std::is_same_v<Index, no_index>,
-                "imbrex: a singleton is in no array: it has no array(), extent(), sections, allreduce or barrier, and what "
-                "it contributes needs a target, e.g. ix::deliver<&boss::told>(boss_proxy)");
+  static_assert(
+      !std::is_same_v<Index, no_index>,
+      "imbrex: a singleton is in no array: it has no array(), extent(), sections, allreduce or barrier, and what "
+      "it contributes needs a target, e.g. ix::deliver<&boss::told>(boss_proxy)");
 }
 }  // namespace detail
 

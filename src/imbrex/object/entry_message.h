@@ -325,9 +325,9 @@ struct entry_body {
   }
 
   void refuse_deleted(scheduler& pe, const collection& part) {
-    refuse<typename entry<M>::result>(pe, reply,
-                                      fmt::format("{} was sent to {}{}, which has been deleted", name(),
-                                                  part.chare_name(), to_text(index)));
+    refuse<typename entry<M>::result>(
+        pe, reply,
+        fmt::format("{} was sent to {}{}, which has been deleted", name(), part.chare_name(), to_text(index)));
   }
 
   /// True when a broadcast that was begun earlier has not come here yet: then this waits for it.

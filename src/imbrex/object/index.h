@@ -43,8 +43,8 @@ struct index3d {
 };
 
 template <class Index>
-inline constexpr bool is_grid_index = std::is_same_v<Index, index1d> || std::is_same_v<Index, index2d> ||
-                                      std::is_same_v<Index, index3d>;
+inline constexpr bool is_grid_index =
+    std::is_same_v<Index, index1d> || std::is_same_v<Index, index2d> || std::is_same_v<Index, index3d>;
 
 /// The number of elements of the box of the given extent; x varies fastest in `linear`.
 constexpr std::uint64_t volume(index1d e) { return static_cast<std::uint64_t>(e.x < 0 ? 0 : e.x); }

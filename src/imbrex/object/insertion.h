@@ -149,8 +149,7 @@ struct end_body {
     const pe_id home = part.home(index);
     part.unsettle(e, presence::deleted, home);
     if constexpr (std::is_same_v<Index, no_index>) {
-      if (home != pe.id())
-        pe.send(home, end_notice<Index>{array, index, 0, {}}, priorities::communication);
+      if (home != pe.id()) pe.send(home, end_notice<Index>{array, index, 0, {}}, priorities::communication);
       part.forget(e);
       return;
     }

@@ -8,8 +8,8 @@
 namespace imbrex {
 
 /// A table of pointers, all null at first: in one piece when it is small; else in pages, each of which exists once
-/// something in it is asked for, so that a PE pays for the part of a large array that it has to do with. The pointers are
-/// the owner's.
+/// something in it is asked for, so that a PE pays for the part of a large array that it has to do with. The pointers
+/// are the owner's.
 template <class T>
 class record_table {
  public:

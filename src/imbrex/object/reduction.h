@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "imbrex/object/broadcast.h"
 #include "imbrex/object/array_part.h"
+#include "imbrex/object/broadcast.h"
 #include "imbrex/object/entry_message.h"
 #include "imbrex/object/reply_impl.h"
 

@@ -457,7 +457,8 @@ void scheduler::destroy_objects() {
   stopping_ = true;
   if (failed_devices_ != nullptr) devices = failed_devices_;
   constexpr std::int64_t patience_ns = 5'000'000'000;
-  if (devices != nullptr && !devices->drain(rank_.end.get().failed ? now_ns() + patience_ns : INT64_MAX)) leave_devices();
+  if (devices != nullptr && !devices->drain(rank_.end.get().failed ? now_ns() + patience_ns : INT64_MAX))
+    leave_devices();
   ended_ = nullptr;
   while (first_activity != nullptr) entry_activity::destroy(*this, first_activity);
   for_each_collection([](collection& c) { c.destroy_objects(); });

@@ -70,8 +70,8 @@ class array_part<no_index> : public collection {
   mutable std::unordered_map<no_index, record_type, index_hash<no_index>, std::equal_to<>,
                              slab_allocator<std::pair<const no_index, record_type>>>
       known_;
-  std::vector<std::uint64_t> named_;     // by home
-  std::vector<std::uint64_t> made_;      // by maker: all up to this one
+  std::vector<std::uint64_t> named_;  // by home
+  std::vector<std::uint64_t> made_;   // by maker: all up to this one
   std::unordered_set<no_index, index_hash<no_index>> made_early_;
 };
 
