@@ -35,12 +35,12 @@ struct handler_info {
   }
   const char* type_name;
   void (*receive)(scheduler&, wire_message*);
-  std::uint32_t id = 0;  ///< the same on every rank, set by `seal`
+  std::uint32_t number = 0;  ///< the same on every rank, set by `seal`
 
   /// All handlers of the program, sorted by name once `seal` was called.
   static std::vector<handler_info*>& registry();
-  /// Numbers the handlers, the first time; any thread. Returns a digest of their names, equal on all ranks that run
-  /// the same program.
+  /// Numbers the handlers and what else is registered, the first time; any thread. Returns a digest of their names,
+  /// equal on all ranks that run the same program.
   static std::uint64_t seal();
 };
 
@@ -109,7 +109,7 @@ struct active_message : work {
 template <class H>
 wire_message* make_wire_message(std::uint64_t bytes, pe_id to, pe_id from, priority p) {
   wire_message* m = wire_message::make(bytes);
-  m->header.handler = handler<H>::info.id;
+  m->header.handler = handler<H>::info.number;
   m->header.to = to;
   m->header.from = from;
   m->header.level = static_cast<std::int8_t>(p.value);

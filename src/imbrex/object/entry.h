@@ -13,6 +13,8 @@ namespace imbrex {
 
 template <class Ref, class... Args>
 class when;
+template <class... Args>
+class slot;
 
 /// What can be named in `send<&C::m>`: a method, a method that is a coroutine, or a `when` slot.
 enum class entry_kind { plain, coroutine, slot };
@@ -69,6 +71,17 @@ struct method_traits<when<Ref, A...> C::*> {
   using class_type = C;
   using result = void;
   using args = std::tuple<Ref, std::remove_cvref_t<A>...>;
+  static constexpr entry_kind kind = entry_kind::slot;
+  static constexpr bool takes_mutable_reference = false;
+  static constexpr bool takes_reference = false;
+};
+
+template <class C, class... A>
+struct method_traits<slot<A...> C::*> {
+  static constexpr bool ok = true;
+  using class_type = C;
+  using result = void;
+  using args = std::tuple<std::remove_cvref_t<A>...>;
   static constexpr entry_kind kind = entry_kind::slot;
   static constexpr bool takes_mutable_reference = false;
   static constexpr bool takes_reference = false;

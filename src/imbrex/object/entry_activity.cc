@@ -10,6 +10,7 @@ void entry_activity::destroy(scheduler& pe, entry_activity* a) {
   }
   if (a->following != nullptr) a->following->previous = a->previous;
   a->frame.destroy();
+  --pe.num_activities;
   a->~entry_activity();
   slab::free(a);
 }

@@ -38,6 +38,7 @@ template <class R>
 void entry_activity::start(scheduler& pe, element_base* e, const char* name, task<R> t, const reply_to& reply,
                            void (*conclude)(scheduler& pe, entry_activity& a)) {
   auto* a = new (slab::allocate(sizeof(entry_activity))) entry_activity;
+  ++pe.num_activities;
   auto handle = t.release();
   a->name = name;
   a->element = e;

@@ -18,7 +18,8 @@ struct insert_body {
   using Index = typename C::index_type;
   collection_id array;
   Index index{};
-  pe_id where = no_pe;  ///< its PE; none: its home
+  pe_id where = no_pe;     ///< its PE; none: its home
+  bool if_absent = false;  ///< one that exists is as good
   reply_to reply;
   std::tuple<Args...> args;
   broadcast_history history;  ///< of the PE that inserts it: broadcasts that it does not hear
@@ -50,13 +51,15 @@ struct insert_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & index & where & reply & args & history & epoch;
+    ar & array & index & where & if_absent & reply & args & history & epoch;
   }
 
  private:
   /// It may be about to end: waits for that as long as anything can happen.
   void exists_already(scheduler& pe, array_part<Index>& part, element<Index>& e) {
-    if (pe.refuses_held()) {
+    if (if_absent) {
+      if (reply.wanted()) send_reply<void>(pe, reply, std::monostate{});
+    } else if (pe.refuses_held()) {
       refuse<void>(pe, reply, fmt::format("{} was inserted, but it exists already", part.text(e)));
     } else {
       part.hold(e, active_message<insert_body>::make(priorities::communication, std::move(*this)));

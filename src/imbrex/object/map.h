@@ -39,6 +39,12 @@ struct hash {
   }
 };
 
+/// Element i on the first PE of rank i.
+struct rank {
+  int pes_per_rank = 1;
+  int operator()(const index1d& i, int) const { return i.x * pes_per_rank; }
+};
+
 /// All on one PE.
 struct constant {
   pe_id pe = 0;

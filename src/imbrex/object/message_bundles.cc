@@ -93,7 +93,7 @@ void message_bundles::send(std::size_t i) {
   open_.pop_back();
   wire_header& h = b.message->header;
   h.size = b.used;
-  h.handler = bundle_handler.id;
+  h.handler = bundle_handler.number;
   h.to = b.to;
   h.from = from_;
   h.level = b.level;

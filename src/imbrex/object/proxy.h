@@ -8,6 +8,7 @@
 #include "imbrex/object/broadcast.h"
 #include "imbrex/object/create.h"
 #include "imbrex/object/entry_message.h"
+#include "imbrex/object/index_holder.h"
 #include "imbrex/object/insertion.h"
 #include "imbrex/object/reduction.h"
 #include "imbrex/object/reply_impl.h"
@@ -133,15 +134,17 @@ constexpr void check_entry() {
 
 }  // namespace detail
 
-/// One element of an array, or a singleton chare.
+/// One element of an array, or a singleton chare. Proxies may name a class that is only declared, as members of classes
+/// that know each other; it must be complete where they are used.
 template <class C>
 class element_proxy {
  public:
   using chare_type = C;
-  using index_type = typename C::index_type;
 
   element_proxy() = default;
-  element_proxy(collection_id array, index_type i) : array_(array), index_(std::move(i)) {}
+  template <class Index>
+  element_proxy(collection_id array, Index i)
+      : array_(array), index_(detail::index_holder::of<typename C::index_type>(std::move(i))) {}
 
   /// Invokes entry method (or slot) `M` there, asynchronously: the arguments are moved or copied into a message now;
   /// an element of this process gets them as they are, one of another rank gets them serialised.
@@ -150,16 +153,16 @@ class element_proxy {
   template <auto M, class... A>
   void send(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    send_entry<M>(scheduler::current(), array_, index_, priority_, reply_to{}, std::forward<A>(a)...);
+    send_entry<M>(scheduler::current(), array_, index(), priority_, reply_to{}, std::forward<A>(a)...);
   }
 
   /// Invokes `M` and, when awaited, gives its result; an exception that leaves it is thrown here.
   template <auto M, class... A>
-  auto call(A&&... a) const {
+  [[nodiscard("co_await it, or use send")]] auto call(A&&... a) const {
     detail::check_entry<M, C, A...>();
     static_assert(entry<M>::kind != entry_kind::slot, "imbrex: a when slot has no result to wait for: use send");
-    return detail::call_request<M, index_type>{array_, index_, priority_,
-                                               typename entry<M>::args(std::forward<A>(a)...)};
+    return detail::call_request<M, typename C::index_type>{array_, index(), priority_,
+                                                           typename entry<M>::args(std::forward<A>(a)...)};
   }
 
   /// The same element, spoken to with another priority.
@@ -173,16 +176,18 @@ class element_proxy {
   void erase() const { send<&C::destroy>(); }
 
   collection_id array_id() const { return array_; }
-  const index_type& index() const { return index_; }
+  const auto& index() const { return index_.template get<typename C::index_type>(); }
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array_ & index_ & priority_.value;
+    auto i = index();
+    ar & array_ & i & priority_.value;
+    if constexpr (Archive::is_loading) index_ = detail::index_holder::of(std::move(i));
   }
 
  private:
   collection_id array_;
-  index_type index_{};
+  detail::index_holder index_;
   priority priority_;
 };
 
@@ -191,8 +196,6 @@ class element_proxy {
 template <class C>
 class section_proxy {
  public:
-  using index_type = typename C::index_type;
-
   section_proxy() = default;
   section_proxy(collection_id array, section_id s) : array_(array), section_(s) {}
 
@@ -201,7 +204,8 @@ class section_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<M, index_type>(scheduler::current(), array_, section_, priority_, std::forward<A>(a)...);
+    broadcast_entry<M, typename C::index_type>(scheduler::current(), array_, section_, priority_,
+                                               std::forward<A>(a)...);
   }
   /// The next result contributed to this section without another target.
   template <class T>
@@ -236,13 +240,15 @@ template <class C>
 class array_proxy {
  public:
   using chare_type = C;
-  using index_type = typename C::index_type;
 
   array_proxy() = default;
   explicit array_proxy(collection_id array) : array_(array) {}
 
   /// One element, spoken to with this proxy's priority.
-  element_proxy<C> operator[](index_type i) const { return element_proxy<C>(array_, std::move(i)).with(priority_); }
+  template <class T = C>
+  element_proxy<T> operator[](typename T::index_type i) const {
+    return element_proxy<T>(array_, std::move(i)).with(priority_);
+  }
 
   /// Invokes `M` on every element that exists when the broadcast reaches its PE, exactly once, also on those that move
   /// meanwhile; each gets copies of the arguments. Broadcasts of one PE with equal priority are heard in order, and
@@ -250,7 +256,8 @@ class array_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<M, index_type>(scheduler::current(), array_, section_id{}, priority_, std::forward<A>(a)...);
+    broadcast_entry<M, typename C::index_type>(scheduler::current(), array_, section_id{}, priority_,
+                                               std::forward<A>(a)...);
   }
   /// The same array, spoken to with another priority.
   array_proxy with(priority p) const {
@@ -262,40 +269,57 @@ class array_proxy {
   /// The next result that the elements contributed without another target; results are taken in the order of the
   /// reductions, each by one awaiter, from any PE.
   template <class T>
-  detail::reduction_wait<T> reduction() const {
+  [[nodiscard("co_await it")]] detail::reduction_wait<T> reduction() const {
     return {reduction_id{array_, section_id{}, 0}, array_.creator};
   }
 
   /// Creates element `i` on its home PE while the program runs. When awaited: it exists, and every reduction begun
   /// afterwards includes it. It hears no broadcast that this PE has begun or heard before. While an element of this
   /// index exists the new one waits for its end; when nothing else can happen any more, that is a `usage_error`.
-  template <class... A>
-  detail::insertion<C, detail::kept_argument<A>...> insert(index_type i, A&&... args) const {
-    return insertion_of(no_pe, std::move(i), std::forward<A>(args)...);
+  template <class T = C, class... A>
+  auto insert(typename T::index_type i, A&&... args) const {
+    return insertion_of<T>(no_pe, false, std::move(i), std::forward<A>(args)...);
   }
   /// The same on a PE of the caller's choice.
-  template <class... A>
-  detail::insertion<C, detail::kept_argument<A>...> insert_on(pe_id pe, index_type i, A&&... args) const {
+  template <class T = C, class... A>
+  auto insert_on(pe_id pe, typename T::index_type i, A&&... args) const {
     if (pe < 0 || pe >= scheduler::current().num_pes()) {
       throw usage_error(fmt::format("an element of {} cannot be inserted on PE {}: the PEs are 0 to {}",
                                     detail::type_name<C>(), pe, scheduler::current().num_pes() - 1));
     }
-    return insertion_of(pe, std::move(i), std::forward<A>(args)...);
+    return insertion_of<T>(pe, false, std::move(i), std::forward<A>(args)...);
   }
+  /// As `insert`, but an element that exists already is as good: for those who want to send to it (creation on demand).
+  template <class T = C, class... A>
+  auto insert_if_absent(typename T::index_type i, A&&... args) const {
+    return insertion_of<T>(no_pe, true, std::move(i), std::forward<A>(args)...);
+  }
+
+  /// Ends all elements that exist; what is sent to them later is an error, as to single elements that have ended.
+  void destroy() const { broadcast<&C::destroy>(); }
 
   /// Makes a subset of elements that exist; an index named twice is one member. Told to the PEs that are home of one.
-  section_proxy<C> section(std::vector<index_type> members) const {
+  template <class T = C>
+  section_proxy<T> section(std::vector<typename T::index_type> members) const {
     scheduler& pe = scheduler::current();
     const section_id s = pe.new_section_id();
-    pe.send(pe.id(), section_request<index_type>{array_, s, std::move(members)}, priorities::communication);
-    return section_proxy<C>(array_, s);
+    pe.send(pe.id(), section_request<typename T::index_type>{array_, s, std::move(members)}, priorities::communication);
+    return section_proxy<T>(array_, s);
   }
 
-  /// The element of this PE, e.g. of a group; null when there is none. Valid until the caller's entry method returns
-  /// or waits.
-  C* local(const index_type& i) const {
-    auto* part = find_part<index_type>(scheduler::current(), array_);
-    return part != nullptr ? static_cast<C*>(part->record(i).object) : nullptr;
+  /// The element `i` if it lives on this PE; null when it does not. Valid until the caller's entry method returns or
+  /// waits.
+  template <class T = C>
+  T* local(const typename T::index_type& i) const {
+    auto* part = find_part<typename T::index_type>(scheduler::current(), array_);
+    return part != nullptr ? static_cast<T*>(part->record(i).object) : nullptr;
+  }
+  /// Of a group: the element of this PE, which lives as long as the group and does not move. Never null in a job's
+  /// entry methods that heard of the group by a message.
+  template <class T = C>
+  T* local_branch() const {
+    static_assert(std::is_same_v<typename T::index_type, index1d>, "imbrex: a chare of a group has index1d");
+    return local<T>(scheduler::current().id());
   }
 
   collection_id id() const { return array_; }
@@ -306,13 +330,14 @@ class array_proxy {
   }
 
  private:
-  template <class... A>
-  detail::insertion<C, detail::kept_argument<A>...> insertion_of(pe_id pe, index_type i, A&&... args) const {
-    static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
+  template <class T, class... A>
+  detail::insertion<T, detail::kept_argument<A>...> insertion_of(pe_id pe, bool if_absent, typename T::index_type i,
+                                                                 A&&... args) const {
+    static_assert(std::is_constructible_v<T, const detail::kept_argument<A>&...>,
                   "imbrex: this chare has no constructor for these arguments");
     if (array_.creator == no_pe) scheduler::refuse_unknown(array_);
-    return detail::insertion<C, detail::kept_argument<A>...>(insert_body<C, detail::kept_argument<A>...>{
-        array_, std::move(i), pe, reply_to{}, {std::forward<A>(args)...}, {}, 0});
+    return detail::insertion<T, detail::kept_argument<A>...>(insert_body<T, detail::kept_argument<A>...>{
+        array_, std::move(i), pe, if_absent, reply_to{}, {std::forward<A>(args)...}, {}, 0});
   }
 
   collection_id array_;

@@ -1,7 +1,11 @@
 #include "imbrex/object/quiescence.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "imbrex/base/clock.h"
+#include "imbrex/base/log.h"
 #include "imbrex/object/entry_message.h"
 #include "imbrex/object/reply_impl.h"
 
@@ -73,12 +77,24 @@ struct waits_request {
 
 void quiescence_detector::ask(const reply_to& who) {
   waiting_.push_back(who);
-  pe_.set_idle_interval(eager_interval_ns);
+  look_eagerly();
 }
 
 void quiescence_detector::exit_when_quiet(int code) {
   exit_code_ = code;
-  pe_.set_idle_interval(eager_interval_ns);
+  look_eagerly();
+}
+
+void quiescence_detector::look_eagerly() {
+  eager_since_ns_ = now_ns();
+  pe_.set_idle_interval(shortest_interval_ns);
+}
+
+// The longer it takes the more seldom: a wave costs every PE a message.
+void quiescence_detector::look_again_later() {
+  if (!wanted()) return;
+  const std::int64_t interval = (now_ns() - eager_since_ns_) / 16;
+  pe_.set_idle_interval(std::clamp(interval, shortest_interval_ns, longest_interval_ns), now_ns() + interval);
 }
 
 void quiescence_detector::look() {
@@ -102,6 +118,7 @@ void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c)
   sums_.pending += c.pending;
   sums_.held += c.held;
   sums_.refused += c.refused;
+  sums_.waiting += c.waiting;
   if (++answers_ == pe_.num_pes()) end_wave();
 }
 
@@ -116,6 +133,8 @@ void quiescence_detector::end_wave() {
     quiet();
   } else if (balanced) {
     start_wave();  // most likely the last one
+  } else {
+    look_again_later();
   }
 }
 
@@ -125,7 +144,7 @@ void quiescence_detector::quiet() {
     if (!exit_code_) pe_.set_idle_interval(watch_interval_ns);
     return;
   }
-  if (exit_code_ && sums_.held == 0) {
+  if (exit_code_ && sums_.held == 0 && sums_.waiting == 0) {
     pe_.exit_job(*exit_code_, false);
     return;
   }
@@ -134,10 +153,10 @@ void quiescence_detector::quiet() {
     pe_.spread(refusal{}, priorities::normal);
     return;
   }
-  report_deadlock();
+  ask_who_waits();
 }
 
-void quiescence_detector::report_deadlock() {
+void quiescence_detector::ask_who_waits() {
   reporting_ = true;
   reports_ = 0;
   lines_.clear();
@@ -147,10 +166,17 @@ void quiescence_detector::report_deadlock() {
 void quiescence_detector::describe(std::vector<std::string> lines) {
   for (std::string& l : lines) lines_.push_back(std::move(l));
   if (++reports_ < pe_.num_pes()) return;
-  std::string text = "deadlock: nothing is runnable or on its way, and these still wait:";
+  const bool ended = exit_code_ && sums_.held == 0;
+  std::string text = ended ? "the main chare has returned, and these wait for what cannot come any more:"
+                           : "deadlock: nothing is runnable or on its way, and these still wait:";
   for (const std::string& l : lines_) text += "\n  " + l;
   if (lines_.empty()) text += "\n  (nothing that the runtime knows of)";
-  pe_.fail_job(text, exit_code_failed_entry);
+  if (ended) {
+    log_warning(text);
+    pe_.exit_job(*exit_code_, false);
+  } else {
+    pe_.fail_job(text, exit_code_failed_entry);
+  }
 }
 
 }  // namespace imbrex

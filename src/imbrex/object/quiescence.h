@@ -35,14 +35,17 @@ class quiescence_detector {
   void describe(std::vector<std::string> lines);
 
  private:
-  static constexpr std::int64_t eager_interval_ns = 20'000;
+  static constexpr std::int64_t shortest_interval_ns = 1'000;  // between looks while somebody waits
+  static constexpr std::int64_t longest_interval_ns = 20'000;
   static constexpr std::int64_t watch_interval_ns = 50'000'000;
 
   bool wanted() const { return !waiting_.empty() || exit_code_.has_value(); }
   void start_wave();
   void end_wave();
   void quiet();
-  void report_deadlock();
+  void ask_who_waits();
+  void look_eagerly();
+  void look_again_later();
 
   scheduler& pe_;
   std::vector<reply_to> waiting_;
@@ -54,6 +57,7 @@ class quiescence_detector {
   scheduler::counts last_sums_;
   bool last_balanced_ = false;
   std::optional<std::uint64_t> refused_before_;  // how many messages had been, when it was last tried
+  std::int64_t eager_since_ns_ = 0;
   bool reporting_ = false;
   int reports_ = 0;
   std::vector<std::string> lines_;

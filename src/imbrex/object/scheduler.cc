@@ -11,10 +11,12 @@
 #include "imbrex/async/progress_source.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/hetero/hetero_domain.h"
+#include "imbrex/object/callback.h"
 #include "imbrex/object/collection.h"
 #include "imbrex/object/entry_activity.h"
 #include "imbrex/object/object_desk.h"
 #include "imbrex/object/quiescence.h"
+#include "imbrex/object/registered_types.h"
 #include "imbrex/object/singles.h"
 
 namespace imbrex {
@@ -32,16 +34,8 @@ std::vector<handler_info*>& handler_info::registry() {
 
 std::uint64_t handler_info::seal() {
   static const std::uint64_t digest = [] {
-    auto& all = registry();
-    std::sort(all.begin(), all.end(), [](const handler_info* x, const handler_info* y) {
-      return std::string_view(x->type_name) < y->type_name;
-    });
-    std::uint64_t h = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i]->id = static_cast<std::uint32_t>(i);
-      h = mix(h ^ hash_bytes(all[i]->type_name));
-    }
-    return mix(h ^ singles_class::seal());
+    const std::uint64_t handlers = detail::number_by_name(registry());
+    return mix(handlers ^ mix(singles_class::seal() ^ mix(detail::callback_kind::seal())));
   }();
   return digest;
 }

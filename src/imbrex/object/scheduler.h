@@ -21,6 +21,7 @@
 #include "imbrex/hetero/task_stealing.h"
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/arrival_order.h"
+#include "imbrex/object/future_table.h"
 #include "imbrex/object/message_bundles.h"
 #include "imbrex/object/parted_message.h"
 #include "imbrex/object/reducer.h"
@@ -172,6 +173,7 @@ class scheduler : public executor {
 
   /// Replies to `call` that this PE waits for.
   reply_table replies;
+  detail::future_table futures;
 
   /// Counts an operation that will end without a message (a wait on a device, a timer): quiescence waits for it.
   void begin_operation() { ++operations; }
@@ -197,15 +199,19 @@ class scheduler : public executor {
     std::uint64_t pending = 0;
     std::uint64_t held = 0;     ///< messages for elements that do not exist
     std::uint64_t refused = 0;  ///< those that were answered with an error because nothing else could happen
+    std::uint64_t waiting = 0;  ///< coroutines that have not ended
   };
-  counts message_counts() const { return {created_, processed_, operations, held_messages_, refused_messages_}; }
+  counts message_counts() const {
+    return {created_, processed_, operations, held_messages_, refused_messages_, num_activities};
+  }
   /// Lines that say what waits for what on this PE, at most `limit`.
   std::vector<std::string> describe_waits(std::size_t limit) const;
 
   /// PE 0: how often the quiescence detector looks while the PE has nothing to do.
-  void set_idle_interval(std::int64_t ns) {
+  /// Not before `first_look_ns`.
+  void set_idle_interval(std::int64_t ns, std::int64_t first_look_ns = 0) {
     idle_interval_ns_ = ns;
-    next_idle_look_ = 0;
+    next_idle_look_ = first_look_ns;
   }
 
   /// The function of every message that a transport delivers; and once its turn has come.
@@ -227,7 +233,8 @@ class scheduler : public executor {
   /// A number for a message arrow in the trace; the caller records the arrow's start.
   std::uint64_t trace_send(std::uint64_t bytes, pe_id to);
 
-  entry_activity* first_activity = nullptr;      ///< all that exist on this PE
+  entry_activity* first_activity = nullptr;      ///< those of no chare that exist on this PE
+  std::uint64_t num_activities = 0;              ///< all on this PE
   device* default_device = nullptr;              ///< what `chare::on_device` gives
   device* host = nullptr;                        ///< this PE's host device
   std::unique_ptr<data_mover> mover;             ///< null: one rank only
@@ -441,7 +448,7 @@ bool scheduler::bundled(pe_id to, H& body, priority p) {
   if (size.size() > message_bundles::most_bytes) return false;
   wire_header h;
   h.size = size.size();
-  h.handler = handler<H>::info.id;
+  h.handler = handler<H>::info.number;
   h.to = to;
   h.from = id_;
   h.level = static_cast<std::int8_t>(p.value);

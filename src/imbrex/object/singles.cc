@@ -1,10 +1,7 @@
 #include "imbrex/object/singles.h"
 
-#include <algorithm>
-#include <string_view>
-
-#include "imbrex/base/hash.h"
 #include "imbrex/object/array_part.h"
+#include "imbrex/object/registered_types.h"
 
 namespace imbrex {
 
@@ -13,18 +10,7 @@ std::vector<singles_class*>& singles_class::registry() {
   return all;
 }
 
-std::uint64_t singles_class::seal() {
-  auto& all = registry();
-  std::sort(all.begin(), all.end(), [](const singles_class* x, const singles_class* y) {
-    return std::string_view(x->type_name) < y->type_name;
-  });
-  std::uint64_t h = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i]->number = static_cast<std::uint32_t>(i);
-    h = mix(h ^ hash_bytes(all[i]->type_name));
-  }
-  return h;
-}
+std::uint64_t singles_class::seal() { return detail::number_by_name(registry()); }
 
 using singles = array_part<no_index>;
 

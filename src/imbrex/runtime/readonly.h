@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "imbrex/async/task.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/serialize.h"
 
@@ -21,6 +23,8 @@ class readonly_base {
   /// For the runtime: rank 0's values as bytes, and back on the other ranks.
   static std::vector<std::byte> save_all();
   static void load_all(const std::vector<std::byte>& bytes);
+  /// The same for one, by its place in that order.
+  static void load_one(std::uint64_t which, const std::vector<std::byte>& bytes);
   /// While a job runs nothing may be set.
   static void seal(bool sealed);
 
@@ -28,6 +32,8 @@ class readonly_base {
   readonly_base();
   ~readonly_base();
   static void check_settable();
+  /// Gives this rank's value to all other ranks; when awaited all have it. From the main chare.
+  task<> send_to_all();
 
  private:
   virtual std::vector<std::byte> save() const = 0;
@@ -36,10 +42,12 @@ class readonly_base {
 
 }  // namespace detail
 
-/// A global that is set before `imbrex::run` and only read afterwards, on every rank: rank 0's value is sent to all
-/// others before the main chare starts. Define it at namespace scope.
+/// A global that is set once and then only read, on every rank. Define it at namespace scope. Set before `imbrex::run`,
+/// rank 0's value is sent to all others before the main chare starts; what is known only then, such as proxies of
+/// chares that the main chare makes, it shares before it tells anybody who reads it.
 ///
 ///     imbrex::readonly<options> opts;       int main(...) { opts.set(parse(...)); return imbrex::run(...); }
+///     imbrex::readonly<imbrex::array_proxy<block>> blocks;    // in the main chare: co_await blocks.share(proxy);
 template <class T>
 class readonly final : public detail::readonly_base {
  public:
@@ -50,6 +58,12 @@ class readonly final : public detail::readonly_base {
   void set(T value) {
     check_settable();
     value_ = std::move(value);
+  }
+  /// From the main chare while the job runs: when awaited, every rank has the value. Chares of other PEs read it in
+  /// what is sent to them afterwards; who reads while it is being shared races with it.
+  [[nodiscard("co_await it")]] task<> share(T value) {
+    value_ = std::move(value);
+    return send_to_all();
   }
   const T& get() const { return value_; }
   const T& operator*() const { return value_; }

@@ -108,6 +108,13 @@ class runtime {
     return create_array<C>(index1d(num_pes()), std::forward<A>(args)...);
   }
 
+  /// A node group: one element on the first PE of every rank, indexed by rank.
+  template <class C, class... A>
+  array_proxy<C> create_node_group(A&&... args) {
+    static_assert(std::is_same_v<typename C::index_type, index1d>, "imbrex: a chare of a node group has index1d");
+    return create_array<C>(placed(index1d(num_ranks()), map::rank{pes_per_rank()}), std::forward<A>(args)...);
+  }
+
   /// `co_await rt.quiescence()`: until no message is on its way or queued and no operation is pending on any PE, and
   /// nothing runs but coroutines that wait (this one among them).
   [[nodiscard]] auto quiescence() const { return quiescence_wait{}; }
