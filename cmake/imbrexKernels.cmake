@@ -32,7 +32,7 @@ function(imbrex_generate_kernel_file target folder file on_cuda)
       -P "${IMBREX_EMBED_KERNEL}"
     DEPENDS "${file}" "${IMBREX_EMBED_KERNEL}" COMMENT "Kernels of ${shown}" VERBATIM)
   # Loops over the items of a group want the vectoriser, which -O2 of g++ keeps short.
-  set_source_files_properties("${generated}" PROPERTIES
+  set_source_files_properties("${generated}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
   target_sources(${target} PRIVATE "${generated}")
   file(CONFIGURE OUTPUT "${folder}/${name}.cu"

@@ -2,6 +2,7 @@
 file(GLOB imbrex_tool_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/imbrex/*.cc")
 if(imbrex_tool_sources)
   add_executable(imbrex_tool ${imbrex_tool_sources})
+  imbrex_precompile(imbrex_tool CLI/App.hpp algorithm fmt/format.h functional memory string vector)
   set_target_properties(imbrex_tool PROPERTIES OUTPUT_NAME imbrex)
   target_link_libraries(imbrex_tool PRIVATE imbrex::imbrex CLI11::CLI11 nlohmann_json::nlohmann_json)
   install(TARGETS imbrex_tool RUNTIME)

@@ -22,7 +22,7 @@ LEVEL = {
 USERS = {"apps", "tools", "examples", "python"}
 PRIVATE_LIBRARIES = ("spdlog/", "CLI/", "nlohmann/")
 _CUDA = re.compile(r"^(cuda|cublas|cusparse|cufft|nvtx|nvToolsExt|cooperative_groups|cub/|thrust/)")
-_CUDA_FILE = re.compile(r"(^|/)cuda(_[^/]*)?\.(h|cc)$")
+_CUDA_FILE = re.compile(r"(^|/)(fake_)?cuda(_[^/]*)?\.(h|cc)$")
 _OPENCL_FILE = re.compile(r"(^|/)opencl(_[^/]*)?\.(h|cc)$")
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,19 @@ class fingerprints:
         return digest.hexdigest()
 
 
+_PRECOMPILED = re.compile(r" -Winvalid-pch| -Xclang -include-pch -Xclang \S+\.pch"
+                          r"| (?:-Xclang )?-include (?:-Xclang )?\S+/cmake_pch\.hxx")
+
+
+def without_precompiled_headers(build):
+    """A folder with the compile commands of this one, but for those headers: clang-tidy would read all of them."""
+    folder = build / "lint"
+    folder.mkdir(exist_ok=True)
+    text = (build / "compile_commands.json").read_text()
+    (folder / "compile_commands.json").write_text(_PRECOMPILED.sub("", text))
+    return folder
+
+
 def lint(tool, build, root, name):
     # Warnings that only another compiler knows, and what g++ records for it, are not clang's business.
     command = [tool, "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(root / name)]
@@ -72,14 +86,14 @@ def main():
         print(f"SKIPPED: {TOOL} is not installed")
         return source_files.SKIPPED
 
+    build = without_precompiled_headers(build)
     commands = {entry["file"]: entry["command"] for entry in json.loads((build / "compile_commands.json").read_text())}
     # Files of kernels are compiled by nvcc, whose options clang does not know.
     names = [name for name in source_files.cxx_files(root)
              if name.startswith(FOLDERS) and str(root / name) in commands and not name.endswith(".cu")]
     version = subprocess.run([tool, "--version"], capture_output=True).stdout
     prints = fingerprints(root, version + (root / ".clang-tidy").read_bytes())
-    stamps = build / "lint"
-    stamps.mkdir(exist_ok=True)
+    stamps = build
     pending = []
     for name in names:
         wanted = prints.of(name)

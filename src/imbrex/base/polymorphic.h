@@ -80,7 +80,12 @@ template <class Base>
 inline constexpr bool travels_as_itself =
     !std::is_abstract_v<Base> && std::is_default_constructible_v<Base> && has_serialize<Base>;
 
-enum class owned : unsigned char { nothing, base, registered };
+/// What follows of an owned object; one byte of a message.
+struct owned {
+  static constexpr unsigned char nothing = 0;
+  static constexpr unsigned char base = 1;
+  static constexpr unsigned char registered = 2;
+};
 
 template <class Archive, class T>
 void write_polymorphic(Archive& ar, T& holder) {

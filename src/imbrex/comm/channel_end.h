@@ -169,7 +169,7 @@ struct channel_receive : waiter {
 
  private:
   friend class channel_end;
-  enum class phase : std::uint8_t {
+  enum class phase {
     apart,    // not waiting, or matched
     waiting,  // in the queue of the end
     refused,  // the end was closed; in the PE's queue
