@@ -202,7 +202,7 @@ TEST(wait, that_is_left_over_at_the_end_is_warned_of) {
     const auto [code, errors] = imbrex_test::run_and_listen(s, left_waiting);
     EXPECT_EQ(code, 3);
     EXPECT_THAT(errors, HasSubstr("waits::listen of "));
-    EXPECT_THAT(errors, HasSubstr("waits::never with reference 4"));
+    EXPECT_THAT(errors, HasSubstr(" waits for imbrex::when<int> with reference 4"));
   }
 }
 
