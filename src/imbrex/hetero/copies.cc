@@ -49,17 +49,21 @@ void hetero_copies::release(hetero_data* d) {
   slice_family* const family = d->family;
   if (family == nullptr) return destroy(d);
   if (d == family->whole) {
-    for (hetero_data* s : std::exchange(family->all, {})) destroy(s);
+    for (hetero_data* s : family->all) destroy(s);
     d->family = nullptr;
     delete family;
     return destroy(d);
   }
-  ++family->num_dead;
+  family->dead.push_back(d);
   bury(*d);
   release(family->whole);
 }
 
 void hetero_copies::destroy(hetero_data* d) {
+  if (d->stands_for != nullptr) {
+    --d->stands_for->handles;
+    release(d->stands_for);
+  }
   for (int i = 0; i < d->num_places; ++i) {
     if (d->at(i).memory != nullptr) drop(d->at(i));
     d->at(i).~hetero_copy();
@@ -206,7 +210,7 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
   if (!sliced) [[likely]]
     return;
   for (task_access& a : t.uses()) {
-    if (a.data->family != nullptr && a.data->family->num_dead > 0) bury_dead(*a.data->family);
+    if (a.data->family != nullptr && !a.data->family->dead.empty()) bury_dead(*a.data->family);
   }
 }
 

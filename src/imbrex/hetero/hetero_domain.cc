@@ -11,6 +11,7 @@
 #include "imbrex/hetero/eligibility.h"
 #include "imbrex/hetero/recorded_window.h"
 #include "imbrex/hetero/slices.h"
+#include "imbrex/hetero/task_journal.h"
 #include "imbrex/hetero/task_stealing.h"
 
 namespace imbrex {
@@ -49,6 +50,7 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
 }
 
 hetero_domain& hetero_domain::current() {
+  if (task_journal* const away = task_journal::current(); away != nullptr) return away->home();
   executor* const pe = executor::current();
   if (pe != nullptr && pe->tasks == nullptr && pe->open_tasks != nullptr) pe->open_tasks(*pe);
   if (pe == nullptr || pe->tasks == nullptr)
@@ -60,7 +62,7 @@ hetero_domain::~hetero_domain() {
   if (pe_.tasks == this) pe_.tasks = nullptr;
   if (helpers_ != nullptr) helpers_->offer(place_among_helpers_, nullptr);
   if (turn_posted_) pe_.withdraw(&turn_);
-  if (num_outstanding_ > 0) --pe_.operations;
+  if (num_in_progress_ > 0) --pe_.operations;
   for (task_node* t = first_outstanding_; t != nullptr;) {
     task_node* const next = t->younger;
     drop(*t);
@@ -104,11 +106,12 @@ void hetero_domain::wake_up() {
 // ------------------------------------------------------------------------------------------------ submission
 
 void hetero_domain::check_uses(task_node& t) const {
-  for (const task_access& a : t.uses()) {
+  for (task_access& a : t.uses()) {
     if (a.data->domain != this) {
       throw usage_error(fmt::format("{}: an object of another PE: send it there in a message", text(t)));
     }
-    if (reads(a.mode) && !a.data->defined) {
+    a.data = a.data->itself();
+    if (reads(a.mode) && !is_defined(*a.data)) [[unlikely]] {
       throw usage_error(
           fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or say "
                       "imbrex::write",
@@ -121,14 +124,40 @@ void hetero_domain::check_uses(task_node& t) const {
   }
 }
 
-void hetero_domain::submit(task_node* t) {
+/// Tasks outside a window do not wait for recorded ones, which never run themselves, nor the other way round.
+void hetero_domain::check_after(const task_node& t, std::span<const hetero_task> after) const {
+  for (const hetero_task& h : after) {
+    const task_node* const earlier = h.node();
+    if (earlier == nullptr || earlier->domain == nullptr) {
+      throw usage_error(fmt::format("task '{}' shall run after a task that was not submitted", t.wishes.name));
+    }
+    if (earlier->domain != this) {
+      throw usage_error(fmt::format("task '{}' shall run after task '{}' of another PE: have that PE send a message",
+                                    t.wishes.name, earlier->wishes.name));
+    }
+    if (!earlier->recorded && recording == nullptr) continue;
+    const bool same = recording != nullptr && earlier->recorded && earlier->age <= recording->tasks.size() &&
+                      recording->tasks[earlier->age - 1] == earlier;
+    if (!same) {
+      throw usage_error(
+          fmt::format("task '{}' shall run after task '{}', but only one of them is part of a window: order them by an "
+                      "object",
+                      t.wishes.name, earlier->wishes.name));
+    }
+  }
+}
+
+void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
+  if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this) [[unlikely]]
+    return away->submit(*t, after);
   t->domain = this;
   t->age = ++num_submitted_;
   ++t->references;
   try {
     if (executor::current() != &pe_) throw usage_error(text(*t) + " comes from another PE than its objects' own");
+    if (!after.empty()) check_after(*t, after);
     if (recording != nullptr) [[unlikely]]
-      return keep(*t);
+      return keep(*t, after);
     check_uses(*t);
     check_places(*t);
   } catch (...) {
@@ -136,41 +165,37 @@ void hetero_domain::submit(task_node* t) {
     throw;
   }
   for (const task_access& a : t->uses()) ++a.data->references, ++a.data->of_tasks;
-  if (num_outstanding_++ == 0) ++pe_.operations;
+  ++num_outstanding_;
+  if (t->num_blockers > 0) begin_progress(*t);  // somebody will let it go
   t->older = last_outstanding_;
   (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
   last_outstanding_ = t;
+  for (const hetero_task& earlier : after) order_after(*t, *earlier.node());
   queue_uses(*t);
   if (t->num_blockers == 0) make_ready(*t);
 }
 
 /// As part of the window that is being recorded.
-void hetero_domain::keep(task_node& t) {
+void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
   if (t.stays_open) throw usage_error(text(t) + " cannot be recorded: ask for it outside");
   for (const task_access& a : t.uses()) {
     if (a.data->domain != this) throw usage_error(text(t) + ": an object of another PE: send it there in a message");
   }
+  for (task_access& a : t.uses()) a.data = a.data->itself();
   check_places(t);
   bool only_on_host = wanted(t, *places()[0]);
   for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
   std::erase_if(recording->devices, [&](const place* p) { return !wanted(t, *p); });
   recording->keep(t, only_on_host);
+  for (const hetero_task& earlier : after) recording->after.emplace_back(t.age, earlier.node()->age);
   t.release();
-}
-
-void hetero_domain::add_dependency(task_node& t, task_node& earlier) {
-  if (!earlier.recorded && recording == nullptr) return order_after(t, earlier);
-  const bool same = recording != nullptr && earlier.recorded && earlier.age <= recording->tasks.size() &&
-                    recording->tasks[earlier.age - 1] == &earlier;
-  if (!same) {
-    throw usage_error(std::string("task '") + t.wishes.name + "' shall run after task '" + earlier.wishes.name +
-                      "', but only one of them is part of a window: order them by an object");
-  }
-  recording->after.emplace_back(recording->tasks.size() + 1, earlier.age);
 }
 
 void hetero_domain::make_ready(task_node& t) {
   t.state = task_state::ready;
+  begin_progress(t);
+  if (t.sliced) [[unlikely]]
+    poison_by_worthless_bytes(t);
   if (t.poisoned) {
     doomed_.push(t);
   } else if (t.placed != placed_by::policy) {
@@ -338,19 +363,30 @@ void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& p
   for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(t.at->number()).memory;
   try {
     t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
-  } catch (const error& e) {
+  } catch (...) {
     if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
-    t.threw = true;
+    fail(t);
+  }
+}
+
+/// With the exception that is being handled: the task's failure is of its kind, and says where.
+void hetero_domain::fail(task_node& t) {
+  t.threw = true;
+  const auto failed = [&](std::string_view what) {
+    return fmt::format("{}, failed on {}: {}", text(t), t.at->name(), what);
+  };
+  try {
+    throw;
+  } catch (const error& e) {
     try {
-      throw_error(e.kind(), fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what()));
+      throw_error(e.kind(), failed(e.what()));
     } catch (...) {
       t.failure = std::current_exception();
     }
   } catch (const std::exception& e) {
-    if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
-    t.threw = true;
-    t.failure =
-        std::make_exception_ptr(remote_error(fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what())));
+    t.failure = std::make_exception_ptr(remote_error(failed(e.what())));
+  } catch (...) {
+    t.failure = std::make_exception_ptr(remote_error(failed("it threw what is no std::exception")));
   }
 }
 
@@ -378,7 +414,12 @@ bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
   return num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
 }
 
-void hetero_domain::ended_elsewhere(task_node& t) {
+void hetero_domain::ended_elsewhere(task_node& t, task_journal* deeds) {
+  try {
+    if (deeds != nullptr) deeds->replay();
+  } catch (...) {
+    if (!t.threw) fail(t);
+  }
   close(t);
   wake_up();
 }
@@ -459,7 +500,10 @@ void hetero_domain::complete(task_node& t) {
   wake_waiting(t);
   (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
   (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
-  if (--num_outstanding_ == 0) --pe_.operations;
+  --num_outstanding_;
+  if (t.state == task_state::failed && !t.poisoned) [[unlikely]]
+    failures_.add(t.failure);
+  rest(t);
   changed_ = true;
   t.release();
 }

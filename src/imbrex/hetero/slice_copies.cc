@@ -29,7 +29,7 @@ hetero_data* hetero_copies::slice(hetero_data& of, std::uint64_t offset, std::ui
     family.insert(*s);
     ++whole.references;
   } else if (s->references == 0) {
-    --family.num_dead;
+    std::erase(family.dead, s);
     s->written_once = false;
     ++whole.references;
   }
@@ -176,9 +176,7 @@ bool hetero_copies::copy_part(const part_of_copy& from, const part_of_copy& to, 
 // ------------------------------------------------------------------------------------------------ their end
 
 void hetero_copies::bury_dead(slice_family& f) {
-  for (std::size_t i = f.all.size(); i-- > 0;) {
-    if (f.all[i]->references == 0) bury(*f.all[i]);
-  }
+  for (std::size_t i = f.dead.size(); i-- > 0;) bury(*f.dead[i]);
 }
 
 /// A slice that nobody has any more goes when the whole has its data, or nobody ever wrote them: wherever the whole has
@@ -200,9 +198,7 @@ bool hetero_copies::bury(hetero_data& s) {
     whole.at(i).state = coherence::invalid;
     family.forget(i);
   }
-  if (s.failure != nullptr) whole.failure = s.failure;
   family.remove(s);
-  --family.num_dead;
   destroy(&s);
   return true;
 }

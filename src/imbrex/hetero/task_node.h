@@ -92,11 +92,14 @@ struct task_node {
   std::uint32_t references = 0;
   std::uint32_t num_blockers = 0;
   task_state state : 8 = task_state::waiting;
-  bool poisoned = false;    ///< `failure` is that of a task before it
-  bool pinned = false;      ///< its copies have memory and stay
-  bool stays_open = false;  ///< it is over when somebody says so, not when `run` returns
-  bool recorded = false;    ///< of a window: never submitted itself
-  bool threw = false;       ///< `run` did: `failure`
+  bool poisoned = false;     ///< `failure` is that of a task before it
+  bool in_progress = false;  ///< it is counted among the PE's operations
+  bool is_view = false;      ///< of a coroutine, which ends it
+  bool sliced = false;       ///< it uses a slice, or an object with slices
+  bool pinned = false;       ///< its copies have memory and stay
+  bool stays_open = false;   ///< it is over when somebody says so, not when `run` returns
+  bool recorded = false;     ///< of a window: never submitted itself
+  bool threw = false;        ///< `run` did: `failure`
   placed_by placed : 8 = placed_by::policy;
   bool from_device = false;  ///< with `next_use`: where it runs if nobody is known who will read
   std::uint16_t num_accesses = 0;
@@ -128,6 +131,8 @@ struct task_node {
 
   std::span<task_access> uses() { return {accesses, num_accesses}; }
   bool over() const { return state == task_state::done || state == task_state::failed; }
+  /// Of one that failed: throws the failure, which somebody sees now.
+  [[noreturn]] void rethrow();
   void release() {
     if (--references == 0) destroy(this);
   }

@@ -166,21 +166,22 @@ hetero_task submit_each(recorded_window& w) {
   std::vector<hetero_task> all;
   all.reserve(w.tasks.size());
   auto dependency = w.after.begin();
+  std::vector<hetero_task> after;
   for (task_node* t : w.tasks) {
     replayed_task* const n = replayed_task::make(w, *t);
     all.emplace_back(n);
+    after.clear();
     for (; dependency != w.after.end() && dependency->first == t->age; ++dependency) {
-      domain.add_dependency(*n, *all[dependency->second - 1].node());
+      after.push_back(all[dependency->second - 1]);
     }
-    domain.submit(n);
+    domain.submit(n, after);
   }
   auto* end = new_node<window_end>(w, 0);
   end->wishes.name = "window";
   end->runs_on = task_node::on_the_host;
   end->run = [](task_node*, const task_call&) {};
   hetero_task handle(end);
-  for (const hetero_task& t : all) domain.add_dependency(*end, *t.node());
-  domain.submit(end);
+  domain.submit(end, all);
   return handle;
 }
 
@@ -245,7 +246,11 @@ std::uint64_t recorded_window::bytes() const {
 
 namespace detail {
 
-window_recorder::window_recorder(hetero_domain& domain) : domain_(domain), window_(new recorded_window(domain)) {
+window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
+  if (task_journal::current() != nullptr) {
+    throw usage_error("a window of tasks is recorded inside a task: record it in a chare");
+  }
+  window_ = new recorded_window(domain);
   if (domain.recording != nullptr) {
     delete window_;
     throw usage_error("a window of tasks is recorded inside another: record one after the other");
@@ -288,8 +293,9 @@ bool task_window::was_graph() const {
 hetero_task task_window::replay() const {
   if (of_ == nullptr) throw usage_error("a window was replayed that is empty: record one");
   if (of_->domain->recording != nullptr) throw usage_error("a window cannot be replayed while one is recorded");
+  if (task_journal::current() != nullptr) throw usage_error("a window is replayed inside a task: replay it in a chare");
   for (const recorded_window::use& u : of_->uses) {
-    if (!reads(u.mode) || u.data->defined) continue;
+    if (!reads(u.mode) || is_defined(*u.data)) continue;
     if (!of_->in_order && !on_device() && u.data->family != nullptr) continue;  // parts of it may be written before
     throw usage_error(
         fmt::format("a window of {} tasks reads an object of {} bytes that nobody has written: submit "

@@ -5,6 +5,7 @@
 
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/hetero_task.h"
+#include "imbrex/hetero/task_journal.h"
 
 namespace imbrex {
 
@@ -69,7 +70,7 @@ class window_recorder {
 
  private:
   hetero_domain& domain_;
-  recorded_window* window_;
+  recorded_window* window_ = nullptr;
 };
 }  // namespace detail
 

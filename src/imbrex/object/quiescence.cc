@@ -59,13 +59,15 @@ struct waits_answer {
 struct waits_request {
   static constexpr bool counted = false;
   pe_id root = no_pe;
+  std::uint32_t failures_only = 0;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::normal);
-    pe.send(root, waits_answer{pe.describe_waits(16)}, priorities::normal);
+    pe.send(root, waits_answer{failures_only != 0 ? pe.describe_failures(16) : pe.describe_waits(16)},
+            priorities::normal);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root;
+    ar & root & failures_only;
   }
 };
 
@@ -102,6 +104,7 @@ void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c)
   sums_.pending += c.pending;
   sums_.held += c.held;
   sums_.refused += c.refused;
+  sums_.failed += c.failed;
   if (++answers_ == pe_.num_pes()) end_wave();
 }
 
@@ -125,7 +128,7 @@ void quiescence_detector::quiet() {
     if (!exit_code_) pe_.set_idle_interval(watch_interval_ns);
     return;
   }
-  if (exit_code_ && sums_.held == 0) {
+  if (exit_code_ && sums_.held == 0 && sums_.failed == 0) {
     pe_.exit_job(*exit_code_, false);
     return;
   }
@@ -141,13 +144,17 @@ void quiescence_detector::report_deadlock() {
   reporting_ = true;
   reports_ = 0;
   lines_.clear();
-  pe_.spread(waits_request{}, priorities::normal);
+  waits_request ask;
+  ask.failures_only = exit_code_ && sums_.held == 0 ? 1 : 0;
+  heading_ = ask.failures_only != 0 ? "tasks have failed, and nobody has awaited them:"
+                                    : "deadlock: nothing is runnable or on its way, and these still wait:";
+  pe_.spread(ask, priorities::normal);
 }
 
 void quiescence_detector::describe(std::vector<std::string> lines) {
   for (std::string& l : lines) lines_.push_back(std::move(l));
   if (++reports_ < pe_.num_pes()) return;
-  std::string text = "deadlock: nothing is runnable or on its way, and these still wait:";
+  std::string text = heading_;
   for (const std::string& l : lines_) text += "\n  " + l;
   if (lines_.empty()) text += "\n  (nothing that the runtime knows of)";
   pe_.fail_job(text, exit_code_failed_entry);

@@ -12,9 +12,9 @@
 /// anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the messages created and
 /// performed; two waves in a row with equal, balanced sums prove it. Messages for elements that do not exist are not on
 /// their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the main chare
-/// has not returned or such messages are left. Before it reports one, messages to elements that have ended, and
-/// insertions of elements that live, are refused: until then the former might have been inserted again, the latter
-/// ended.
+/// has not returned or such messages are left; and failures of tasks that nobody has awaited when the job would end.
+/// Before it reports one, messages to elements that have ended, and insertions of elements that live, are refused:
+/// until then the former might have been inserted again, the latter ended.
 namespace imbrex {
 
 /// Lives on every PE; the one of PE 0 coordinates.
@@ -56,6 +56,7 @@ class quiescence_detector {
   std::optional<std::uint64_t> refused_before_;  // how many messages had been, when it was last tried
   bool reporting_ = false;
   int reports_ = 0;
+  const char* heading_ = "";
   std::vector<std::string> lines_;
 };
 
