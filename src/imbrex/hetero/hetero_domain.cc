@@ -1,5 +1,6 @@
 #include "imbrex/hetero/hetero_domain.h"
 
+#include <algorithm>
 #include <new>
 
 #include <fmt/format.h>
@@ -21,6 +22,25 @@ constexpr int host_tasks_in_a_turn = 64;
 constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
 constexpr int issues_between_flushes = 16;
 
+/// A task on the track of the PE that runs it, or enqueues it.
+class traced_call {
+ public:
+  traced_call(const char* name, bool enqueues) {
+    const executor* const pe = executor::current();
+    if (pe == nullptr || pe->track == nullptr) [[likely]]
+      return;
+    track_ = pe->track;
+    track_->begin(name, enqueues ? trace_category::runtime : trace_category::kernel);
+  }
+  ~traced_call() {
+    if (track_ != nullptr) [[unlikely]]
+      track_->end();
+  }
+  traced_call(const traced_call&) = delete;
+
+ private:
+  trace_track* track_ = nullptr;
+};
 }  // namespace
 
 struct hetero_domain::point_wait : lane_arrival {
@@ -63,6 +83,9 @@ hetero_domain::~hetero_domain() {
   if (helpers_ != nullptr) helpers_->offer(place_among_helpers_, nullptr);
   if (turn_posted_) pe_.withdraw(&turn_);
   if (num_in_progress_ > 0) --pe_.operations;
+  for (const std::string& what : failures_.texts(1)) {
+    pe_.fail("a task has failed, and nobody has awaited it before its domain ended: " + what);
+  }
   for (task_node* t = first_outstanding_; t != nullptr;) {
     task_node* const next = t->younger;
     drop(*t);
@@ -361,6 +384,7 @@ void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& p
     memory = places_of_many.data();
   }
   for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(t.at->number()).memory;
+  const traced_call traced(t.wishes.name, order != nullptr);
   try {
     t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
   } catch (...) {
@@ -403,15 +427,42 @@ void hetero_domain::run_on_host(task_node& t) {
 void hetero_domain::run_own_host_task(task_node& t) {
   if (timed_) t.started_ns = now_ns();
   call(t, nullptr);
+  if (timed_) t.ended_ns = now_ns();
   if (t.threw || !t.stays_open) close(t);
+}
+
+/// Part after part, more at a time each time, until what is left would take so long that it is worth the others' while:
+/// how long is known from those that have run. False: others have the rest.
+bool hetero_domain::run_or_share(task_node& t) {
+  constexpr std::uint64_t worth_it = 60'000;  // cycles: to wake a PE and to bring it the data costs some microseconds
+  const std::uint64_t began = cycle_count();
+  const std::size_t total = t.parts->total;
+  std::size_t done = 0;
+  for (std::size_t step = 1; done < total; step *= 2) {
+    const std::size_t end = std::min(total, done + step);
+    call(t, nullptr, {&t, done, end});
+    done = end;
+    if (done == total || (cycle_count() - began) / done * (total - done) < worth_it) continue;
+    hetero_domain& home = *t.domain;
+    home.helpers_->call(static_cast<int>(home.runnable_.share(t, done)) - 1);
+    return false;
+  }
+  return true;
 }
 
 bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
   task_node& t = *part.task;
   if (t.domain->timed_ && part.first_part == 0) t.started_ns = now_ns();
+  if (t.parts != nullptr && part.last_part == 0) {
+    const bool all = run_or_share(t);
+    if (all && t.domain->timed_) t.ended_ns = now_ns();
+    return all;
+  }
   call(t, nullptr, part);
   const std::size_t num = part.last_part - part.first_part;
-  return num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
+  const bool is_last = num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
+  if (is_last && t.domain->timed_) t.ended_ns = now_ns();
+  return is_last;
 }
 
 void hetero_domain::ended_elsewhere(task_node& t, task_journal* deeds) {
@@ -461,14 +512,30 @@ void hetero_domain::run_on_device(task_node& t) {
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
   if (t.stays_open) copies_.begun(t, p);
-  if (timed_) t.started_ns = now_ns();
+  if (timed_) note_begin(t, l);
   call(t, &*l);
+  if (timed_) note_end(t, l);
   if (t.stays_open && !t.threw) {
     t.state = task_state::issued;
     t.open_in = &l;
     return;
   }
   enqueued(t, l);
+}
+
+/// The time a task takes is how long it keeps its place busy: from when its lane comes to it, that is when what stood
+/// before it there is over and its data have come, but not while tasks of other lanes still end. So tasks that run at
+/// once share the time, and the sum of those that wait is when the place will be free.
+void hetero_domain::note_begin(task_node& t, lane& l) {
+  l->then("a task begins", [h = hetero_task(&t)] { h.node()->started_ns = now_ns(); });
+}
+
+void hetero_domain::note_end(task_node& t, lane& l) {
+  l->then("a task ends", [h = hetero_task(&t)] {
+    task_node& ended = *h.node();
+    ended.ended_ns = now_ns();
+    ended.started_ns = std::max(ended.started_ns, std::exchange(ended.at->last_end_ns, ended.ended_ns));
+  });
 }
 
 void hetero_domain::enqueued(task_node& t, lane& l) {
@@ -494,7 +561,7 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
 void hetero_domain::complete(task_node& t) {
   copies_.unpin(t);
   release(t);
-  if (timed_ && t.started_ns != 0) policy_->finished(t, now_ns() - t.started_ns);
+  if (timed_ && t.ended_ns != 0 && !t.is_view) policy_->finished(t, t.ended_ns - t.started_ns);
   release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);

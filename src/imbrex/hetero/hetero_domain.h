@@ -120,10 +120,13 @@ class hetero_domain final : placement_view {
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
   void enqueued(task_node& t, lane& l);
+  static void note_begin(task_node& t, lane& l);
+  static void note_end(task_node& t, lane& l);
   place& choose_place(const task_node& t) const;
   place& place_of_data(const task_node& t) const;
   place& place_of_next_use(const task_node& t) const;
   void run_own_host_task(task_node& t);
+  static bool run_or_share(task_node& t);
   void complete(task_node& t);
   static void fail(task_node& t);
   void drop(task_node& t);

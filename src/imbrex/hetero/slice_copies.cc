@@ -50,6 +50,7 @@ std::uint64_t hetero_copies::missing_of_sliced(hetero_data& d, const place& p) c
 
 bool hetero_copies::bring_sliced(task_access& a, place& p) {
   hetero_data& d = *a.data;
+  if (places_.size() == 1) return true;
   slice_family& family = *d.family;
   if (&d == family.whole) return !reads(a.mode) || bring_whole(d, p);
   if (reads(a.mode) && d.at(p.number()).state == coherence::invalid && !bring_slice(d, p)) return false;
@@ -184,6 +185,11 @@ void hetero_copies::bury_dead(slice_family& f) {
 bool hetero_copies::bury(hetero_data& s) {
   slice_family& family = *s.family;
   hetero_data& whole = *family.whole;
+  if (places_.size() == 1) {
+    family.remove(s);
+    destroy(&s);
+    return true;
+  }
   if (s.merged == 0 && has_valid_copy(s)) return false;
   std::uint64_t lost = 0;
   for (int i = 0; i < whole.num_places; ++i) {

@@ -187,11 +187,8 @@ struct kernel_call<void(P...)> {
       run_on_cpu(*which, shape, places, c.first_part, c.last_part != 0 ? c.last_part : shape.num_groups());
     }
   }
-  /// Work-groups that other PEs may take some of; 0: it is not worth their while.
-  std::size_t num_parts() const {
-    constexpr std::size_t worth_it = 16'384;  // work-items
-    return shape.num_groups() > 1 && shape.num_groups() * shape.items_of_group() >= worth_it ? shape.num_groups() : 0;
-  }
+  /// Work-groups that other PEs may take some of; 0: there is but one.
+  std::size_t num_parts() const { return shape.num_groups() > 1 ? shape.num_groups() : 0; }
 };
 template <class F>
 struct is_kernel_call : std::false_type {};

@@ -62,7 +62,8 @@ struct task_call {
 /// Of a task of the host that several PEs may run at once, each some of its parts: the work-groups of a kernel.
 struct task_parts {
   std::size_t total = 0;
-  std::size_t next = 0;              ///< the first that nobody has taken; guarded by the queue that the task is in
+  bool shared = false;   ///< others take parts of it; before, one PE has all of it
+  std::size_t next = 0;  ///< the first that nobody has taken; as `shared`, guarded by the queue that the task is in
   std::atomic<std::size_t> left{0};  ///< that have not ended
   std::atomic<bool> failed{false};   ///< one has thrown, and its PE sets the task's `failure`
 };
@@ -122,7 +123,8 @@ struct task_node {
   task_node* next = nullptr;      ///< in whatever queue it stands
   lane_arrival arrival;           ///< of its end, on a device
   std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
-  std::int64_t started_ns = 0;    ///< for policies that learn
+  std::int64_t started_ns = 0;    ///< for policies that learn: when it began to run, not to wait
+  std::int64_t ended_ns = 0;
 
   /// Runs on the host, or enqueues on a device. May throw.
   void (*run)(task_node*, const task_call&) = nullptr;
