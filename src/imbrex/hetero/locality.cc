@@ -76,7 +76,7 @@ void locality::stand_in_line(const placement_view& view, task_node& t) {
 }
 
 /// Looks for a task that can be next, and needs nothing to go if there is one. Of those that have to wait a few are
-/// looked at: they may be as near to another place by now, and then stand there from now on.
+/// looked at: they may be nearer to another place by now, and then stand there the next time.
 locality::candidate locality::look_in(ready_list& line, const place* of, const placement_view& view) {
   candidate best;
   int num_looked_at = 0, num_waiting = 0;
@@ -88,7 +88,7 @@ locality::candidate locality::look_in(ready_list& line, const place* of, const p
     if (n.where == nullptr) ++num_waiting;
     task_node* const next = t->next;
     if (n.where == nullptr && of != nullptr && n.best != of && n.is_only_best && n.best != nullptr) {
-      lines_[static_cast<std::size_t>(n.best->number())].push(*line.take_after(before));
+      come_.push(*line.take_after(before));  // not at once into its line, where somebody may have been found already
       t = next;
       continue;
     }
@@ -132,6 +132,7 @@ placement_policy::choice locality::pop(const placement_view& view) {
     if (c.task != nullptr && (best.task == nullptr || c.is_good)) best = c;
     if (best.is_good) break;
   }
+  if (best.task == nullptr && !come_.empty()) return pop(view);
   return take(best);
 }
 
