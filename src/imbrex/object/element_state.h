@@ -49,18 +49,13 @@ class state_reader : public archive_base<state_reader> {
  public:
   static constexpr bool is_loading = true;
   static constexpr bool moves_state = true;
-  explicit state_reader(const std::vector<std::byte>& from) : at_(from.data()), left_(from.size()) {}
-  void bytes(void* to, std::size_t n) {
-    if (n > left_) throw comm_error("an element's state ended early: what its serialize writes and reads differs");
-    if (n > 0) std::memcpy(to, at_, n);
-    at_ += n;
-    left_ -= n;
-  }
-  std::size_t bytes_left() const { return left_; }
+  explicit state_reader(const std::vector<std::byte>& from) : in_(from.data(), from.size()) {}
+  void bytes(void* to, std::size_t n) { in_.bytes(to, n); }
+  std::size_t bytes_left() const { return in_.bytes_left(); }
+  void check_count(std::uint64_t n, std::uint64_t least_bytes) const { in_.check_count(n, least_bytes); }
 
  private:
-  const std::byte* at_;
-  std::size_t left_;
+  input_archive in_;
 };
 
 /// The state of an element, on its PE, with all that must not go on there; and back, on its new one.
@@ -76,6 +71,7 @@ template <class C>
 void state_from_bytes(const std::vector<std::byte>& state, C& element) {
   state_reader in(state);
   in & element;
+  if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
 }
 
 /// \name Without the type of the elements
