@@ -17,16 +17,16 @@ class ready_list {
 
   void push(task_node& t) {
     const int priority = t.wishes.priority;
-    auto level = levels_.end();  // the first of those that are more urgent or equal, from behind
-    while (level != levels_.begin() && std::prev(level)->priority < priority) --level;
-    task_node* const before = level == levels_.begin() ? nullptr : std::prev(level)->last;
+    auto behind = levels_.end();  // the first of those that are more urgent or equal, from behind
+    while (behind != levels_.begin() && std::prev(behind)->priority < priority) --behind;
+    task_node* const before = behind == levels_.begin() ? nullptr : std::prev(behind)->last;
     task_node*& link = before != nullptr ? before->next : first_;
     t.next = link;
     link = &t;
     if (before != nullptr && before->wishes.priority == priority) {
-      std::prev(level)->last = &t;
+      std::prev(behind)->last = &t;
     } else {
-      levels_.insert(level, {priority, &t});
+      levels_.insert(behind, {priority, &t});
     }
   }
   /// `before`: the one in front of it, null for the first.
