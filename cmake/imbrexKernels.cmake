@@ -19,6 +19,19 @@ function(imbrex_add_kernels name)
 endfunction()
 
 set(IMBREX_EMBED_KERNEL "${CMAKE_CURRENT_LIST_DIR}/imbrexEmbedKernel.cmake")
+# Kernel files have to be OpenCL C, too, wherever the program will run: said when they are built, where there is a clang.
+find_program(IMBREX_OPENCL_CHECKER NAMES clang-19 clang-20 clang-18 clang-17 clang-16 clang-15 clang
+  DOC "A clang that checks kernel files as OpenCL C; empty: they are not checked")
+mark_as_advanced(IMBREX_OPENCL_CHECKER)
+foreach(folder IN ITEMS "${CMAKE_CURRENT_LIST_DIR}/../src" "${CMAKE_CURRENT_LIST_DIR}/../../../include")
+  if(EXISTS "${folder}/imbrex/device/kernel_dialect.h")
+    set(IMBREX_KERNEL_DIALECT "${folder}/imbrex/device/kernel_dialect.h")
+  endif()
+endforeach()
+set(imbrex_check_kernels "")
+if(IMBREX_OPENCL_CHECKER AND IMBREX_KERNEL_DIALECT)
+  set(imbrex_check_kernels "-DOPENCL_CHECKER=${IMBREX_OPENCL_CHECKER}" "-DDIALECT=${IMBREX_KERNEL_DIALECT}")
+endif()
 set(IMBREX_INLINE_KERNELS "${CMAKE_CURRENT_LIST_DIR}/imbrexInlineKernels.cmake")
 
 # Of a .hk file: the C++ file that defines its kernels, for the CPU and as text for OpenCL, and the CUDA file that
@@ -29,7 +42,7 @@ function(imbrex_generate_kernel_file target folder file on_cuda)
   set(generated "${folder}/${name}.cc")
   add_custom_command(OUTPUT "${generated}"
     COMMAND "${CMAKE_COMMAND}" "-DFILE=${file}" "-DSHOWN=${shown}" "-DOUTPUT=${generated}" -DON_CUDA=${on_cuda}
-      -P "${IMBREX_EMBED_KERNEL}"
+      ${imbrex_check_kernels} -P "${IMBREX_EMBED_KERNEL}"
     DEPENDS "${file}" "${IMBREX_EMBED_KERNEL}" COMMENT "Kernels of ${shown}" VERBATIM)
   # Loops over the items of a group want the vectoriser, which -O2 of g++ keeps short.
   set_source_files_properties("${generated}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON

@@ -61,9 +61,9 @@ class hetero_block : public imbrex::chare<hetero_block, imbrex::index3d> {
   std::int64_t step_ = 0;
 
   imbrex::hetero_object<std::int64_t> change_;
-  std::optional<imbrex::host_access<std::int64_t>> measured_;  ///< not yet contributed
-  std::int64_t checks_ = 0;                                    // contributed to
-  std::int64_t consumed_ = 0;                                  // ... and been looked at
+  std::optional<imbrex::host_access<const std::int64_t>> measured_;  ///< not yet contributed
+  std::int64_t checks_ = 0;                                          // contributed to
+  std::int64_t consumed_ = 0;                                        // ... and been looked at
 };
 
 }  // namespace jacobi

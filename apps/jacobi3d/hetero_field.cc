@@ -94,7 +94,7 @@ ix::launch_shape hetero_field::shape() const {
           .group = {x, y}};
 }
 
-ix::task_options hetero_field::task(const char* name) const {
+ix::task_options hetero_field::task(ix::task_name name) const {
   return {.name = name, .on = where_.kind(), .number = where_.kind() == ix::device_kind::host ? -1 : where_.number()};
 }
 

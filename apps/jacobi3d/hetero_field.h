@@ -30,8 +30,14 @@ class hetero_field {
 
   /// \name A field on the host: rows of `size().nx` doubles from `first_row` of the view on, `pitch()` doubles apart
   ///@{
-  imbrex::host_access<double> current(imbrex::access_mode mode) const { return field_.host(mode); }
-  imbrex::host_access<double> next(imbrex::access_mode mode) const { return next_.host(mode); }
+  template <imbrex::access_mode::kind Mode>
+  auto current(imbrex::access_mode::constant<Mode> mode) const {
+    return field_.host(mode);
+  }
+  template <imbrex::access_mode::kind Mode>
+  auto next(imbrex::access_mode::constant<Mode> mode) const {
+    return next_.host(mode);
+  }
   template <class View>
   static auto* first_row(const View& v) {
     return v.data() + front;
@@ -57,7 +63,7 @@ class hetero_field {
 
   jacobi3d_block arguments() const;
   imbrex::launch_shape shape() const;
-  imbrex::task_options task(const char* name) const;
+  imbrex::task_options task(imbrex::task_name name) const;
   void make_missing(faces& some) const;
 
   const extents size_;

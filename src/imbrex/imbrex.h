@@ -17,6 +17,7 @@
 #include "imbrex/object/chare.h"
 #include "imbrex/object/compiled_bodies.h"
 #include "imbrex/object/device_view.h"
+#include "imbrex/object/element_state.h"
 #include "imbrex/object/exception_types.h"
 #include "imbrex/object/hetero_pointer.h"
 #include "imbrex/object/map.h"

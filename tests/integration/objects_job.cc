@@ -20,7 +20,7 @@ constexpr std::size_t sizes[] = {0, 3, 600, 5'000, 1'500'000};
 /// On the host, or on a device where there is one.
 enum class where { host, device };
 
-ix::task_options on(where at, const char* name) {
+ix::task_options on(where at, ix::task_name name) {
   const ix::device_kind device = ix::scheduler::current().default_device->kind();
   return {.name = name, .on = at == where::host ? ix::device_kind::host : device};
 }

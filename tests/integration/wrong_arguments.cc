@@ -120,7 +120,14 @@ ix::task<int> start(ix::runtime& rt) {
 #ifdef MISTAKES
   one.send<&block::coroutine_reference>("text");
 #endif
-  co_return 0;
+  ix::hetero_object<double> x(4);
+  ix::submit({.name = "fill"}, [](std::span<double> v) { v[0] = 0; }, write(x));
+#ifdef MISTAKES  // expect: a task's function is no coroutine
+  ix::submit({}, [](std::span<double>) -> ix::task<> { co_return; }, x);
+#endif
+  auto access = x.host(ix::access_mode::read);
+  const auto view = co_await access;
+  co_return static_cast<int>(view[0]);
 }
 
 // What a message would carry as an address.

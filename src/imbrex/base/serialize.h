@@ -49,7 +49,9 @@ constexpr void check_bitwise() {
 /// Where ranks share a process, addresses in what is copied as bytes would go unnoticed.
 template <class Archive, class T>
 void look_for_addresses(Archive&, const T* values, std::size_t n) {
-  if constexpr (std::is_same_v<Archive, output_archive> && may_hide_address<T>()) {
+  // Archives of other layers that write, besides those that only count, say so.
+  constexpr bool writes = std::is_same_v<Archive, output_archive> || requires { requires !Archive::only_counts; };
+  if constexpr (writes && may_hide_address<T>()) {
     if (address_watch::is_on()) [[unlikely]]
       address_watch::look(values, n * sizeof(T), sizeof(T), type_name<T>());
   }
@@ -97,8 +99,8 @@ void serialize_elements(Archive& ar, Container& c) {
 
 /// Elements are made as they come, so that a count alone takes no memory; where something in them may come later they
 /// must not move, and the count says how many there will be.
-template <bool Beside, class Container>
-void read_contiguous(input_archive& ar, Container& c) {
+template <bool Beside, class Archive, class Container>
+void read_contiguous(Archive& ar, Container& c) {
   using value = typename Container::value_type;
   const std::uint64_t n = serialize_count(ar, 0);
   ar.check_count(n, least_bytes<value>());

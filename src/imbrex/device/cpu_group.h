@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "imbrex/device/launch_shape.h"
 
 namespace imbrex {
@@ -44,7 +46,9 @@ inline constexpr extent3 fixed = select_group<N...>::size;
 template <class Group, class N>
 constexpr int items_below(const Group& g, N n) {
   const auto first = static_cast<long long>(g.id(0)) * g.size(0);
-  const auto left = static_cast<long long>(n) - first;
+  auto below = static_cast<long long>(n);
+  if constexpr (std::is_floating_point_v<N>) below += static_cast<N>(below) < n ? 1 : 0;  // of 2.5, items 0, 1 and 2
+  const long long left = below - first;
   return left < 0 ? 0 : left < g.size(0) ? static_cast<int>(left) : g.size(0);
 }
 }  // namespace detail

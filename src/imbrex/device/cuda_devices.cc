@@ -56,6 +56,12 @@ std::vector<int> cuda_devices::choose(int wanted, int local_rank, int num_local_
   return numbers;
 }
 
+std::vector<std::string> cuda_devices::bus_ids() {
+  std::vector<std::string> ids;
+  for (int i = 0; i < num_gpus(); ++i) ids.push_back(machine_.gpu(i).bus_id());
+  return ids;
+}
+
 std::vector<int> cuda_devices::map_by_topology(const std::vector<int>& numbers, const std::vector<int>& processors) {
   const auto num_gpus = static_cast<int>(numbers.size());
   const auto num_pes = static_cast<int>(processors.size());

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "imbrex/device/cuda_activity.h"
@@ -31,6 +32,8 @@ class cuda_devices {
   /// Tells CUDA on the PE's thread which GPU is its own.
   void bind_to_this_thread(std::size_t pe);
   int num_gpus() const { return machine_.num_gpus(); }
+  /// The GPUs of this rank, by names that are the same in all processes of the machine.
+  std::vector<std::string> bus_ids();
   /// Calls `tell(start, bytes, kind, gpu, comes)` for all large pieces of memory that buffers lie in, those to come
   /// too; any thread.
   using memory_watcher = std::function<void(std::byte*, std::size_t, memory_kind, int gpu, bool comes)>;

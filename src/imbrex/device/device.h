@@ -69,7 +69,8 @@ class device {
   /// What was allocated of this kind, by all PEs.
   virtual memory_usage used(memory_kind kind) const = 0;
 
-  /// Copies bytes of this device's memory to the host as they are after `e`, blocking: for rare cases only.
+  /// Copies bytes of this device's memory to the host as they are after `e`, or from the host's to this device's,
+  /// blocking: for rare cases only.
   virtual void read_now(void* to, const void* from, std::size_t bytes, const event& e) = 0;
 
   /// \name Memory that other processes of the machine read

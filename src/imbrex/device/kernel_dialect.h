@@ -5,7 +5,7 @@
 /// what `imbrex_add_kernel_files` generates defines it.
 ///
 ///   IX_KERNEL(saxpy, (int n, float a, IX_GLOBAL const float* x, IX_GLOBAL float* y)) {
-///     IX_ITEMS { int i = IX_GLOBAL_ID(0); if (i < n) y[i] += a * x[i]; }
+///     IX_ITEMS_BELOW(n) { int i = IX_GLOBAL_ID(0); y[i] += a * x[i]; }
 ///   }
 
 #define IX_UNPACK(...) __VA_ARGS__
@@ -60,6 +60,7 @@
 
 #include <math.h>
 
+#include "imbrex/device/cpu_private.h"
 #include "imbrex/device/cpu_streaming.h"
 #include "imbrex/device/kernel.h"
 
@@ -170,7 +171,8 @@
 #define IX_SHARED alignas(64)
 #define IX_DYNAMIC_SHARED(type, name) type* const __restrict__ name = static_cast<type*>(ix_shared)
 #define IX_PRIVATE(type, name) alignas(64) type name[decltype(ix_group)::max_items]
-#define IX_MY(name) name[(ix_local_2 * ix_group.size(1) + ix_local_1) * ix_group.size(0) + ix_local_0]
+#define IX_MY(name) \
+  ::imbrex::detail::of_item(name, (ix_local_2 * ix_group.size(1) + ix_local_1) * ix_group.size(0) + ix_local_0)
 
 #define IX_STRING(text) #text
 #define IX_LINE(line) IX_STRING(line)

@@ -4,18 +4,34 @@
 
 namespace imbrex {
 
-/// What a task or a view does with an object (Thomadakis and Chrisochoides 2024, 3.1.2).
-enum class access_mode {
-  read,        ///< reads only: others may read meanwhile
-  write,       ///< overwrites all of it: what was there is not brought along
-  read_write,  ///< changes it
+/// What a task or a view does with an object (Thomadakis and Chrisochoides 2024, 3.1.2): one of the three members, each
+/// of a type of its own, so that what is made with it can depend on it.
+struct access_mode {
+  enum class kind : std::uint32_t { read, write, read_write };
+  template <kind Which>
+  struct constant {
+    constexpr operator access_mode() const;  // NOLINT(google-explicit-constructor)
+  };
+
+  static constexpr constant<kind::read> read{};    ///< reads only: others may read meanwhile
+  static constexpr constant<kind::write> write{};  ///< overwrites all of it: what was there is not brought along
+  static constexpr constant<kind::read_write> read_write{};  ///< changes it
+
+  kind which = kind::read;
+  friend constexpr bool operator==(access_mode, access_mode) = default;
 };
 
-constexpr bool reads(access_mode a) { return a != access_mode::write; }
-constexpr bool writes(access_mode a) { return a != access_mode::read; }
+template <access_mode::kind Which>
+constexpr access_mode::constant<Which>::operator access_mode() const {
+  return {Which};
+}
+
+constexpr bool reads(access_mode a) { return a.which != access_mode::kind::write; }
+constexpr bool writes(access_mode a) { return a.which != access_mode::kind::read; }
 
 constexpr const char* to_string(access_mode a) {
-  return a == access_mode::read ? "read" : a == access_mode::write ? "write" : "read_write";
+  constexpr const char* names[] = {"read", "write", "read_write"};
+  return names[static_cast<int>(a.which)];
 }
 
 /// What a copy of an object is worth.

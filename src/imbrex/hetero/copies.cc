@@ -49,17 +49,21 @@ void hetero_copies::release(hetero_data* d) {
   slice_family* const family = d->family;
   if (family == nullptr) return destroy(d);
   if (d == family->whole) {
-    for (hetero_data* s : std::exchange(family->all, {})) destroy(s);
+    for (hetero_data* s : family->all) destroy(s);
     d->family = nullptr;
     delete family;
     return destroy(d);
   }
-  ++family->num_dead;
+  family->dead.push_back(d);
   bury(*d);
   release(family->whole);
 }
 
 void hetero_copies::destroy(hetero_data* d) {
+  if (d->stands_for != nullptr) {
+    --d->stands_for->handles;
+    release(d->stands_for);
+  }
   for (int i = 0; i < d->num_places; ++i) {
     if (d->at(i).memory != nullptr) drop(d->at(i));
     d->at(i).~hetero_copy();
@@ -206,7 +210,7 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
   if (!sliced) [[likely]]
     return;
   for (task_access& a : t.uses()) {
-    if (a.data->family != nullptr && a.data->family->num_dead > 0) bury_dead(*a.data->family);
+    if (a.data->family != nullptr && !a.data->family->dead.empty()) bury_dead(*a.data->family);
   }
 }
 
@@ -229,8 +233,7 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
   for (task_access& a : t.uses()) {
     hetero_copy& c = a.data->at(p.number());
     if (!there || c.memory != nullptr) continue;
-    c.memory = p.allocate(a.data->bytes);
-    there = c.memory != nullptr;
+    there = allocate(c, p);
     if (there && !p.is_host()) touch(c);
   }
   p.pressed = !there;
@@ -241,6 +244,27 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
     if (c->pins > 0) return outcome::no_room;
   }
   return p.idle() && retiring_[static_cast<std::size_t>(p.number())] == 0 ? outcome::never : outcome::no_room;
+}
+
+bool hetero_copies::lies_in_whole(const hetero_data& d) const {
+  return places_.size() == 1 && d.family != nullptr && &d != d.family->whole;
+}
+
+/// The device may have less than it said, since others use it, too: then copies go until it is enough.
+bool hetero_copies::allocate(hetero_copy& c, place& p) {
+  if (lies_in_whole(*c.of)) {
+    hetero_copy& whole = c.of->family->whole->at(0);
+    if (whole.memory == nullptr && !allocate(whole, p)) return false;
+    c.memory = whole.memory + c.of->offset;
+    return true;
+  }
+  const std::uint64_t& retiring = retiring_[static_cast<std::size_t>(p.number())];
+  while ((c.memory = p.allocate(c.of->bytes)) == nullptr) {
+    hetero_copy* const other = p.is_host() || retiring > 0 ? nullptr : victim(p);
+    if (other == nullptr || !evict(p, *other)) return false;
+    ++counts_.evictions;
+  }
+  return true;
 }
 
 void hetero_copies::unpin(task_node& t) {
@@ -349,6 +373,11 @@ struct hetero_copies::retired_wait : lane_arrival {
 };
 
 void hetero_copies::drop(hetero_copy& c) {
+  if (lies_in_whole(*c.of)) {
+    c.memory = nullptr;
+    c.state = coherence::invalid;
+    return;
+  }
   place& p = *places_[c.place];
   if (c.of->family != nullptr && c.of == c.of->family->whole) c.of->family->forget(c.place);
   std::byte* const memory = std::exchange(c.memory, nullptr);

@@ -71,6 +71,8 @@ class hetero_copies {
   struct retired_wait;
 
   void destroy(hetero_data* d);
+  /// Whether a slice lies in the memory of the whole: where there is the host alone.
+  bool lies_in_whole(const hetero_data& d) const;
   bool bring_to(hetero_data& d, place& p) { return p.is_host() ? bring_to_host(d) : bring_to_device(d, p); }
   bool bring_to_device(hetero_data& d, place& p);
   bool bring_to_host(hetero_data& d);
@@ -97,6 +99,7 @@ class hetero_copies {
   bool save_whole(hetero_data& whole) { return bring_whole(whole, host()); }
   ///@}
 
+  bool allocate(hetero_copy& c, place& p);
   bool make_room(place& p, std::uint64_t bytes);
   hetero_copy* victim(const place& p) const;
   bool evict(place& p, hetero_copy& c);

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "imbrex/base/slab.h"
+#include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/slices.h"
 
 namespace imbrex {
@@ -25,7 +26,8 @@ task_edge* new_edge() {
 void wait_for(task_access& later, const task_access& earlier) {
   if (earlier.by == later.by) return;
   task_edge* const e = later.edge.to == nullptr ? &later.edge : new_edge();
-  e->poisons = reads(later.mode) && writes(earlier.mode);
+  // What slices are worth is known byte by byte when the reader is ready: the writer may have been overwritten since.
+  e->poisons = reads(later.mode) && writes(earlier.mode) && later.data->family == nullptr;
   add_edge(e, *later.by, *earlier.by);
 }
 
@@ -43,20 +45,16 @@ void wait_for_uses(task_access& a, const hetero_data& d) {
   if (d.last_write != nullptr && (!anybody_since || reads(a.mode))) wait_for(a, *d.last_write);
 }
 
-void poison_if_worthless(const task_access& a, const hetero_data& d) {
-  if (d.last_write != nullptr || d.failure == nullptr) return;
-  a.by->poisoned = true;
-  a.by->failure = d.failure;
+void poison(task_node& t, const std::exception_ptr& failure) {
+  if (t.poisoned) t.domain->failures().join(t.failure, failure);
+  t.poisoned = true;
+  t.failure = failure;
 }
 
 /// Uses of the whole and of its slices are ordered, too.
 void queue_in_family(task_access& a, hetero_data& d) {
   slice_family& f = *d.family;
-  // Whoever will write the whole decides what its slices are worth.
-  if (reads(a.mode) && f.whole->last_write == nullptr) {
-    poison_if_worthless(a, d);
-    if (&d == f.whole) f.for_each_overlapping_slice(d, [&](const hetero_data& s) { poison_if_worthless(a, s); });
-  }
+  a.by->sliced = true;
   const std::uint64_t own = d.last_write != nullptr ? d.last_write->by->age : 0;
   f.for_each_overlapping(d, [&](const hetero_data& e) {
     // What was written there before the object's own last writer, that has waited for; and overwritten, if it is part.
@@ -72,8 +70,8 @@ void queue_use(task_access& a) {
   hetero_data& d = *a.data;
   if (d.family != nullptr) {
     queue_in_family(a, d);
-  } else if (reads(a.mode)) {
-    poison_if_worthless(a, d);
+  } else if (reads(a.mode) && d.last_write == nullptr && d.failure != nullptr) {
+    poison(*a.by, d.failure);
   }
   wait_for_uses(a, d);
   a.before = d.last_use;
@@ -106,8 +104,8 @@ void unqueue_uses(task_node& t) {
   for (task_access& a : t.uses()) {
     if (!a.queued) continue;
     if (writes(a.mode)) {
-      a.data->failure = t.state == task_state::failed ? t.failure : nullptr;
-      if (a.data->family != nullptr) a.data->family->spread_failure(*a.data);
+      const std::exception_ptr failure = t.state == task_state::failed ? t.failure : nullptr;
+      a.data->family != nullptr ? a.data->family->note_written(*a.data, failure) : void(a.data->failure = failure);
     }
     unqueue_use(a);
   }
@@ -116,9 +114,7 @@ void unqueue_uses(task_node& t) {
 void order_after(task_node& later, task_node& earlier) {
   if (earlier.over()) {
     if (earlier.state != task_state::failed) return;
-    later.poisoned = true;
-    later.failure = earlier.failure;
-    return;
+    return poison(later, earlier.failure);
   }
   if (earlier.state == task_state::issued && earlier.end.of != nullptr) {
     later.after.push_back(earlier.end);
@@ -132,8 +128,14 @@ void order_after(task_node& later, task_node& earlier) {
 void pass_on(task_node& from, const task_edge& edge) {
   if (edge.linked && from.end.of != nullptr) edge.to->after.push_back(from.end);
   if (from.state != task_state::failed || !edge.poisons) return;
-  edge.to->poisoned = true;
-  edge.to->failure = from.failure;
+  poison(*edge.to, from.failure);
+}
+
+void poison_by_worthless_bytes(task_node& t) {
+  for (const task_access& a : t.uses()) {
+    if (!reads(a.mode) || a.data->family == nullptr) continue;
+    if (const std::exception_ptr failure = a.data->family->failure_of(*a.data)) poison(t, failure);
+  }
 }
 
 void free_edge(task_edge* e) {

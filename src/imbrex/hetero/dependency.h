@@ -13,6 +13,10 @@ void queue_uses(task_node& t);
 /// `later` has to wait for `earlier` though they share no object.
 void order_after(task_node& later, task_node& earlier);
 
+/// All that the task waits for is enqueued or over: it fails if it reads bytes of a slice, or of an object with slices,
+/// that are worth nothing.
+void poison_by_worthless_bytes(task_node& t);
+
 /// The task, which is enqueued on a device or over, lets those behind it go on: calls `free` for each that has nothing
 /// more to wait for. What a failed task should have written is worth nothing from now on, and who reads that will fail.
 template <class F>

@@ -107,6 +107,9 @@ struct hetero_data {
   std::uint32_t of_tasks = 0;       ///< submitted and not over, of `references`
   std::uint32_t element_bytes = 1;  ///< of a slice's elements, for reports
 
+  hetero_data* stands_for = nullptr;  ///< of what a task on another PE took for a slice: the slice, which it holds
+
+  hetero_data* itself() { return stands_for != nullptr ? stands_for : this; }
   hetero_copy* copies() { return reinterpret_cast<hetero_copy*>(this + 1); }
   hetero_copy& at(int place) { return copies()[place]; }
 };

@@ -1,5 +1,6 @@
 #include "imbrex/hetero/hetero_domain.h"
 
+#include <algorithm>
 #include <new>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "imbrex/hetero/eligibility.h"
 #include "imbrex/hetero/recorded_window.h"
 #include "imbrex/hetero/slices.h"
+#include "imbrex/hetero/task_journal.h"
 #include "imbrex/hetero/task_stealing.h"
 
 namespace imbrex {
@@ -20,6 +22,25 @@ constexpr int host_tasks_in_a_turn = 64;
 constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
 constexpr int issues_between_flushes = 16;
 
+/// A task on the track of the PE that runs it, or enqueues it.
+class traced_call {
+ public:
+  traced_call(const char* name, bool enqueues) {
+    const executor* const pe = executor::current();
+    if (pe == nullptr || pe->track == nullptr) [[likely]]
+      return;
+    track_ = pe->track;
+    track_->begin(name, enqueues ? trace_category::runtime : trace_category::kernel);
+  }
+  ~traced_call() {
+    if (track_ != nullptr) [[unlikely]]
+      track_->end();
+  }
+  traced_call(const traced_call&) = delete;
+
+ private:
+  trace_track* track_ = nullptr;
+};
 }  // namespace
 
 struct hetero_domain::point_wait : lane_arrival {
@@ -49,6 +70,7 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
 }
 
 hetero_domain& hetero_domain::current() {
+  if (task_journal* const away = task_journal::current(); away != nullptr) return away->home();
   executor* const pe = executor::current();
   if (pe != nullptr && pe->tasks == nullptr && pe->open_tasks != nullptr) pe->open_tasks(*pe);
   if (pe == nullptr || pe->tasks == nullptr)
@@ -60,7 +82,10 @@ hetero_domain::~hetero_domain() {
   if (pe_.tasks == this) pe_.tasks = nullptr;
   if (helpers_ != nullptr) helpers_->offer(place_among_helpers_, nullptr);
   if (turn_posted_) pe_.withdraw(&turn_);
-  if (num_outstanding_ > 0) --pe_.operations;
+  if (num_in_progress_ > 0) --pe_.operations;
+  for (const std::string& what : failures_.texts(1)) {
+    pe_.fail("a task has failed, and nobody has awaited it before its domain ended: " + what);
+  }
   for (task_node* t = first_outstanding_; t != nullptr;) {
     task_node* const next = t->younger;
     drop(*t);
@@ -104,11 +129,12 @@ void hetero_domain::wake_up() {
 // ------------------------------------------------------------------------------------------------ submission
 
 void hetero_domain::check_uses(task_node& t) const {
-  for (const task_access& a : t.uses()) {
+  for (task_access& a : t.uses()) {
     if (a.data->domain != this) {
       throw usage_error(fmt::format("{}: an object of another PE: send it there in a message", text(t)));
     }
-    if (reads(a.mode) && !a.data->defined) {
+    a.data = a.data->itself();
+    if (reads(a.mode) && !is_defined(*a.data)) [[unlikely]] {
       throw usage_error(
           fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or say "
                       "imbrex::write",
@@ -121,14 +147,40 @@ void hetero_domain::check_uses(task_node& t) const {
   }
 }
 
-void hetero_domain::submit(task_node* t) {
+/// Tasks outside a window do not wait for recorded ones, which never run themselves, nor the other way round.
+void hetero_domain::check_after(const task_node& t, std::span<const hetero_task> after) const {
+  for (const hetero_task& h : after) {
+    const task_node* const earlier = h.node();
+    if (earlier == nullptr || earlier->domain == nullptr) {
+      throw usage_error(fmt::format("task '{}' shall run after a task that was not submitted", t.wishes.name));
+    }
+    if (earlier->domain != this) {
+      throw usage_error(fmt::format("task '{}' shall run after task '{}' of another PE: have that PE send a message",
+                                    t.wishes.name, earlier->wishes.name));
+    }
+    if (!earlier->recorded && recording == nullptr) continue;
+    const bool same = recording != nullptr && earlier->recorded && earlier->age <= recording->tasks.size() &&
+                      recording->tasks[earlier->age - 1] == earlier;
+    if (!same) {
+      throw usage_error(
+          fmt::format("task '{}' shall run after task '{}', but only one of them is part of a window: order them by an "
+                      "object",
+                      t.wishes.name, earlier->wishes.name));
+    }
+  }
+}
+
+void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
+  if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this) [[unlikely]]
+    return away->submit(*t, after);
   t->domain = this;
   t->age = ++num_submitted_;
   ++t->references;
   try {
     if (executor::current() != &pe_) throw usage_error(text(*t) + " comes from another PE than its objects' own");
+    if (!after.empty()) check_after(*t, after);
     if (recording != nullptr) [[unlikely]]
-      return keep(*t);
+      return keep(*t, after);
     check_uses(*t);
     check_places(*t);
   } catch (...) {
@@ -136,41 +188,37 @@ void hetero_domain::submit(task_node* t) {
     throw;
   }
   for (const task_access& a : t->uses()) ++a.data->references, ++a.data->of_tasks;
-  if (num_outstanding_++ == 0) ++pe_.operations;
+  ++num_outstanding_;
+  if (t->num_blockers > 0) begin_progress(*t);  // somebody will let it go
   t->older = last_outstanding_;
   (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
   last_outstanding_ = t;
+  for (const hetero_task& earlier : after) order_after(*t, *earlier.node());
   queue_uses(*t);
   if (t->num_blockers == 0) make_ready(*t);
 }
 
 /// As part of the window that is being recorded.
-void hetero_domain::keep(task_node& t) {
+void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
   if (t.stays_open) throw usage_error(text(t) + " cannot be recorded: ask for it outside");
   for (const task_access& a : t.uses()) {
     if (a.data->domain != this) throw usage_error(text(t) + ": an object of another PE: send it there in a message");
   }
+  for (task_access& a : t.uses()) a.data = a.data->itself();
   check_places(t);
   bool only_on_host = wanted(t, *places()[0]);
   for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
   std::erase_if(recording->devices, [&](const place* p) { return !wanted(t, *p); });
   recording->keep(t, only_on_host);
+  for (const hetero_task& earlier : after) recording->after.emplace_back(t.age, earlier.node()->age);
   t.release();
-}
-
-void hetero_domain::add_dependency(task_node& t, task_node& earlier) {
-  if (!earlier.recorded && recording == nullptr) return order_after(t, earlier);
-  const bool same = recording != nullptr && earlier.recorded && earlier.age <= recording->tasks.size() &&
-                    recording->tasks[earlier.age - 1] == &earlier;
-  if (!same) {
-    throw usage_error(std::string("task '") + t.wishes.name + "' shall run after task '" + earlier.wishes.name +
-                      "', but only one of them is part of a window: order them by an object");
-  }
-  recording->after.emplace_back(recording->tasks.size() + 1, earlier.age);
 }
 
 void hetero_domain::make_ready(task_node& t) {
   t.state = task_state::ready;
+  begin_progress(t);
+  if (t.sliced) [[unlikely]]
+    poison_by_worthless_bytes(t);
   if (t.poisoned) {
     doomed_.push(t);
   } else if (t.placed != placed_by::policy) {
@@ -336,21 +384,33 @@ void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& p
     memory = places_of_many.data();
   }
   for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(t.at->number()).memory;
+  const traced_call traced(t.wishes.name, order != nullptr);
   try {
     t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
-  } catch (const error& e) {
+  } catch (...) {
     if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
-    t.threw = true;
+    fail(t);
+  }
+}
+
+/// With the exception that is being handled: the task's failure is of its kind, and says where.
+void hetero_domain::fail(task_node& t) {
+  t.threw = true;
+  const auto failed = [&](std::string_view what) {
+    return fmt::format("{}, failed on {}: {}", text(t), t.at->name(), what);
+  };
+  try {
+    throw;
+  } catch (const error& e) {
     try {
-      throw_error(e.kind(), fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what()));
+      throw_error(e.kind(), failed(e.what()));
     } catch (...) {
       t.failure = std::current_exception();
     }
   } catch (const std::exception& e) {
-    if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
-    t.threw = true;
-    t.failure =
-        std::make_exception_ptr(remote_error(fmt::format("{}, failed on {}: {}", text(t), t.at->name(), e.what())));
+    t.failure = std::make_exception_ptr(remote_error(failed(e.what())));
+  } catch (...) {
+    t.failure = std::make_exception_ptr(remote_error(failed("it threw what is no std::exception")));
   }
 }
 
@@ -367,18 +427,50 @@ void hetero_domain::run_on_host(task_node& t) {
 void hetero_domain::run_own_host_task(task_node& t) {
   if (timed_) t.started_ns = now_ns();
   call(t, nullptr);
+  if (timed_) t.ended_ns = now_ns();
   if (t.threw || !t.stays_open) close(t);
+}
+
+/// Part after part, more at a time each time, until what is left would take so long that it is worth the others' while:
+/// how long is known from those that have run. False: others have the rest.
+bool hetero_domain::run_or_share(task_node& t) {
+  constexpr std::uint64_t worth_it = 60'000;  // cycles: to wake a PE and to bring it the data costs some microseconds
+  const std::uint64_t began = cycle_count();
+  const std::size_t total = t.parts->total;
+  std::size_t done = 0;
+  for (std::size_t step = 1; done < total; step *= 2) {
+    const std::size_t end = std::min(total, done + step);
+    call(t, nullptr, {&t, done, end});
+    done = end;
+    if (done == total || (cycle_count() - began) / done * (total - done) < worth_it) continue;
+    hetero_domain& home = *t.domain;
+    home.helpers_->call(static_cast<int>(home.runnable_.share(t, done)) - 1);
+    return false;
+  }
+  return true;
 }
 
 bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
   task_node& t = *part.task;
   if (t.domain->timed_ && part.first_part == 0) t.started_ns = now_ns();
+  if (t.parts != nullptr && part.last_part == 0) {
+    const bool all = run_or_share(t);
+    if (all && t.domain->timed_) t.ended_ns = now_ns();
+    return all;
+  }
   call(t, nullptr, part);
   const std::size_t num = part.last_part - part.first_part;
-  return num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
+  const bool is_last = num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
+  if (is_last && t.domain->timed_) t.ended_ns = now_ns();
+  return is_last;
 }
 
-void hetero_domain::ended_elsewhere(task_node& t) {
+void hetero_domain::ended_elsewhere(task_node& t, task_journal* deeds) {
+  try {
+    if (deeds != nullptr) deeds->replay();
+  } catch (...) {
+    if (!t.threw) fail(t);
+  }
   close(t);
   wake_up();
 }
@@ -420,14 +512,30 @@ void hetero_domain::run_on_device(task_node& t) {
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
   if (t.stays_open) copies_.begun(t, p);
-  if (timed_) t.started_ns = now_ns();
+  if (timed_) note_begin(t, l);
   call(t, &*l);
+  if (timed_) note_end(t, l);
   if (t.stays_open && !t.threw) {
     t.state = task_state::issued;
     t.open_in = &l;
     return;
   }
   enqueued(t, l);
+}
+
+/// The time a task takes is how long it keeps its place busy: from when its lane comes to it, that is when what stood
+/// before it there is over and its data have come, but not while tasks of other lanes still end. So tasks that run at
+/// once share the time, and the sum of those that wait is when the place will be free.
+void hetero_domain::note_begin(task_node& t, lane& l) {
+  l->then("a task begins", [h = hetero_task(&t)] { h.node()->started_ns = now_ns(); });
+}
+
+void hetero_domain::note_end(task_node& t, lane& l) {
+  l->then("a task ends", [h = hetero_task(&t)] {
+    task_node& ended = *h.node();
+    ended.ended_ns = now_ns();
+    ended.started_ns = std::max(ended.started_ns, std::exchange(ended.at->last_end_ns, ended.ended_ns));
+  });
 }
 
 void hetero_domain::enqueued(task_node& t, lane& l) {
@@ -453,13 +561,16 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
 void hetero_domain::complete(task_node& t) {
   copies_.unpin(t);
   release(t);
-  if (timed_ && t.started_ns != 0) policy_->finished(t, now_ns() - t.started_ns);
+  if (timed_ && t.ended_ns != 0 && !t.is_view) policy_->finished(t, t.ended_ns - t.started_ns);
   release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);
   (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
   (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
-  if (--num_outstanding_ == 0) --pe_.operations;
+  --num_outstanding_;
+  if (t.state == task_state::failed && !t.poisoned) [[unlikely]]
+    failures_.add(t.failure);
+  rest(t);
   changed_ = true;
   t.release();
 }

@@ -2,20 +2,25 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "imbrex/async/executor.h"
 #include "imbrex/hetero/copies.h"
 #include "imbrex/hetero/hetero_options.h"
+#include "imbrex/hetero/hetero_task.h"
 #include "imbrex/hetero/host_tasks.h"
 #include "imbrex/hetero/placement.h"
 #include "imbrex/hetero/ready_list.h"
 #include "imbrex/hetero/task_node.h"
+#include "imbrex/hetero/unseen_failures.h"
 
 namespace imbrex {
 
 struct recorded_window;
+class task_journal;
 class task_stealing;
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
@@ -44,11 +49,10 @@ class hetero_domain final : placement_view {
   std::uint64_t num_outstanding() const { return num_outstanding_; }
   hetero_copies& copies() { return copies_; }
 
-  /// Takes over a node with its accesses and wishes; each handle counts as a reference. Throws `usage_error` or
-  /// `out_of_memory` when it could never run, and destroys the node if there is no handle.
-  void submit(task_node* t);
-  /// `t`, not yet submitted, has to wait for `earlier`, which has been.
-  void add_dependency(task_node& t, task_node& earlier);
+  /// Takes over a node with its accesses and wishes, which waits for the tasks `after` besides; each handle counts as a
+  /// reference. Throws `usage_error` or `out_of_memory` when it could never run; then nothing refers to the node any
+  /// more, and it is destroyed if there is no handle.
+  void submit(task_node* t, std::span<const hetero_task> after = {});
   /// Runs a task's function where it was placed, or has it enqueue; what it throws becomes the task's failure.
   static void call(task_node& t, stream* order, const host_tasks::taken& part = {});
   /// Where tasks go instead while a window is recorded.
@@ -65,11 +69,27 @@ class hetero_domain final : placement_view {
   /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
   void share_host_tasks(task_stealing& with, std::size_t place);
   /// For these: runs a task of another PE here, or parts of it, and says whether that was the last of it; and then at
-  /// home.
+  /// home, with what it did with objects and tasks (null: nothing).
   static bool run_anywhere(const host_tasks::taken& part);
-  void ended_elsewhere(task_node& t);
+  void ended_elsewhere(task_node& t, task_journal* deeds);
   /// Starts what can be started, now instead of when the PE's loop comes to it.
   void dispatch();
+
+  /// Failures of tasks that nobody has been told of.
+  unseen_failures& failures() { return failures_; }
+  const unseen_failures& failures() const { return failures_; }
+  /// `t` goes on only when a coroutine of the PE does something: it is no operation under way any more.
+  void rest(task_node& t) {
+    if (!std::exchange(t.in_progress, false)) return;
+    if (--num_in_progress_ == 0) --pe_.operations;
+  }
+  /// Whether there are tasks that nothing lets run, if nothing else happens any more: they wait for views that are
+  /// held.
+  bool has_stuck() const;
+  /// Lines about them, at most `limit`.
+  std::vector<std::string> describe_stuck(std::size_t limit) const;
+  /// The oldest of all that are not over.
+  const task_node* first_outstanding() const { return first_outstanding_; }
 
  private:
   struct turn : work {
@@ -78,9 +98,14 @@ class hetero_domain final : placement_view {
   };
   struct point_wait;
 
+  void check_after(const task_node& t, std::span<const hetero_task> after) const;
   void check_uses(task_node& t) const;
   void check_places(task_node& t) const;
-  void keep(task_node& t);
+  void begin_progress(task_node& t) {
+    if (std::exchange(t.in_progress, true)) return;
+    if (num_in_progress_++ == 0) ++pe_.operations;
+  }
+  void keep(task_node& t, std::span<const hetero_task> after);
   void make_ready(task_node& t);
   void release(task_node& t);
   void release_uses(task_node& t);
@@ -95,11 +120,15 @@ class hetero_domain final : placement_view {
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
   void enqueued(task_node& t, lane& l);
+  static void note_begin(task_node& t, lane& l);
+  static void note_end(task_node& t, lane& l);
   place& choose_place(const task_node& t) const;
   place& place_of_data(const task_node& t) const;
   place& place_of_next_use(const task_node& t) const;
   void run_own_host_task(task_node& t);
+  static bool run_or_share(task_node& t);
   void complete(task_node& t);
+  static void fail(task_node& t);
   void drop(task_node& t);
   void wake_up();
 
@@ -114,6 +143,8 @@ class hetero_domain final : placement_view {
   const bool timed_;
   std::uint64_t num_submitted_ = 0;
   std::uint64_t num_outstanding_ = 0;
+  std::uint64_t num_in_progress_ = 0;  // of these: neither blocked by another task nor held open by a coroutine
+  unseen_failures failures_;
   task_node* first_outstanding_ = nullptr;
   task_node* last_outstanding_ = nullptr;
   ready_list doomed_;                        // they will fail

@@ -10,6 +10,7 @@
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/hetero_view.h"
 #include "imbrex/hetero/submit.h"
+#include "imbrex/hetero/task_journal.h"
 
 namespace imbrex {
 
@@ -49,9 +50,13 @@ class hetero_object {
   bool exists() const { return data_ != nullptr; }
 
   /// `auto view = co_await obj.host(imbrex::access_mode::read)`: the elements in memory of the host, once all earlier
-  /// tasks that write them (for writing: that use them) have finished. Until the view ends, later tasks that would
-  /// change what it sees wait. Submitted now: what is submitted later comes later.
-  host_access<T> host(access_mode mode) const { return host_access<T>(*domain(), *data_, size_, mode); }
+  /// tasks that write them (for writing: that use them) have finished; they are const in a view that reads. Until the
+  /// view ends, later tasks that would change what it sees wait. Submitted now: what is submitted later comes later.
+  template <access_mode::kind Mode>
+  auto host(access_mode::constant<Mode> mode) const {
+    using seen = std::conditional_t<Mode == access_mode::kind::read, const T, T>;
+    return host_access<seen>(*domain(), *data(), size_, mode);
+  }
 
   /// Brings a copy to device `number` of that kind, in the order of submission, for tasks to come.
   void prefetch(device_kind kind, int number = -1) const {
@@ -59,13 +64,19 @@ class hetero_object {
     submit(*domain(), task_options{.name = "prefetch", .on = kind, .number = number}, nothing, *this);
   }
   /// Frees the copies at devices that no task uses now; the newest data go to the host first.
-  void evict() const { domain()->evict(*data_); }
+  void evict() const {
+    if (task_journal* const j = task_journal::current(); j != nullptr) return j->evict(*data_);
+    domain()->evict(*data());
+  }
   /// Gives this handle up.
   void release() {
     size_ = 0;
-    if (data_ == nullptr) return;
-    --data_->handles;
-    data_->domain->copies().release(std::exchange(data_, nullptr));
+    hetero_data* const d = std::exchange(data_, nullptr);
+    if (d == nullptr) return;
+    if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
+      return j->give_up(*d);
+    --d->handles;
+    d->domain->copies().release(d);
   }
 
   /// Elements `offset` to `offset + count` as an object of their own, with dependencies and copies of their own: tasks
@@ -82,22 +93,26 @@ class hetero_object {
                         ", of an object of " + std::to_string(size_) + ": it has to be inside, and not empty");
     }
     hetero_object part;
-    part.data_ = domain()->copies().slice(*data_, offset * sizeof(T), count * sizeof(T), sizeof(T));
+    task_journal* const away = task_journal::current();
+    part.data_ = away != nullptr ? away->slice(*data_, offset * sizeof(T), count * sizeof(T), sizeof(T))
+                                 : domain()->copies().slice(*data(), offset * sizeof(T), count * sizeof(T), sizeof(T));
     part.size_ = count;
     part.hold();
     return part;
   }
   /// What its copy at a place is worth; for tests and reports.
-  coherence state_at(int place) const { return data_->at(place).state; }
+  coherence state_at(int place) const { return data()->at(place).state; }
 
   hetero_domain* domain() const {
     if (data_ == nullptr) throw usage_error("a hetero_object was used that is empty: give it a domain and a size");
     return data_->domain;
   }
-  hetero_data* data() const { return data_; }
+  hetero_data* data() const { return data_ != nullptr ? data_->itself() : nullptr; }
 
  private:
   void hold() {
+    if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
+      return j->hold(*data_);
     ++data_->references;
     ++data_->handles;
   }

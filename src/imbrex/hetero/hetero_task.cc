@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/place.h"
+#include "imbrex/hetero/hetero_domain.h"
+#include "imbrex/hetero/task_waits.h"
 
 namespace imbrex {
 
 std::string hetero_task::where() const { return node_ == nullptr || node_->at == nullptr ? "" : node_->at->name(); }
+
+void task_node::rethrow() {
+  domain->failures().see(failure);
+  std::rethrow_exception(failure);
+}
 
 void add_waiting(task_node& t, waiter& w) {
   w.next = t.awaiting;
@@ -49,14 +55,14 @@ void hetero_task::awaiter::await_suspend(std::coroutine_handle<> h) {
   }
   suspend(h, [](const waiter* w) {
     const task_node& t = *static_cast<const awaiter*>(w)->node_;
-    return fmt::format("task '{}', which is {}", t.wishes.name, to_string(t.state));
+    return fmt::format("task '{}', which is {}", t.wishes.name, how_far(t));
   });
   add_waiting(*node_, *this);
 }
 
 void hetero_task::awaiter::await_resume() {
   handle = nullptr;
-  if (node_ != nullptr && node_->state == task_state::failed) std::rethrow_exception(node_->failure);
+  if (node_ != nullptr && node_->state == task_state::failed) node_->rethrow();
 }
 
 }  // namespace imbrex

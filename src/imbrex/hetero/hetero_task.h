@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "imbrex/hetero/task_journal.h"
 #include "imbrex/hetero/task_node.h"
 
 namespace imbrex {
@@ -14,7 +15,7 @@ class hetero_task {
  public:
   hetero_task() = default;
   explicit hetero_task(task_node* t) : node_(t) {
-    if (node_ != nullptr) ++node_->references;
+    if (node_ != nullptr) hold();
   }
   hetero_task(const hetero_task& other) : hetero_task(other.node_) {}
   hetero_task(hetero_task&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
@@ -23,7 +24,7 @@ class hetero_task {
     return *this;
   }
   ~hetero_task() {
-    if (node_ != nullptr) node_->release();
+    if (node_ != nullptr) give_up();
   }
 
   /// How far it is. One without a task counts as done.
@@ -52,6 +53,16 @@ class hetero_task {
   task_node* node() const { return node_; }
 
  private:
+  void hold() {
+    if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
+      return j->hold(*node_);
+    ++node_->references;
+  }
+  void give_up() {
+    if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
+      return j->give_up(*node_);
+    node_->release();
+  }
   task_node* node_ = nullptr;
 };
 

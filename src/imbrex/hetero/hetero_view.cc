@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
 
 namespace imbrex::detail {
@@ -11,6 +12,10 @@ std::byte of_no_bytes{};  // an object without elements has no memory, but is th
 }
 
 view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mode mode) {
+  if (task_journal::current() != nullptr) {
+    throw usage_error(
+        "a view was asked for inside a task: a task uses its arguments, and coroutines of chares take views");
+  }
   auto* n = new (slab::allocate(sizeof(view_node))) view_node;
   n->use.by = n;
   n->use.data = &data;
@@ -19,12 +24,17 @@ view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mo
   n->num_accesses = 1;
   n->stays_open = true;
   n->runs_on = task_node::on_the_host;
+  n->is_view = true;
   n->wishes.name = "host view";
   n->run = [](task_node* t, const task_call& c) {
     auto* self = static_cast<view_node*>(t);
     self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
     wake_waiting(*t);
-    if (self->abandoned) self->stays_open = false;
+    if (self->abandoned) {
+      self->stays_open = false;
+    } else {
+      self->domain->rest(*self);
+    }
   };
   n->destroy = [](task_node* t) {
     static_cast<view_node*>(t)->~view_node();

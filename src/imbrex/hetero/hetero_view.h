@@ -2,22 +2,29 @@
 
 #include <coroutine>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/hetero_task.h"
+#include "imbrex/hetero/task_waits.h"
 
 namespace imbrex {
 
 /// An object's elements in memory of the host, for as long as this lives: nobody changes them meanwhile, and, if it may
-/// write, nobody reads them. Later tasks that conflict wait. For the PE of the domain; do not keep it across a wait for
-/// such a task.
+/// write (`T` is not const), nobody reads them. Later tasks that conflict wait. For the PE of the domain. Who waits for
+/// such a task while it keeps this waits for ever: when nothing else is left to happen, that is reported as a deadlock.
 template <class T>
 class host_view {
  public:
   host_view() = default;
   host_view(task_node* t, T* data, std::size_t size) : node_(t), data_(data), size_(size) {}
   host_view(host_view&& other) noexcept
+      : node_(std::exchange(other.node_, nullptr)), data_(other.data_), size_(other.size_) {}
+  /// One that could write, as one that reads; the mode stays what it was asked for.
+  template <class U>
+    requires std::is_same_v<T, const U>
+  host_view(host_view<U>&& other) noexcept  // NOLINT(google-explicit-constructor)
       : node_(std::exchange(other.node_, nullptr)), data_(other.data_), size_(other.size_) {}
   host_view& operator=(host_view&& other) noexcept {
     std::swap(node_, other.node_);
@@ -36,6 +43,9 @@ class host_view {
   T* end() const { return data_ + size_; }
 
  private:
+  template <class U>
+  friend class host_view;
+
   task_node* node_ = nullptr;
   T* data_ = nullptr;
   std::size_t size_ = 0;
@@ -77,13 +87,15 @@ class [[nodiscard]] host_access {
     }
     bool await_ready() const { return access_.ready(); }
     void await_suspend(std::coroutine_handle<> h) {
-      suspend(h, [](const waiter*) { return std::string("an object's data on the host"); });
+      suspend(h, [](const waiter* w) {
+        return "an object's data on the host, " + how_far(*static_cast<const awaiter*>(w)->access_.node_);
+      });
       add_waiting(*access_.node_, *this);
     }
     host_view<T> await_resume() {
       handle = nullptr;
       detail::view_node& n = *access_.node_;
-      if (n.state == task_state::failed) std::rethrow_exception(n.failure);
+      if (n.state == task_state::failed) n.rethrow();
       n.taken = true;
       ++n.references;
       return host_view<T>(&n, reinterpret_cast<T*>(n.memory), access_.size_);

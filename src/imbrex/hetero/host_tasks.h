@@ -12,7 +12,7 @@ namespace imbrex {
 /// parts of one.
 class host_tasks {
  public:
-  /// What has been taken; all parts of a task that has none are 0 to 0.
+  /// What has been taken; all of a task is 0 to 0.
   struct taken {
     task_node* task = nullptr;
     std::size_t first_part = 0;
@@ -28,14 +28,25 @@ class host_tasks {
   /// The PE whose they are.
   void push(task_node& t) {
     t.next = nullptr;
-    if (t.parts != nullptr) {
-      t.parts->next = 0;
-      t.parts->left.store(t.parts->total, std::memory_order_relaxed);
-    }
+    if (t.parts != nullptr) t.parts->shared = false;
     const holder hold(*this);
     (last_ != nullptr ? last_->next : first_) = &t;
     last_ = &t;
     size_.store(size() + weight(t), std::memory_order_relaxed);
+  }
+  /// Whoever has taken all of a task in parts has run those before `first_left`: the rest is for all, before other
+  /// tasks. How many PEs may take some.
+  std::size_t share(task_node& t, std::size_t first_left) {
+    task_parts& p = *t.parts;
+    p.left.store(p.total - first_left, std::memory_order_relaxed);
+    const holder hold(*this);
+    p.next = first_left;
+    p.shared = true;
+    t.next = first_;
+    first_ = &t;
+    if (last_ == nullptr) last_ = &t;
+    size_.store(size() + weight(t), std::memory_order_relaxed);
+    return num_pes_;
   }
   /// Any PE; no task when there is none.
   taken take() {
@@ -43,7 +54,7 @@ class host_tasks {
     const holder hold(*this);
     task_node* const t = first_;
     if (t == nullptr) return {};
-    if (t->parts == nullptr) {
+    if (t->parts == nullptr || !t->parts->shared) {
       pop(*t);
       return {t};
     }
@@ -55,8 +66,10 @@ class host_tasks {
   }
 
  private:
-  /// A task in parts is enough for all.
-  int weight(const task_node& t) const { return t.parts == nullptr ? 1 : static_cast<int>(num_pes_); }
+  /// A task in parts that is shared is enough for all.
+  int weight(const task_node& t) const {
+    return t.parts == nullptr || !t.parts->shared ? 1 : static_cast<int>(num_pes_);
+  }
   void pop(task_node& t) {
     first_ = t.next;
     if (first_ == nullptr) last_ = nullptr;

@@ -35,7 +35,7 @@ struct open_task final : task_node {
 
 /// Whether one handle is all that refers to `d`, which is no part of another object, besides tasks that use it.
 bool has_one_handle(const hetero_data& d);
-/// Whether the newest data are on the host and nobody uses them.
+/// Whether the newest data are on the host and nobody uses them; not asked of objects with slices.
 bool is_ready_on_host(hetero_data& d);
 /// Writes an object that nobody has used yet.
 void define_on_host(hetero_data& d, const std::byte* from);

@@ -41,6 +41,7 @@ class place {
   lane& in_from(const place& source) { return source.is_host() || &source == this ? in() : from_peers(); }
   lane& out() { return out_ != nullptr ? *out_ : *compute_.front(); }
   std::vector<std::unique_ptr<lane>>& compute() { return compute_; }
+  std::size_t num_compute_lanes() const { return compute_.size(); }
   /// The compute lane with least under way, the next one in turn among equals.
   lane& next_compute();
   void flush();
@@ -67,6 +68,8 @@ class place {
   bool pressed = false;
   /// Tasks issued here that have not finished.
   std::uint64_t num_tasks_under_way = 0;
+  /// When the last of these ended, for policies that learn.
+  std::int64_t last_end_ns = 0;
 
  private:
   const int number_;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,11 +48,17 @@ class placement_policy {
   }
 };
 
+/// Makes a policy for one PE, on its thread.
+using policy_factory = std::function<std::unique_ptr<placement_policy>()>;
+/// From now on, policies of this name can be asked for: `--imbrex-task-policy=NAME`, or `hetero_options::policy`.
+/// Before `imbrex::run`. Throws `usage_error` when there is one of that name.
+void add_placement_policy(const std::string& name, policy_factory make);
+
 /// "locality" (the default): the task whose data are there already goes first, on a device if it can run on one, and
 /// where its data are, unless that device has as many tasks as streams and another one has none;
 /// "round_robin": in order of submission, device after device; "shortest_finish": where it will be over first, by what
 /// tasks of this name and size took before: as `costs` knows, which may be null, outlives the policy, and is told what
-/// this one learns. Throws `config_error` for other names.
+/// this one learns; or one of the program's own. Throws `config_error` for other names.
 std::unique_ptr<placement_policy> make_placement_policy(std::string_view name, cost_store* costs = nullptr);
 
 }  // namespace imbrex

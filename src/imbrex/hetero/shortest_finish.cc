@@ -7,6 +7,7 @@
 namespace imbrex {
 
 namespace {
+constexpr int look_ahead = 16;       // tasks of a group that are looked at for one whose place has room
 constexpr double bytes_per_ns = 20;  // what links bring, roughly; the tasks' own times are measured
 }  // namespace
 
@@ -33,26 +34,41 @@ double shortest_finish::expected(const placement_view& view, const task_node& t,
          static_cast<double>(view.missing_bytes(t, p)) / bytes_per_ns;
 }
 
-placement_policy::choice shortest_finish::pop(const placement_view& view) {
-  task_node* const t = ready_.first();
-  if (t == nullptr) return {};
-  choice best;
+/// Where it would be over first; whether there is room or not.
+place* shortest_finish::best_place(const placement_view& view, const task_node& t) const {
+  place* best = nullptr;
   double best_end = 0;
   for (const auto& p : view.places()) {
-    if (!view.eligible(*t, *p)) continue;
-    const double end = expected(view, *t, *p);
-    if (best.at != nullptr && end >= best_end) continue;
-    best = {t, p.get()};
+    if (!view.eligible(t, *p)) continue;
+    const double end = expected(view, t, *p);
+    if (best != nullptr && end >= best_end) continue;
+    best = p.get();
     best_end = end;
   }
-  if (best.at == nullptr || !view.has_room(*best.at)) return {};
-  ready_.take_after(nullptr);
-  const cost_model::mean* const known = costs_.find(cost_model::key_of(*t, *best.at));
-  if (known != nullptr) {
-    expected_ns_[t] = known->nanoseconds;
-    backlog_ns_[best.at] += known->nanoseconds;
-  }
   return best;
+}
+
+/// The first task whose place has room; the others wait for theirs.
+placement_policy::choice shortest_finish::pop(const placement_view& view) {
+  const choice c = ready_.look_in_order([&](ready_list& tasks) {
+    task_node* before = nullptr;
+    int num_looked_at = 0;
+    for (task_node* t = tasks.first(); t != nullptr && num_looked_at < look_ahead; before = t, t = t->next) {
+      ++num_looked_at;
+      place* const p = best_place(view, *t);
+      if (p == nullptr || !view.has_room(*p)) continue;
+      tasks.take_after(before);
+      return choice{t, p};
+    }
+    return choice{};
+  });
+  if (c.task == nullptr) return c;
+  const cost_model::mean* const known = costs_.find(cost_model::key_of(*c.task, *c.at));
+  if (known != nullptr) {
+    expected_ns_[c.task] = known->nanoseconds;
+    backlog_ns_[c.at] += known->nanoseconds;
+  }
+  return c;
 }
 
 void shortest_finish::finished(const task_node& t, std::int64_t nanoseconds) {

@@ -6,7 +6,7 @@
 
 #include "imbrex/hetero/cost_store.h"
 #include "imbrex/hetero/placement.h"
-#include "imbrex/hetero/ready_list.h"
+#include "imbrex/hetero/ready_groups.h"
 
 namespace imbrex {
 
@@ -28,11 +28,12 @@ class shortest_finish final : public placement_policy {
   cost_model& costs() { return costs_; }
 
  private:
+  place* best_place(const placement_view& view, const task_node& t) const;
   double expected(const placement_view& view, const task_node& t, const place& p) const;
 
   std::unique_ptr<cost_store> own_store_;
   cost_store* store_ = nullptr;
-  ready_list ready_;
+  ready_groups ready_;
   cost_model costs_;
   std::map<const place*, double> backlog_ns_;  // of tasks that were given out and have not finished
   std::map<const task_node*, double> expected_ns_;

@@ -29,7 +29,7 @@ hetero_data* hetero_copies::slice(hetero_data& of, std::uint64_t offset, std::ui
     family.insert(*s);
     ++whole.references;
   } else if (s->references == 0) {
-    --family.num_dead;
+    std::erase(family.dead, s);
     s->written_once = false;
     ++whole.references;
   }
@@ -50,6 +50,7 @@ std::uint64_t hetero_copies::missing_of_sliced(hetero_data& d, const place& p) c
 
 bool hetero_copies::bring_sliced(task_access& a, place& p) {
   hetero_data& d = *a.data;
+  if (places_.size() == 1) return true;
   slice_family& family = *d.family;
   if (&d == family.whole) return !reads(a.mode) || bring_whole(d, p);
   if (reads(a.mode) && d.at(p.number()).state == coherence::invalid && !bring_slice(d, p)) return false;
@@ -176,9 +177,7 @@ bool hetero_copies::copy_part(const part_of_copy& from, const part_of_copy& to, 
 // ------------------------------------------------------------------------------------------------ their end
 
 void hetero_copies::bury_dead(slice_family& f) {
-  for (std::size_t i = f.all.size(); i-- > 0;) {
-    if (f.all[i]->references == 0) bury(*f.all[i]);
-  }
+  for (std::size_t i = f.dead.size(); i-- > 0;) bury(*f.dead[i]);
 }
 
 /// A slice that nobody has any more goes when the whole has its data, or nobody ever wrote them: wherever the whole has
@@ -186,6 +185,11 @@ void hetero_copies::bury_dead(slice_family& f) {
 bool hetero_copies::bury(hetero_data& s) {
   slice_family& family = *s.family;
   hetero_data& whole = *family.whole;
+  if (places_.size() == 1) {
+    family.remove(s);
+    destroy(&s);
+    return true;
+  }
   if (s.merged == 0 && has_valid_copy(s)) return false;
   std::uint64_t lost = 0;
   for (int i = 0; i < whole.num_places; ++i) {
@@ -200,9 +204,7 @@ bool hetero_copies::bury(hetero_data& s) {
     whole.at(i).state = coherence::invalid;
     family.forget(i);
   }
-  if (s.failure != nullptr) whole.failure = s.failure;
   family.remove(s);
-  --family.num_dead;
   destroy(&s);
   return true;
 }

@@ -1,5 +1,7 @@
 #include "imbrex/hetero/slices.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "imbrex/hetero/task_node.h"
@@ -13,13 +15,15 @@ std::string range_of(const hetero_data& d) {
   return fmt::format("[{}, {})", d.offset / e, (d.offset + d.bytes) / e);
 }
 
-bool starts_before(const hetero_data* s, std::uint64_t offset) { return s->offset < offset; }
-
 }  // namespace
 
+/// What the whole's last writer left is what its bytes are worth.
+slice_family::slice_family(hetero_data& w) : whole(&w) {
+  if (w.failure != nullptr) worthless.set(0, w.bytes, std::exchange(w.failure, nullptr));
+}
+
 hetero_data* slice_family::find(std::uint64_t offset, std::uint64_t bytes) const {
-  auto at = std::lower_bound(all.begin(), all.end(), offset, starts_before);
-  for (; at != all.end() && (*at)->offset == offset; ++at) {
+  for (auto at = all.lower_bound(offset); at != all.end() && (*at)->offset == offset; ++at) {
     if ((*at)->bytes == bytes) return *at;
   }
   return nullptr;
@@ -28,21 +32,16 @@ hetero_data* slice_family::find(std::uint64_t offset, std::uint64_t bytes) const
 void slice_family::insert(hetero_data& s) {
   s.family = this;
   largest = std::max(largest, s.bytes);
-  all.insert(std::lower_bound(all.begin(), all.end(), s.offset, starts_before), &s);
-  s.failure = whole->failure;
-  s.defined = whole->defined || std::any_of(defined.begin(), defined.end(), [&](const auto& r) {
-                return r.first <= s.offset && s.offset + s.bytes <= r.second;
-              });
+  all.insert(&s);
   s.merged = 0;
   for (int i = 0; i < whole->num_places; ++i) {
     if (whole->at(i).state != coherence::invalid) s.merged |= bit(i);
   }
 }
 
-void slice_family::remove(const hetero_data& s) {
-  auto at = std::lower_bound(all.begin(), all.end(), s.offset, starts_before);
-  while (*at != &s) ++at;
-  all.erase(at);
+void slice_family::remove(hetero_data& s) {
+  all.erase(&s);
+  std::erase(dead, &s);
 }
 
 // ------------------------------------------------------------------------------------------------ submission
@@ -50,20 +49,14 @@ void slice_family::remove(const hetero_data& s) {
 void slice_family::define(hetero_data& d) {
   d.defined = true;
   if (&d != whole && !whole->defined) {
-    std::pair<std::uint64_t, std::uint64_t> range{d.offset, d.offset + d.bytes};
-    std::erase_if(defined, [&](const auto& r) {
-      if (r.second < range.first || r.first > range.second) return false;
-      range = {std::min(r.first, range.first), std::max(r.second, range.second)};
-      return true;
-    });
-    defined.push_back(range);
-    whole->defined = range.second - range.first == whole->bytes;
-    for_each_overlapping_slice(
-        *whole, [&](hetero_data& s) { s.defined |= range.first <= s.offset && s.offset + s.bytes <= range.second; });
+    defined.set(d.offset, d.offset + d.bytes, true);
+    whole->defined = defined.covers(0, whole->bytes);
   }
-  if (!whole->defined) return;
-  defined.clear();
-  for (hetero_data* s : all) s->defined = true;
+  if (whole->defined) defined.clear();
+}
+
+bool slice_family::is_defined(const hetero_data& d) const {
+  return d.defined || whole->defined || defined.covers(d.offset, d.offset + d.bytes);
 }
 
 std::string slice_family::conflict(const task_access& a) const {
@@ -87,9 +80,18 @@ std::string slice_family::conflict(const task_access& a) const {
   return why;
 }
 
-void slice_family::spread_failure(const hetero_data& d) const {
-  if (&d != whole && d.failure == nullptr) return;
-  for_each_overlapping_slice(d, [&](hetero_data& s) { s.failure = d.failure; });
+void slice_family::note_written(const hetero_data& d, const std::exception_ptr& failure) {
+  const std::uint64_t end = d.offset + d.bytes;
+  if (failure != nullptr) {
+    worthless.set(d.offset, end, failure);
+  } else if (!worthless.empty()) {
+    worthless.erase(d.offset, end);
+  }
+}
+
+std::exception_ptr slice_family::failure_of(const hetero_data& d) const {
+  const std::exception_ptr* const failure = worthless.find(d.offset, d.offset + d.bytes);
+  return failure != nullptr ? *failure : nullptr;
 }
 
 // ------------------------------------------------------------------------------------------------ coherence

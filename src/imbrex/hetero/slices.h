@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "imbrex/hetero/hetero_data.h"
+#include "imbrex/hetero/range_map.h"
 
 namespace imbrex {
 
@@ -17,14 +19,22 @@ namespace imbrex {
 /// slice it is known at which places the whole's copy has what was written to the slice (`merged`): a slice of which
 /// that is true nowhere is newest in its own copies. Of slices that overlap at most one is so.
 struct slice_family {
-  explicit slice_family(hetero_data& w) : whole(&w) {}
+  struct by_range {
+    using is_transparent = void;
+    bool operator()(const hetero_data* a, const hetero_data* b) const {
+      return a->offset != b->offset ? a->offset < b->offset : a->bytes < b->bytes;
+    }
+    bool operator()(const hetero_data* a, std::uint64_t offset) const { return a->offset < offset; }
+  };
+  explicit slice_family(hetero_data& w);
 
   hetero_data* whole;
-  std::vector<hetero_data*> all;  ///< by offset; those that nobody has any more, too, while they are newest
-  std::uint64_t largest = 0;      ///< bytes that a slice has or had
-  std::uint64_t num_writes = 0;   ///< to slices
-  std::uint32_t num_dead = 0;     ///< of which there is neither handle nor task
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> defined;  ///< where slices were written, until all of it was
+  std::set<hetero_data*, by_range> all;     ///< those that nobody has any more, too, while they are newest
+  std::uint64_t largest = 0;                ///< bytes that a slice has or had
+  std::uint64_t num_writes = 0;             ///< to slices
+  std::vector<hetero_data*> dead;           ///< of which there is neither handle nor task
+  range_map<bool> defined;                  ///< where slices were written, until all of it was
+  range_map<std::exception_ptr> worthless;  ///< what tasks that failed should have written, and nobody has since
 
   /// Calls `f` for all others of the family that share bytes with `d`.
   template <class F>
@@ -37,10 +47,7 @@ struct slice_family {
   void for_each_overlapping_slice(const hetero_data& d, F f) const {
     const std::uint64_t end = d.offset + d.bytes;
     auto at = all.begin();
-    if (&d != whole && d.offset > largest) {
-      at = std::lower_bound(all.begin(), all.end(), d.offset - largest,
-                            [](const hetero_data* s, std::uint64_t o) { return s->offset < o; });
-    }
+    if (&d != whole && d.offset > largest) at = all.lower_bound(d.offset - largest);
     for (; at != all.end() && (*at)->offset < end; ++at) {
       if (*at != &d && (*at)->offset + (*at)->bytes > d.offset) f(**at);
     }
@@ -48,7 +55,7 @@ struct slice_family {
 
   hetero_data* find(std::uint64_t offset, std::uint64_t bytes) const;
   void insert(hetero_data& s);
-  void remove(const hetero_data& s);
+  void remove(hetero_data& s);
 
   /// \name At submission
   ///@{
@@ -57,8 +64,12 @@ struct slice_family {
   /// Why a task may not use `a`: other slices that overlap. Empty: it may.
   std::string conflict(const task_access& a) const;
   ///@}
-  /// A task that writes `d` is enqueued or over: what it wrote, and what overlaps, is worth nothing if it failed.
-  void spread_failure(const hetero_data& d) const;
+  /// Whether somebody has written all of `d`, or will have.
+  bool is_defined(const hetero_data& d) const;
+  /// A task that writes `d` is enqueued or over: these bytes are worth nothing if it failed, else something again.
+  void note_written(const hetero_data& d, const std::exception_ptr& failure);
+  /// Of some byte of `d`; null: all are worth something.
+  std::exception_ptr failure_of(const hetero_data& d) const;
 
   /// \name Coherence
   ///@{
@@ -75,6 +86,9 @@ struct slice_family {
   bool kept_without(int place) const;
   ///@}
 };
+
+/// Whether somebody has written all of an object, or will have.
+inline bool is_defined(const hetero_data& d) { return d.defined || (d.family != nullptr && d.family->is_defined(d)); }
 
 /// Whether one of its own copies is worth something.
 inline bool has_valid_copy(hetero_data& d) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <coroutine>
 #include <cstddef>
 #include <new>
 #include <span>
@@ -12,6 +13,7 @@
 #include "imbrex/device/kernel.h"
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/hetero_task.h"
+#include "imbrex/hetero/task_name.h"
 #include "imbrex/memory/buffer.h"
 
 /// Submitting tasks: functions of the host, functions that enqueue on a device's stream, and kernels.
@@ -22,8 +24,8 @@ class hetero_object;
 
 /// How a task shall run.
 struct task_options {
-  const char* name = "task";  ///< static lifetime; for reports, and for what is remembered of its cost
-  int priority = 0;           ///< the higher, the sooner, among those that could run
+  task_name name = {};  ///< a literal or a `std::string`; for reports, traces and what is remembered of its cost
+  int priority = 0;     ///< the higher, the sooner, among those that could run
   device_kind on = any_device;
   int number = -1;                          ///< with `on`: of the devices of that kind; -1: any
   std::span<const hetero_task> after = {};  ///< it waits for these too
@@ -114,7 +116,8 @@ constexpr access_mode access_of() {
                   "submit: the parameter is const, but the argument says that it is written");
     return argument::mode;
   } else {
-    return object_parameter<P>::reads_only ? access_mode::read : access_mode::read_write;
+    if constexpr (object_parameter<P>::reads_only) return access_mode::read;
+    return access_mode::read_write;
   }
 }
 
@@ -132,19 +135,27 @@ constexpr bool check_argument() {
   return true;
 }
 
+/// Whether calling gives something that only runs when it is awaited.
+template <class R>
+concept awaitable = requires(R r) { r.operator co_await(); } || requires(R r) { operator co_await(r); } ||
+                    requires(R r) { r.await_ready(); };
+
 /// The parameters of a function object.
 template <class F>
 struct signature : signature<decltype(&F::operator())> {};
 template <class R, class C, class... P>
 struct signature<R (C::*)(P...) const> {
+  using result = R;
   using parameters = std::tuple<P...>;
 };
 template <class R, class C, class... P>
 struct signature<R (C::*)(P...)> {
+  using result = R;
   using parameters = std::tuple<P...>;
 };
 template <class R, class... P>
 struct signature<R (*)(P...)> {
+  using result = R;
   using parameters = std::tuple<P...>;
 };
 
@@ -176,11 +187,8 @@ struct kernel_call<void(P...)> {
       run_on_cpu(*which, shape, places, c.first_part, c.last_part != 0 ? c.last_part : shape.num_groups());
     }
   }
-  /// Work-groups that other PEs may take some of; 0: it is not worth their while.
-  std::size_t num_parts() const {
-    constexpr std::size_t worth_it = 16'384;  // work-items
-    return shape.num_groups() > 1 && shape.num_groups() * shape.items_of_group() >= worth_it ? shape.num_groups() : 0;
-  }
+  /// Work-groups that other PEs may take some of; 0: there is but one.
+  std::size_t num_parts() const { return shape.num_groups() > 1 ? shape.num_groups() : 0; }
 };
 template <class F>
 struct is_kernel_call : std::false_type {};
@@ -278,20 +286,14 @@ hetero_task submit_node(hetero_domain& domain, const task_options& o, std::uint8
     slab::free(memory);
     throw;
   }
-  t->wishes.name = o.name;
+  t->wishes.name = o.name.text();
   t->wishes.priority = o.priority;
   t->wishes.any = o.on == task_options::any_device;
   t->wishes.kind = t->wishes.any ? device_kind::host : o.on;
   t->wishes.number = o.number;
   t->runs_on = runs_on;
   hetero_task handle(t);
-  for (const hetero_task& earlier : o.after) {
-    if (earlier.node() == nullptr || earlier.node()->domain == nullptr) {
-      throw usage_error(std::string("task '") + o.name + "' shall run after a task that was not submitted");
-    }
-    domain.add_dependency(*t, *earlier.node());
-  }
-  domain.submit(t);
+  domain.submit(t, o.after);
   return handle;
 }
 
@@ -306,6 +308,10 @@ hetero_task submit_node(hetero_domain& domain, const task_options& o, std::uint8
 template <class F, class... A>
   requires(!std::is_base_of_v<kernel_source, F>)
 hetero_task submit(hetero_domain& domain, const task_options& o, F f, const A&... arguments) {
+  static_assert(
+      !detail::awaitable<typename detail::signature<F>::result>,
+      "imbrex: a task's function is no coroutine: it would never run. Await in an entry method, and submit what "
+      "computes");
   using split = detail::split_stream<typename detail::signature<F>::parameters>;
   constexpr std::uint8_t devices = task_node::on_devices(device_kind::cuda) |
                                    task_node::on_devices(device_kind::opencl) |
@@ -321,7 +327,7 @@ template <class... P, class... A>
 hetero_task submit(hetero_domain& domain, task_options o, const kernel<void(P...)>& k, const launch_shape& shape,
                    const A&... arguments) {
   check_launch(k, shape);
-  if (o.name == task_options().name) o.name = k.name;
+  if (o.name.is_default()) o.name = task_name::lasting(k.name);
   std::uint8_t where = task_node::on_the_host | task_node::on_devices(device_kind::host);
   if (k.on_cuda != nullptr) where |= task_node::on_devices(device_kind::cuda);
   if (k.opencl_text != nullptr) where |= task_node::on_devices(device_kind::opencl);

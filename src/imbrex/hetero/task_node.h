@@ -62,7 +62,8 @@ struct task_call {
 /// Of a task of the host that several PEs may run at once, each some of its parts: the work-groups of a kernel.
 struct task_parts {
   std::size_t total = 0;
-  std::size_t next = 0;              ///< the first that nobody has taken; guarded by the queue that the task is in
+  bool shared = false;   ///< others take parts of it; before, one PE has all of it
+  std::size_t next = 0;  ///< the first that nobody has taken; as `shared`, guarded by the queue that the task is in
   std::atomic<std::size_t> left{0};  ///< that have not ended
   std::atomic<bool> failed{false};   ///< one has thrown, and its PE sets the task's `failure`
 };
@@ -92,11 +93,14 @@ struct task_node {
   std::uint32_t references = 0;
   std::uint32_t num_blockers = 0;
   task_state state : 8 = task_state::waiting;
-  bool poisoned = false;    ///< `failure` is that of a task before it
-  bool pinned = false;      ///< its copies have memory and stay
-  bool stays_open = false;  ///< it is over when somebody says so, not when `run` returns
-  bool recorded = false;    ///< of a window: never submitted itself
-  bool threw = false;       ///< `run` did: `failure`
+  bool poisoned = false;     ///< `failure` is that of a task before it
+  bool in_progress = false;  ///< it is counted among the PE's operations
+  bool is_view = false;      ///< of a coroutine, which ends it
+  bool sliced = false;       ///< it uses a slice, or an object with slices
+  bool pinned = false;       ///< its copies have memory and stay
+  bool stays_open = false;   ///< it is over when somebody says so, not when `run` returns
+  bool recorded = false;     ///< of a window: never submitted itself
+  bool threw = false;        ///< `run` did: `failure`
   placed_by placed : 8 = placed_by::policy;
   bool from_device = false;  ///< with `next_use`: where it runs if nobody is known who will read
   std::uint16_t num_accesses = 0;
@@ -119,7 +123,8 @@ struct task_node {
   task_node* next = nullptr;      ///< in whatever queue it stands
   lane_arrival arrival;           ///< of its end, on a device
   std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
-  std::int64_t started_ns = 0;    ///< for policies that learn
+  std::int64_t started_ns = 0;    ///< for policies that learn: when it began to run, not to wait
+  std::int64_t ended_ns = 0;
 
   /// Runs on the host, or enqueues on a device. May throw.
   void (*run)(task_node*, const task_call&) = nullptr;
@@ -128,6 +133,8 @@ struct task_node {
 
   std::span<task_access> uses() { return {accesses, num_accesses}; }
   bool over() const { return state == task_state::done || state == task_state::failed; }
+  /// Of one that failed: throws the failure, which somebody sees now.
+  [[noreturn]] void rethrow();
   void release() {
     if (--references == 0) destroy(this);
   }

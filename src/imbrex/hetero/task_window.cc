@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -125,8 +127,10 @@ struct window_on_device final : task_node {
     n->runs_on = on_devices(at.kind());
     n->run = [](task_node* t, const task_call& c) {
       recorded_window& of = *static_cast<window_on_device*>(t)->window;
-      if (of.on_device == nullptr) of.on_device = std::make_unique<device_window>(of, c.at->compute().size());
-      if (task_node* const failed = of.on_device->run(*c.at, *c.order); failed != nullptr) fail_with(*t, *failed);
+      of.last_at = c.at;
+      std::unique_ptr<device_window>& there = of.on_devices[c.at];
+      if (there == nullptr) there = std::make_unique<device_window>(of, c.at->compute().size());
+      if (task_node* const failed = there->run(*c.at, *c.order); failed != nullptr) fail_with(*t, *failed);
     };
     hetero_task handle(n);
     w.domain->submit(n);
@@ -166,21 +170,22 @@ hetero_task submit_each(recorded_window& w) {
   std::vector<hetero_task> all;
   all.reserve(w.tasks.size());
   auto dependency = w.after.begin();
+  std::vector<hetero_task> after;
   for (task_node* t : w.tasks) {
     replayed_task* const n = replayed_task::make(w, *t);
     all.emplace_back(n);
+    after.clear();
     for (; dependency != w.after.end() && dependency->first == t->age; ++dependency) {
-      domain.add_dependency(*n, *all[dependency->second - 1].node());
+      after.push_back(all[dependency->second - 1]);
     }
-    domain.submit(n);
+    domain.submit(n, after);
   }
   auto* end = new_node<window_end>(w, 0);
   end->wishes.name = "window";
   end->runs_on = task_node::on_the_host;
   end->run = [](task_node*, const task_call&) {};
   hetero_task handle(end);
-  for (const hetero_task& t : all) domain.add_dependency(*end, *t.node());
-  domain.submit(end);
+  domain.submit(end, all);
   return handle;
 }
 
@@ -211,6 +216,57 @@ void recorded_window::keep(task_node& t, bool only_on_host) {
   tasks.push_back(&t);
 }
 
+namespace {
+/// Whether each task has to do with each other one, by objects that some task of the window writes, or by `after`.
+bool connects_all(const recorded_window& w) {
+  std::vector<std::size_t> parts(w.tasks.size());  // a task of the same part; the last of these is its own
+  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  const auto part_of = [&](std::size_t i) {
+    while (parts[i] != i) i = parts[i] = parts[parts[i]];
+    return i;
+  };
+  std::unordered_map<const hetero_data*, std::size_t> user_of;
+  for (const recorded_window::use& u : w.uses) {
+    if (writes(u.mode)) user_of.emplace(u.data, w.tasks.size());
+  }
+  std::size_t num_parts = w.tasks.size();
+  const auto join = [&](std::size_t a, std::size_t b) {
+    if (part_of(a) == part_of(b)) return;
+    parts[part_of(a)] = part_of(b);
+    --num_parts;
+  };
+  for (std::size_t i = 0; i < w.tasks.size(); ++i) {
+    for (const task_access& a : w.tasks[i]->uses()) {
+      const auto at = user_of.find(a.data);
+      if (at == user_of.end()) continue;
+      if (at->second == w.tasks.size()) {
+        at->second = i;
+      } else {
+        join(i, at->second);
+      }
+    }
+  }
+  for (const auto& [later, earlier] : w.after) join(later - 1, earlier - 1);
+  return num_parts == 1;
+}
+}  // namespace
+
+const place& recorded_window::choose_device() const {
+  const place* best = nullptr;
+  std::tuple<std::uint64_t, std::uint64_t, bool> least;
+  for (const place* p : devices) {
+    std::uint64_t missing = 0;
+    for (const use& u : uses) {
+      if (reads(u.mode) && u.data->at(p->number()).state == coherence::invalid) missing += u.data->bytes;
+    }
+    const std::tuple costs(missing, p->num_tasks_under_way, p != last_at);
+    if (best != nullptr && costs >= least) continue;
+    best = p;
+    least = costs;
+  }
+  return *best;
+}
+
 /// What is written first needs nothing of before; what is read only lets others read meanwhile.
 void recorded_window::sum_up() {
   std::unordered_map<hetero_data*, std::size_t> known;
@@ -234,6 +290,7 @@ void recorded_window::sum_up() {
     u.data->family->for_each_overlapping(*u.data, [&](hetero_data& e) { as_one &= !known.contains(&e); });
   }
   in_order &= as_one;
+  is_connected = as_one && connects_all(*this);
   std::erase_if(devices, [&](const place* p) { return !as_one || bytes() > p->capacity(); });
 }
 
@@ -245,7 +302,11 @@ std::uint64_t recorded_window::bytes() const {
 
 namespace detail {
 
-window_recorder::window_recorder(hetero_domain& domain) : domain_(domain), window_(new recorded_window(domain)) {
+window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
+  if (task_journal::current() != nullptr) {
+    throw usage_error("a window of tasks is recorded inside a task: record it in a chare");
+  }
+  window_ = new recorded_window(domain);
   if (domain.recording != nullptr) {
     delete window_;
     throw usage_error("a window of tasks is recorded inside another: record one after the other");
@@ -279,17 +340,18 @@ std::size_t task_window::num_tasks() const { return of_ == nullptr ? 0 : of_->ta
 
 bool task_window::in_order() const { return of_ == nullptr || of_->in_order; }
 
-bool task_window::on_device() const { return of_ != nullptr && !of_->in_order && of_->devices.size() == 1; }
+bool task_window::on_device() const { return of_ != nullptr && of_->as_a_whole(); }
 
 bool task_window::was_graph() const {
-  return of_ != nullptr && of_->on_device != nullptr && of_->on_device->was_graph();
+  return of_ != nullptr && of_->last_at != nullptr && of_->on_devices.at(of_->last_at)->was_graph();
 }
 
 hetero_task task_window::replay() const {
   if (of_ == nullptr) throw usage_error("a window was replayed that is empty: record one");
   if (of_->domain->recording != nullptr) throw usage_error("a window cannot be replayed while one is recorded");
+  if (task_journal::current() != nullptr) throw usage_error("a window is replayed inside a task: replay it in a chare");
   for (const recorded_window::use& u : of_->uses) {
-    if (!reads(u.mode) || u.data->defined) continue;
+    if (!reads(u.mode) || is_defined(*u.data)) continue;
     if (!of_->in_order && !on_device() && u.data->family != nullptr) continue;  // parts of it may be written before
     throw usage_error(
         fmt::format("a window of {} tasks reads an object of {} bytes that nobody has written: submit "
@@ -297,7 +359,7 @@ hetero_task task_window::replay() const {
                     of_->tasks.size(), u.data->bytes));
   }
   if (of_->in_order) return window_run::submit(*of_);
-  return on_device() ? window_on_device::submit(*of_, *of_->devices.front()) : submit_each(*of_);
+  return on_device() ? window_on_device::submit(*of_, of_->choose_device()) : submit_each(*of_);
 }
 
 }  // namespace imbrex

@@ -5,6 +5,7 @@
 
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/hetero_task.h"
+#include "imbrex/hetero/task_journal.h"
 
 namespace imbrex {
 
@@ -32,10 +33,12 @@ class task_window {
   /// found when they were recorded, and a replay costs nanoseconds for each. When one of them fails, those after it do
   /// not run, and all that the window writes is worth nothing.
   ///
-  /// Tasks that can all run on one device, and no other, with all of their objects there at once, run there: enqueued
-  /// without looking for dependencies again, and from the second time on, as long as the objects stay where they are,
-  /// as a CUDA graph. So a function that enqueues on a GPU's stream may not be called again, while what it enqueued is
-  /// done again; when it calls functions of the host, there will be no graph. One task that throws makes all worthless.
+  /// Tasks that can all run on one device with all of their objects there at once, run there: if on no other device, or
+  /// if they have to do with each other, by objects that they write or by `after`; then on the one that has most of
+  /// their data. They are enqueued without looking for dependencies again, and from the second time on, as long as the
+  /// objects stay where they are, as a CUDA graph. So a function that enqueues on a GPU's stream may not be called
+  /// again, while what it enqueued is done again; when it calls functions of the host, there will be no graph. One task
+  /// that throws makes all worthless.
   ///
   /// Other windows, as those with tasks of the host and of devices, or with an object and slices of it, are submitted
   /// task by task.
@@ -69,7 +72,7 @@ class window_recorder {
 
  private:
   hetero_domain& domain_;
-  recorded_window* window_;
+  recorded_window* window_ = nullptr;
 };
 }  // namespace detail
 

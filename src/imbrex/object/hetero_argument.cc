@@ -1,17 +1,19 @@
 #include "imbrex/object/hetero_argument.h"
 
 #include "imbrex/base/error.h"
+#include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/open_task.h"
+#include "imbrex/hetero/slices.h"
 #include "imbrex/object/object_desk.h"
 #include "imbrex/object/scheduler.h"
 
 namespace imbrex::detail {
 
 void check_sendable(hetero_data& d) {
-  if (d.domain != scheduler::current().tasks) {
+  if (&d.domain->pe() != &scheduler::current()) {
     throw usage_error("an object of another PE was sent: its own PE has to do that");
   }
-  if (!d.defined && d.bytes > 0) {
+  if (!is_defined(d) && d.bytes > 0) {
     throw usage_error("an object was sent that nobody has written: submit what writes it before");
   }
 }

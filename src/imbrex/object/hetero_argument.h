@@ -51,7 +51,7 @@ class hetero_argument {
 
   void stay_on_pe() {
     if (!handle_.exists() || goes_as_it_is(*handle_.data())) return;
-    hetero_object<T> copy(size_);
+    hetero_object<T> copy(*handle_.domain(), size_);
     copy_in_order(*handle_.data(), *copy.data());
     handle_ = std::move(copy);
   }

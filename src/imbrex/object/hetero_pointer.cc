@@ -98,7 +98,7 @@ class get_awaiter : public reply_awaiter<void> {
 };
 
 void check_domain(const char* what, const hetero_data& d) {
-  if (d.domain == scheduler::current().tasks) return;
+  if (&d.domain->pe() == &scheduler::current()) return;
   throw usage_error(fmt::format("a {} with an object of another PE: its own PE has to do that", what));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/object/construction.h"
+#include "imbrex/object/element_state.h"
 #include "imbrex/object/entry_message.h"
 
 /// How elements move from PE to PE: serialised, destroyed, default-constructed over there and read back.
@@ -74,7 +75,7 @@ struct arrive_body {
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return;
       pe.send(from, std::move(notice), priorities::communication);
     }
-    from_bytes(state, *static_cast<C*>(e.object));
+    detail::state_from_bytes(state, *static_cast<C*>(e.object));
     const pe_id home = part->home(index);
     if (home != pe.id()) {
       pe.send(home, location_update<Index>{array, index, pe.id(), epoch, false}, priorities::communication);
@@ -142,7 +143,7 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
     body.departure = part.broadcasts().begin_departure();
     body.history = part.history_of(e);
   }
-  body.state = to_bytes(*static_cast<C*>(e.object));
+  body.state = state_to_bytes(*static_cast<C*>(e.object));
   part.unsettle(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
   if constexpr (is_single) {

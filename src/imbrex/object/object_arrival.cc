@@ -164,6 +164,7 @@ void object_desk::finish(arrival& a, const object_failure& why) {
   } else {
     a.writing->fail(said.thrown());
   }
+  if (a.reply.wanted() && !said.kind.empty()) a.writing->domain->failures().see(a.writing->failure);
   if (order == nullptr) {
     if (a.reply.wanted()) answer(pe_, a.reply, said);
   } else {

@@ -54,7 +54,7 @@ std::uint64_t loan_share::split() {
 
 object_parcel object_parcel::of(hetero_data& d) {
   scheduler& pe = scheduler::current();
-  if (d.domain != pe.tasks) throw usage_error("an object of another PE was sent: its own PE has to do that");
+  if (&d.domain->pe() != &pe) throw usage_error("an object of another PE was sent: its own PE has to do that");
   object_parcel p;
   const bool is_small =
       pe.mover != nullptr ? pe.mover->travels_packed(memory_kind::pinned, d.bytes) : d.bytes <= packed_in_a_process;
@@ -88,7 +88,7 @@ object_desk& object_desk::of(scheduler& pe) {
 // ------------------------------------------------------------------------------------------------ exposing
 
 std::uint64_t object_desk::expose(hetero_data& d) {
-  if (d.domain != pe_.tasks) throw usage_error("an object of another PE cannot be exposed here");
+  if (&d.domain->pe() != &pe_) throw usage_error("an object of another PE cannot be exposed here");
   forget_dead_exposures();
   const auto found = numbers_.find(&d);
   if (found != numbers_.end()) return found->second;

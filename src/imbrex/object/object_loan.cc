@@ -71,6 +71,7 @@ void object_desk::serve(loan& l, const loan_request& r) {
   a.arrival = r.arrival;
   if (l.reading->state == task_state::failed) {
     a.why_not = object_failure::of(l.reading->failure);
+    l.reading->domain->failures().see(l.reading->failure);  // who reads the object there is told
   } else if (pe_.rank().is_local(r.pe)) {
     a.at = l.reading->memory;
   } else {

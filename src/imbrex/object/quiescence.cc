@@ -63,17 +63,30 @@ struct waits_answer {
 struct waits_request {
   static constexpr bool counted = false;
   pe_id root = no_pe;
+  std::uint32_t failures_only = 0;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::normal);
-    pe.send(root, waits_answer{pe.describe_waits(16)}, priorities::normal);
+    pe.send(root, waits_answer{failures_only != 0 ? pe.describe_failures(16) : pe.describe_waits(16)},
+            priorities::normal);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root;
+    ar & root & failures_only;
   }
 };
 
 }  // namespace
+
+const char* quiescence_detector::heading_of(report r) {
+  switch (r) {
+    case report::failures:
+      return "tasks have failed, and nobody has awaited them:";
+    case report::left_over:
+      return "the main chare has returned, and these wait for what cannot come any more:";
+    default:
+      return "deadlock: nothing is runnable or on its way, and these still wait:";
+  }
+}
 
 void quiescence_detector::ask(const reply_to& who) {
   waiting_.push_back(who);
@@ -119,6 +132,7 @@ void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c)
   sums_.held += c.held;
   sums_.refused += c.refused;
   sums_.waiting += c.waiting;
+  sums_.failed += c.failed;
   if (++answers_ == pe_.num_pes()) end_wave();
 }
 
@@ -144,7 +158,7 @@ void quiescence_detector::quiet() {
     if (!exit_code_) pe_.set_idle_interval(watch_interval_ns);
     return;
   }
-  if (exit_code_ && sums_.held == 0 && sums_.waiting == 0) {
+  if (exit_code_ && sums_.held == 0 && sums_.waiting == 0 && sums_.failed == 0) {
     pe_.exit_job(*exit_code_, false);
     return;
   }
@@ -160,18 +174,20 @@ void quiescence_detector::ask_who_waits() {
   reporting_ = true;
   reports_ = 0;
   lines_.clear();
-  pe_.spread(waits_request{}, priorities::normal);
+  const bool ended = exit_code_ && sums_.held == 0;
+  report_ = !ended ? report::deadlock : sums_.failed > 0 ? report::failures : report::left_over;
+  waits_request ask;
+  ask.failures_only = report_ == report::failures ? 1 : 0;
+  pe_.spread(ask, priorities::normal);
 }
 
 void quiescence_detector::describe(std::vector<std::string> lines) {
   for (std::string& l : lines) lines_.push_back(std::move(l));
   if (++reports_ < pe_.num_pes()) return;
-  const bool ended = exit_code_ && sums_.held == 0;
-  std::string text = ended ? "the main chare has returned, and these wait for what cannot come any more:"
-                           : "deadlock: nothing is runnable or on its way, and these still wait:";
+  std::string text = heading_of(report_);
   for (const std::string& l : lines_) text += "\n  " + l;
   if (lines_.empty()) text += "\n  (nothing that the runtime knows of)";
-  if (ended) {
+  if (report_ == report::left_over) {
     log_warning(text);
     pe_.exit_job(*exit_code_, false);
   } else {

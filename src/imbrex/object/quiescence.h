@@ -12,9 +12,9 @@
 /// anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the messages created and
 /// performed; two waves in a row with equal, balanced sums prove it. Messages for elements that do not exist are not on
 /// their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the main chare
-/// has not returned or such messages are left. Before it reports one, messages to elements that have ended, and
-/// insertions of elements that live, are refused: until then the former might have been inserted again, the latter
-/// ended.
+/// has not returned or such messages are left; and failures of tasks that nobody has awaited when the job would end.
+/// Before it reports one, messages to elements that have ended, and insertions of elements that live, are refused:
+/// until then the former might have been inserted again, the latter ended.
 namespace imbrex {
 
 /// Lives on every PE; the one of PE 0 coordinates.
@@ -39,6 +39,9 @@ class quiescence_detector {
   static constexpr std::int64_t longest_interval_ns = 20'000;
   static constexpr std::int64_t watch_interval_ns = 50'000'000;
 
+  enum class report { deadlock, failures, left_over };
+  static const char* heading_of(report r);
+
   bool wanted() const { return !waiting_.empty() || exit_code_.has_value(); }
   void start_wave();
   void end_wave();
@@ -60,6 +63,7 @@ class quiescence_detector {
   std::int64_t eager_since_ns_ = 0;
   bool reporting_ = false;
   int reports_ = 0;
+  report report_ = report::deadlock;
   std::vector<std::string> lines_;
 };
 

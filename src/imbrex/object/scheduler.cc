@@ -465,8 +465,18 @@ void scheduler::destroy_collections() {
   collections_.clear();
   singles_.clear();
   objects.reset();
+  tell_failures();
   hetero.reset();
   slab::flush_returns();
+}
+
+/// Of a job that was ended before it was quiet: otherwise they have made it fail.
+void scheduler::tell_failures() {
+  if (rank_.end.get().failed) return;
+  for (const std::string& line : describe_failures(16)) {
+    std::fprintf(stderr, "imbrex: error: a task has failed, and nobody has awaited it: %s\n", line.c_str());
+    rank_.end.decide({true, exit_code_failed_entry});
+  }
 }
 
 void scheduler::unbind_from_this_thread() {
@@ -483,6 +493,21 @@ void scheduler::leave_devices() {
   const int code = rank_.end.get().code;
   if (transport_ != nullptr) transport_->abort(code);
   std::_Exit(code);
+}
+
+scheduler::counts scheduler::message_counts() const {
+  counts c{created_, processed_, operations, held_messages_, refused_messages_, num_activities, 0};
+  if (hetero == nullptr) return c;
+  c.held += hetero->has_stuck() ? 1 : 0;
+  c.failed = hetero->failures().size();
+  return c;
+}
+
+std::vector<std::string> scheduler::describe_failures(std::size_t limit) const {
+  if (hetero == nullptr) return {};
+  std::vector<std::string> lines = hetero->failures().texts(limit);
+  for (std::string& l : lines) l = fmt::format("PE {}: {}", id_, l);
+  return lines;
 }
 
 std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
@@ -515,6 +540,10 @@ std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
     });
     if (std::string r = c.reductions().describe(); !r.empty()) add(r);
   });
+  if (hetero != nullptr) {
+    for (const std::string& line : hetero->describe_stuck(limit)) add(line);
+    for (const std::string& line : hetero->failures().texts(limit)) add("failed, and nobody has awaited it: " + line);
+  }
   if (!held_.empty()) add(fmt::format("{} messages for a collection that was never created here", held_.size()));
   if (left_out > 0) lines.push_back(fmt::format("PE {}: and {} more", id_, left_out));
   return lines;

@@ -197,13 +197,14 @@ class scheduler : public executor {
     std::uint64_t created = 0;
     std::uint64_t processed = 0;
     std::uint64_t pending = 0;
-    std::uint64_t held = 0;     ///< messages for elements that do not exist
+    std::uint64_t held = 0;     ///< messages for elements that do not exist, and tasks behind views that are held
     std::uint64_t refused = 0;  ///< those that were answered with an error because nothing else could happen
     std::uint64_t waiting = 0;  ///< coroutines that have not ended
+    std::uint64_t failed = 0;   ///< failures of tasks that nobody has seen
   };
-  counts message_counts() const {
-    return {created_, processed_, operations, held_messages_, refused_messages_, num_activities};
-  }
+  counts message_counts() const;
+  /// What failed on this PE that nobody has seen, at most `limit` lines.
+  std::vector<std::string> describe_failures(std::size_t limit) const;
   /// Lines that say what waits for what on this PE, at most `limit`.
   std::vector<std::string> describe_waits(std::size_t limit) const;
 
@@ -245,6 +246,7 @@ class scheduler : public executor {
  private:
   void tell_end(const job_end& end) noexcept;
   [[noreturn]] void leave_devices();
+  void tell_failures();
   bool poll_network();
   void poll_devices();
   void idle();

@@ -98,8 +98,8 @@ const std::vector<setting>& runtime_settings() {
       {.name = "task-policy",
        .kind = text,
        .default_value = "locality",
-       .choices = {"locality", "round_robin", "shortest_finish"},
-       .help = "which task runs next, and on which device: where its data are; in turn; where it will be over first"},
+       .help = "which task runs next, and on which device: locality: where its data are; round_robin: in turn; "
+               "shortest_finish: where it will be over first; or a policy of the program's own"},
       {.name = "task-costs",
        .kind = text,
        .help = "file of what tasks took, for shortest_finish: read at the start if it is there, written at the end"},
@@ -143,10 +143,12 @@ completion_mode parse_completion(const std::string& text) {
   return completion_mode::flag;  // the setting's choices allow no other text
 }
 
+// Throws where there is no such policy.
 void check_task_costs(const runtime_options& o, bool asked_for) {
+  const bool learns = make_placement_policy(o.tasks.policy)->learns();
   if (!asked_for) return;
   if (o.task_costs.empty()) throw config_error("--imbrex-task-costs needs a file: what tasks took is kept there");
-  if (make_placement_policy(o.tasks.policy)->learns()) return;
+  if (learns) return;
   throw config_error(
       fmt::format("--imbrex-task-costs={}: the policy '{}' does not learn what tasks take: add "
                   "--imbrex-task-policy=shortest_finish",

@@ -19,6 +19,7 @@
 #include "imbrex/comm/protocol_file.h"
 #include "imbrex/object/entry_activity.h"
 #include "imbrex/object/quiescence.h"
+#include "imbrex/runtime/device_sharing.h"
 #include "imbrex/runtime/readonly.h"
 
 namespace imbrex::detail {
@@ -28,12 +29,7 @@ constexpr std::int64_t patience_ns = 5'000'000'000;  // with a PE that does not 
 
 // Which ranks run on this machine and in other processes: those may read its GPUs' memory.
 std::vector<bool> find_neighbours(transport& t) {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  std::ifstream boot_id("/proc/sys/kernel/random/boot_id");  // hosts may share a name, not this
-  std::string mine;
-  std::getline(boot_id, mine);
-  mine += host;
+  const std::string mine = name_of_this_machine();
   const auto all = t.all_gather(to_bytes(mine));
   std::vector<bool> same(all.size());
   for (std::size_t r = 0; r < all.size(); ++r) {
@@ -202,6 +198,15 @@ void rank_run::settle_protocols() {
   mine.forced = forced;
 }
 
+/// Ranks that use the same devices share their memory, too.
+void rank_run::share_devices(std::vector<std::string> names) {
+  if (context_.transport == nullptr) return;
+  const devices_in_use mine{name_of_this_machine(), std::move(names)};
+  std::vector<devices_in_use> all;
+  for (const auto& bytes : context_.transport->all_gather(to_bytes(mine))) from_bytes(bytes, all.emplace_back());
+  context_.tasks.sharing *= num_ranks_sharing(all, static_cast<std::size_t>(context_.rank));
+}
+
 std::vector<int> rank_run::parse_gpu_map(std::size_t num_gpus) const {
   std::vector<int> map;
   std::istringstream in(options_.gpu_map);
@@ -246,6 +251,7 @@ void rank_run::open_cuda() {
     pes_[i]->gpus = gpus_->all_of_pe(i);
   }
   context_.gpu_of_pe = std::move(map);
+  share_devices(gpus_->bus_ids());
   if (context_.transport == nullptr) return;
   gpus_->watch_memory(
       [t = context_.transport](std::byte* start, std::size_t bytes, memory_kind kind, int gpu, bool comes) {
@@ -276,6 +282,9 @@ void rank_run::open_opencl() {
     if (pes_[i]->mover != nullptr) pes_[i]->mover->stage_device_memory();
   }
   context_.gpu_of_pe = std::move(map);
+  std::vector<std::string> names;
+  for (const int n : numbers) names.push_back(std::to_string(n));
+  share_devices(std::move(names));
 }
 #else
 void rank_run::open_opencl() {}  // settle_devices has refused

@@ -42,6 +42,7 @@ class rank_run {
   int code_after_reports();
   bool write_trace();
   bool write_costs();
+  void share_devices(std::vector<std::string> names);
   std::vector<int> parse_gpu_map(std::size_t num_gpus) const;
   void open_cuda();
   void open_opencl();

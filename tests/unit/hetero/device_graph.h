@@ -182,12 +182,19 @@ class device_graph {
   /// A view that stays until `end_views` if it has come by then, else until it comes.
   struct open_view {
     std::unique_ptr<started> coroutine;
-    imbrex::host_view<word> view;
+    imbrex::host_view<const word> view;
     bool stays = true;
   };
   void look_at_it() {
     const part p = pick_part(0);
-    const view_mode mode = std::array{view_mode::read, view_mode::write, view_mode::read_write}[pick(3)];
+    switch (pick(3)) {
+      case 0: return look_so(p, view_mode::read);
+      case 1: return look_so(p, view_mode::write);
+      default: return look_so(p, view_mode::read_write);
+    }
+  }
+  template <class Mode>
+  void look_so(const part& p, Mode mode) {
     const auto now = std::span(expected_[p.object]).subspan(p.offset, p.count);
     open_view& v = open_views_.emplace_back();
     v.stays = one_in(2);
@@ -198,15 +205,17 @@ class device_graph {
   static void change(std::span<word> v, word id, bool overwrites) {
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = (overwrites ? 0 : v[i] * 3) + id + static_cast<word>(i);
   }
-  static imbrex::task<> look(device_graph* self, open_view* v, imbrex::hetero_object<word> x, view_mode mode, word id,
+  template <class Mode>
+  static imbrex::task<> look(device_graph* self, open_view* v, imbrex::hetero_object<word> x, Mode mode, word id,
                              std::vector<word> expected) {
+    constexpr view_mode what = Mode();
     auto access = x.host(mode);
     auto view = co_await access;
-    v->view = std::move(view);
-    const std::span<word> seen(v->view.data(), v->view.size());
-    if (mode != view_mode::write && !std::equal(seen.begin(), seen.end(), expected.begin(), expected.end()))
+    if (what != view_mode::write && !std::equal(view.begin(), view.end(), expected.begin(), expected.end()))
       ++self->num_wrong_views_;
-    if (mode != view_mode::read) change(seen, id, mode == view_mode::write);
+    if constexpr (what != view_mode::read)
+      change(std::span<word>(view.data(), view.size()), id, what == view_mode::write);
+    v->view = std::move(view);
     if (!v->stays) v->view.release();
   }
   void end_views() {

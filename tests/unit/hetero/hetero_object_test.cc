@@ -56,12 +56,26 @@ TEST(hetero_object, goes_from_device_to_device) {
   EXPECT_EQ(on.counts().bytes_to_host, 8000);
 }
 
-task<> hold(hetero_object<double> x, access_mode mode, completion* until, bool* held) {
+template <class Mode>
+task<> hold(hetero_object<double> x, Mode mode, completion* until, bool* held) {
   auto access = x.host(mode);
   auto view = co_await access;
   *held = true;
   co_await *until;
-  if (mode != access_mode::read) view[0] = 99;
+  if constexpr (access_mode(Mode()) != access_mode::read) view[0] = 99;
+}
+
+TEST(hetero_object, is_const_in_a_view_that_reads) {
+  using object = hetero_object<double>;
+  using reading = decltype(std::declval<object>().host(access_mode::read));
+  using changing = decltype(std::declval<object>().host(access_mode::read_write));
+  using overwriting = decltype(std::declval<object>().host(access_mode::write));
+  static_assert(std::is_same_v<reading, host_access<const double>>);
+  static_assert(std::is_same_v<changing, host_access<double>>);
+  static_assert(std::is_same_v<overwriting, host_access<double>>);
+  static_assert(std::is_const_v<std::remove_reference_t<decltype(std::declval<host_view<const double>>()[0])>>);
+  static_assert(std::is_convertible_v<host_view<double>&&, host_view<const double>>);
+  static_assert(!std::is_convertible_v<host_view<const double>&&, host_view<double>>);
 }
 
 TEST(hetero_object, is_not_changed_while_it_is_viewed) {

@@ -122,6 +122,39 @@ TEST(hetero_task, errors_keep_their_kind) {
   EXPECT_THROW(on.run(await_all({bad})), device_error);
 }
 
+template <class Text>
+constexpr bool names_a_task = std::is_convertible_v<Text, task_name>;
+
+TEST(hetero_task, keeps_a_computed_name) {
+  static_assert(names_a_task<std::string> && !names_a_task<const char*> && !names_a_task<char*>);
+  hetero_pe on;
+  std::vector<hetero_task> all;
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "a task with a long computed name, number " + std::to_string(i);
+    all.push_back(submit(*on.domain, {.name = name}, [] { throw std::runtime_error("x"); }));
+  }
+  for (int i = 0; i < 3; ++i) {
+    try {
+      on.run(await_all({all[static_cast<std::size_t>(i)]}));
+      FAIL() << "nothing was thrown";
+    } catch (const error& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr("computed name, number " + std::to_string(i) + "'"));
+    }
+  }
+}
+
+TEST(hetero_task, that_throws_no_exception_is_named) {
+  hetero_pe on;
+  const hetero_task bad = submit(*on.domain, {.name = "thrower"}, [] { throw 42; });
+  try {
+    on.run(await_all({bad}));
+    FAIL() << "nothing was thrown";
+  } catch (const error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("'thrower'"), testing::HasSubstr("no std::exception")));
+  }
+  EXPECT_EQ(on.domain->num_outstanding(), 0);
+}
+
 TEST(hetero_task, what_could_never_run_is_refused_at_once) {
   hetero_pe on(1, 1000);
   auto x = on.object<double>(10), large = on.object<double>(1000);

@@ -17,7 +17,7 @@ class open_step {
             std::uint64_t id, std::vector<std::uint64_t>& seen_first, std::vector<std::uint64_t>& seen_last)
       : kind_(kind),
         id_(id),
-        use_(domain, *object.data(), kind == step_kind::lend ? imbrex::access_mode::read : imbrex::access_mode::write),
+        use_(domain, *object.data(), mode_of(kind)),
         seen_first_(seen_first),
         seen_last_(seen_last) {
     held_ = kind != step_kind::lend;
@@ -40,6 +40,10 @@ class open_step {
   bool ended() const { return ended_; }
 
  private:
+  static imbrex::access_mode mode_of(step_kind kind) {
+    if (kind == step_kind::lend) return imbrex::access_mode::read;
+    return imbrex::access_mode::write;
+  }
   void enqueue(std::vector<std::uint64_t>& seen) {
     const out memory(reinterpret_cast<std::uint64_t*>(use_.task->memory), elements);
     const auto act = [memory, &seen, lent = kind_ == step_kind::lend, id = id_] {

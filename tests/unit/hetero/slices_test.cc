@@ -129,6 +129,49 @@ TEST(slices, live_on_in_the_whole) {
   EXPECT_EQ(on.memory.used().in_use, 0);
 }
 
+TEST(slices, lie_in_the_memory_of_the_whole_where_there_is_only_the_host) {
+  hetero_pe on;
+  constexpr std::size_t n = 8192;
+  auto x = on.object<double>(n);
+  const double* at = nullptr;
+  auto fill = [&at](std::span<double> v) {
+    at = v.data();
+    std::fill(v.begin(), v.end(), 1.0);
+  };
+  submit(*on.domain, {}, fill, write(x));
+  on.pe.run();
+  const std::uint64_t used = on.domain->places()[0]->used();
+  for (std::size_t i = 0; i < 8; ++i) {
+    auto add = [&at, i](std::span<double> v) {
+      EXPECT_EQ(v.data(), at + i * (n / 8));
+      for (double& e : v) e += static_cast<double>(i);
+    };
+    submit(*on.domain, {}, add, x.slice(i * n / 8, n / 8));
+  }
+  on.pe.run();
+  EXPECT_EQ(on.domain->places()[0]->used(), used);
+  submit(
+      *on.domain, {},
+      [](std::span<const double> v) {
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(v[i], 1 + static_cast<double>(i / (n / 8)));
+      },
+      x);
+  on.pe.run();
+  EXPECT_EQ(on.counts().bytes_moved(), 0);
+}
+
+TEST(slices, come_before_the_whole_has_memory) {
+  hetero_pe on;
+  auto x = on.object<double>(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    submit(*on.domain, {}, [i](std::span<double> v) { v[0] = static_cast<double>(i); }, write(x.slice(i, 1)));
+  }
+  std::vector<double> seen;
+  submit(*on.domain, {}, [&seen](std::span<const double> v) { seen.assign(v.begin(), v.end()); }, x);
+  on.pe.run();
+  EXPECT_EQ(seen, (std::vector<double>{0, 1, 2, 3}));
+}
+
 TEST(slices, keep_the_whole_alive) {
   hetero_pe on(1);
   hetero_object<double> part = counting(on, 10).slice(3, 2);

@@ -128,6 +128,34 @@ TEST(task_window, on_one_device_runs_there_as_a_whole) {
   EXPECT_EQ(on.counts().tasks, width + 5 * 2 + width) << "a replay counts as one";
 }
 
+TEST(task_window, of_tasks_that_have_to_do_with_each_other_runs_as_a_whole_on_one_of_several_devices) {
+  hetero_pe on(3);
+  auto x = zero(on), y = zero(on), read_only = zero(on);
+  std::vector<int> where;
+  auto add = [&where](stream& s, std::span<double> v, std::span<const double>) {
+    where.push_back(s.on().number());
+    s.launch("add", [v] { v[0] += 1; });
+  };
+  const task_window connected = record(*on.domain, [&] {
+    submit(*on.domain, {}, add, x, read_only);
+    submit(*on.domain, {}, [](stream& s, double* a, double* b) { s.launch("join", [=] { *b = *a += 1; }); }, x, y);
+  });
+  const task_window apart = record(*on.domain, [&] {
+    submit(*on.domain, {}, add, x, read_only);
+    submit(*on.domain, {}, add, y, read_only);
+  });
+  EXPECT_TRUE(connected.on_device());
+  EXPECT_FALSE(apart.on_device()) << "what they only read connects no tasks: several devices may run them at once";
+  submit(*on.domain, {.on = device_kind::host, .number = 1}, add, x, read_only);
+  submit(*on.domain, {.on = device_kind::host, .number = 1}, add, y, read_only);
+  on.pe.run();
+  for (int i = 0; i < 4; ++i) connected.replay();
+  on.pe.run();
+  EXPECT_EQ(where, std::vector<int>(6, 1)) << "it goes where its data are";
+  EXPECT_EQ(value(on, x), 9);
+  EXPECT_EQ(value(on, y), 9);
+}
+
 TEST(task_window, that_does_not_fit_as_a_whole_is_submitted_task_by_task) {
   hetero_pe on(1, 64);
   auto x = on.object<double>(6), y = on.object<double>(6);

@@ -118,6 +118,15 @@ TEST(kernel, regions_in_a_loop_and_dynamic_shared_memory) {
   }
 }
 
+TEST(kernel, private_arrays_belong_to_an_item) {
+  const auto results = run(private_arrays);
+  const auto in = results[0].as<int>(), out = results[1].as<int>();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const int backwards = in[i] % 10 * 1000 + in[i] / 10 % 10 * 100 + in[i] / 100 % 10 * 10 + in[i] / 1000;
+    ASSERT_EQ(out[i], backwards + 21 * static_cast<int>(i % 40) * 10'000) << i;
+  }
+}
+
 TEST(kernel, private_values_outlive_a_region) {
   const auto results = run(private_values);
   const auto in = results[0].as<double>(), out = results[1].as<double>();

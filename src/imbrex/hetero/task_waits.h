@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "imbrex/hetero/task_node.h"
+
+namespace imbrex {
+
+/// How far a task is, and what it waits for, as reports say it: "waiting behind task 'first', which is waiting: a view
+/// of its argument 0, 40 bytes, is held". For the domain's PE, when something has gone wrong: it looks at all tasks.
+std::string how_far(const task_node& t);
+
+}  // namespace imbrex
