@@ -375,14 +375,14 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
     collection& part = *element_.part;
     const bool whole = section_.whole_array();
     if (!whole && part.was_freed(section_)) throw usage_error("an allreduce over a section that was freed");
-    std::uint32_t& next = whole ? element_.next_reduction : next_of_section(element_, section_);
+    std::uint32_t& counter = whole ? element_.next_reduction : next_of_section(element_, section_);
     this->suspend(h, [](const waiter* w) {
       return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->number);
     });
-    this->number = next;
+    this->number = counter;
     reducer_ = whole ? &part.reductions() : &section_reducer(part, section_, at_home_);
     reducer_->wait_for_all(this);
-    if (!whole) ++next;
+    if (!whole) ++counter;
     add_contribution(*reducer_, {part.id(), section_, this->number}, std::move(mine_), op_, to_contributors{}, 1, 1);
     if (whole) ++element_.next_reduction;
   }
