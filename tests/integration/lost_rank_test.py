@@ -2,6 +2,7 @@
 """A rank that ends or stops in the middle of a job: the others end with an error that names it, in bounded time.
 
   lost_rank_test.py vanish|freeze --job JOB_TEST --mpirun COMMAND...
+  lost_rank_test.py kernel|driver|borrow|gate --job LOST_GPU_JOB --mpirun COMMAND...
 """
 import subprocess
 import sys
@@ -27,6 +28,9 @@ try:
 except subprocess.TimeoutExpired as late:
     print(f"{' '.join(words)}: still there after {LIMIT_S} s\n{late.stdout}\n{late.stderr}")
     sys.exit(1)
+if done.returncode == 77:
+    print(done.stdout)
+    sys.exit(77)
 took = time.monotonic() - begin
 reports = [line for line in done.stderr.splitlines() if line.startswith("imbrex [rank")]
 print("\n".join(reports), f"\nexit {done.returncode} after {took:.1f} s")

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <string>
+
+#include "imbrex/base/log.h"
 
 namespace imbrex {
 
@@ -37,11 +40,20 @@ bool executor::collect_all() {
     item = following;
     ++count;
   }
+  if (count >= flood && !warned_of_flood_) [[unlikely]]
+    warn_of_flood(count);
   if (count > 4) {
     batch_left_ = count < largest_batch ? count : largest_batch;
     batch_taken_ = cycle_count();
   }
   return true;
+}
+
+void executor::warn_of_flood(std::uint32_t count) {
+  warned_of_flood_ = true;
+  log_warning("a PE found " + std::to_string(count) +
+              " messages at once: they come faster than it works them off, and wait in memory (each takes some hundred "
+              "bytes and its arguments). Await replies or a reduction now and then, or send fewer and larger ones");
 }
 
 void executor::sleep(std::int64_t microseconds) {

@@ -113,15 +113,18 @@ class executor {
  private:
   void wake();
   bool collect_all();
+  void warn_of_flood(std::uint32_t count);
 
   static thread_local constinit executor* current_ __attribute__((tls_model("initial-exec")));
 
+  static constexpr std::uint32_t flood = std::uint32_t{1} << 20;  // in the inbox at a time
   static constexpr std::uint32_t largest_batch = 64;
   static constexpr std::uint64_t batch_cycles = 8000;  // about 3 microseconds
 
   ready_queue ready_;
   std::uint32_t batch_left_ = 0;
   std::uint64_t batch_taken_ = 0;
+  bool warned_of_flood_ = false;
   alignas(64) mpsc_queue inbox_;
   alignas(64) std::atomic<std::uint32_t> wake_count_{0};
 };

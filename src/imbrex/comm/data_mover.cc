@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
@@ -39,6 +40,43 @@ struct data_mover::outgoing : transfer {
   lent_buffer held;
   buffer<std::byte> staged;
   void over() {}
+};
+
+/// Data of a device that go through pinned memory piece by piece: no more pieces than fit the window are there at a
+/// time.
+struct data_mover::staged_send {
+  data_mover& mover;
+  const rank_id to;
+  const pe_id to_pe;
+  const remote_data what;
+  lent_buffer held;
+  std::uint64_t next = 0;  ///< the first piece that has not been begun
+
+  struct piece : transfer {
+    std::shared_ptr<staged_send> of;
+    buffer<std::byte> staged;
+    void over() {
+      staged = {};
+      of->begin_next(of, of->mover.aside(*device_of));
+    }
+    device* device_of = nullptr;
+  };
+
+  /// Copies one more piece in the order of `s` and sends it; when it has left, the next follows.
+  void begin_next(const std::shared_ptr<staged_send>& self, stream& s) {
+    if (next == what.num_chunks()) return;
+    const std::uint64_t at = next * what.chunk_bytes, id = what.id + next,
+                        n = std::min(what.chunk_bytes, what.bytes - at);
+    const bool is_last = ++next == what.num_chunks();
+    buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
+    s.copy(staged.data(), held.data() + at, n);
+    s.then("send", [self, id, n, is_last, on = &s.on(), memory = std::move(staged)]() mutable {
+      if (is_last) self->held = lent_buffer();
+      const data_view view = on_host(memory.data(), n);
+      auto* p = make_transfer<piece>(self->mover.pe_, self, std::move(memory), on);
+      self->mover.transport_.send_data(self->to, self->to_pe, id, view, p);
+    });
+  }
 };
 
 /// A reader's word that it has read what was shared.
@@ -85,7 +123,7 @@ remote_data::path data_mover::choose(memory_kind here, std::uint64_t bytes, rank
     const bool apart = protocols_.forced != way::automatic || bytes > protocols_.packed_host_bytes;
     return apart ? path::whole : path::none;
   }
-  const bool beside = same_host_[static_cast<std::size_t>(to)] && there == memory_kind::device;
+  const bool beside = sharing_.reads_mine[static_cast<std::size_t>(to)] && there == memory_kind::device;
   const bool direct = network_reaches(memory_kind::device);
   switch (protocols_.forced) {
     case way::staged: return path::chunks;
@@ -123,20 +161,18 @@ remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buf
 }
 
 void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held) {
-  const std::byte* const from = held.data();
-  std::uint64_t id = d.id;
-  for (std::uint64_t at = 0; at < d.bytes; at += d.chunk_bytes, ++id) {
-    const std::uint64_t n = std::min(d.chunk_bytes, d.bytes - at);
-    buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
-    s.copy(staged.data(), from + at, n);
-    lent_buffer until_here;
-    if (at + n == d.bytes) std::swap(until_here, held);
-    s.then("send", [this, to, to_pe, id, n, piece = std::move(staged), over = std::move(until_here)]() mutable {
-      over = lent_buffer();
-      const data_view view = on_host(piece.data(), n);
-      transport_.send_data(to, to_pe, id, view, make_transfer<outgoing>(pe_, lent_buffer(), std::move(piece)));
-    });
+  const std::uint64_t at_once = std::min(d.num_chunks(), window(d.chunk_bytes));
+  if (at_once < d.num_chunks()) aside(s.on()).after(s);  // later pieces do not wait for what `s` does next
+  const std::shared_ptr<staged_send> all(new staged_send{*this, to, to_pe, d, std::move(held)});
+  for (std::uint64_t i = 0; i < at_once; ++i) all->begin_next(all, s);
+}
+
+stream& data_mover::aside(device& d) {
+  for (const auto& s : aside_) {
+    if (&s->on() == &d) return *s;
   }
+  aside_.push_back(d.make_stream(stream_priority::high, "what is staged for other ranks"));
+  return *aside_.back();
 }
 
 remote_data data_mover::offer(stream& s, lent_buffer held) {
@@ -166,7 +202,7 @@ void data_mover::serve(std::uint64_t id, rank_id to, pe_id to_pe) {
 }
 
 bool data_mover::reads_in_place(const remote_data& what) const {
-  return !what.memory.handle.empty() && same_host_[static_cast<std::size_t>(what.rank)];
+  return !what.memory.handle.empty() && sharing_.is_read[static_cast<std::size_t>(what.rank)];
 }
 
 bool data_mover::share(rank_id to, stream& s, lent_buffer& held, remote_data& as) {
@@ -208,8 +244,9 @@ void data_mover::drop(const remote_data& what) {
 
 void data_fetch::piece::arrive(work* w, work_action action) {
   auto* p = static_cast<piece*>(static_cast<transfer*>(w));
-  if (action == work_action::discard) p->of->abandon();
-  p->of->arrived(*p);
+  if (action == work_action::run) return p->of->arrived(*p);
+  p->of->give_up();  // the job ends
+  p->of->one_is_over();
 }
 
 data_fetch* data_mover::fetch(const remote_data& what, const data_view& to, stream* in_order_of,
@@ -227,34 +264,57 @@ data_fetch* data_mover::fetch(const remote_data& what, const data_view& to, stre
 
 void data_fetch::start(bool staged) {
   const std::uint64_t count = what_.num_chunks();
-  const std::uint64_t size = what_.by == remote_data::path::chunks ? what_.chunk_bytes : what_.bytes;
+  staged_ = staged;
   num_left_ = count;
   pieces_ = std::vector<piece>(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    piece& p = pieces_[i];
-    p.pe = &mover_.pe_;
-    p.act = &piece::arrive;
-    p.set_priority(priorities::communication);
-    p.of = this;
-    p.at = i * size;
-    p.size = std::min(size, what_.bytes - p.at);
-    data_view place = to_;
-    if (staged) {
-      p.staged = buffer<std::byte>(stream_->on(), p.size, memory_kind::pinned);
-      place = on_host(p.staged.data(), p.size);
-    } else {
-      place.data += p.at;
-      place.bytes = p.size;
-    }
-    mover_.transport_.recv_data(what_.rank, what_.id + i, place, &p);
-  }
+  const std::uint64_t at_once = staged && count > 1 ? std::min(count, data_mover::window(what_.chunk_bytes)) : count;
+  while (next_ < at_once) start_piece(next_++);
 }
 
+void data_fetch::start_piece(std::size_t i) {
+  const std::uint64_t size = what_.by == remote_data::path::chunks ? what_.chunk_bytes : what_.bytes;
+  piece& p = pieces_[i];
+  p.pe = &mover_.pe_;
+  p.act = &piece::arrive;
+  p.set_priority(priorities::communication);
+  p.of = this;
+  p.at = i * size;
+  p.size = std::min(size, what_.bytes - p.at);
+  data_view place = to_;
+  if (staged_) {
+    p.staged = buffer<std::byte>(stream_->on(), p.size, memory_kind::pinned);
+    place = on_host(p.staged.data(), p.size);
+  } else {
+    place.data += p.at;
+    place.bytes = p.size;
+  }
+  mover_.transport_.recv_data(what_.rank, what_.id + i, place, &p);
+}
+
+// A piece's memory is for the next one: that is begun when the device has taken this one. It counts as left until then,
+// so this is still there.
 void data_fetch::arrived(piece& p) {
+  const bool more = next_ < pieces_.size();
+  const std::size_t following = more ? next_++ : 0;
   if (p.staged.data() != nullptr && done_ != nullptr) {
     stream_->copy(to_.data + p.at, p.staged.data(), p.size);
-    stream_->then("received", [held = std::move(p.staged)] {});
+    stream_->then("received", [this, more, following, held = std::move(p.staged)]() mutable {
+      held = {};
+      if (more) start_piece(following);
+    });
+  } else if (more) {
+    p.staged = {};
+    start_piece(following);
   }
+  one_is_over();
+}
+
+void data_fetch::give_up() {
+  abandon();
+  num_left_ -= pieces_.size() - std::exchange(next_, pieces_.size());
+}
+
+void data_fetch::one_is_over() {
   if (--num_left_ > 0) return;
   --mover_.pe_.operations;
   const std::function<void()> done = std::move(done_);

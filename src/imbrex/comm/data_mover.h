@@ -1,14 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "imbrex/async/executor.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/comm/lent_buffer.h"
+#include "imbrex/comm/memory_sharing.h"
 #include "imbrex/comm/protocol.h"
 #include "imbrex/comm/remote_data.h"
 #include "imbrex/comm/transport.h"
@@ -29,7 +32,7 @@ class data_mover {
         transport_(t),
         id_(id),
         first_id_(static_cast<std::uint64_t>(pe_in_rank) << (counter_bits + 1)),
-        same_host_(std::move(same_host)),
+        sharing_{same_host, same_host},
         protocols_(protocols) {}
   ~data_mover();
   data_mover(const data_mover&) = delete;
@@ -47,6 +50,8 @@ class data_mover {
   bool has_one_sided(memory_kind kind) const {
     return (kind != memory_kind::device || network_reaches_devices_) && transport_.has_one_sided(kind);
   }
+  /// Which ranks' devices read each other's memory: found by trying. Before anything is sent.
+  void use(memory_sharing s) { sharing_ = std::move(s); }
   const protocol_table& protocols() const { return protocols_; }
   /// Sends go by this table from now on; what is on its way or offered already is not touched. The other processes need
   /// not have the same: the receiver learns the way from the message.
@@ -69,8 +74,8 @@ class data_mover {
   ///@{
   /// From memory that the transport reaches and that is ready. `to_host`: the receiver's is known to be the host's.
   remote_data send_whole(rank_id to, pe_id to_pe, const data_view& from, lent_buffer held, bool to_host = false);
-  /// From a device's memory, in the order of `s`, through pinned memory in pieces: `held` goes back as soon as the last
-  /// piece has been copied there.
+  /// From a device's memory, as it is when `s` comes here, through pinned memory in pieces, of which `staged_bytes` are
+  /// under way at a time: `held` goes back as soon as the last piece has been copied there.
   remote_data send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buffer held, bool to_host = false);
   /// Lets a process of this machine read memory of a device where it is, as it is when `s` comes to this point. False,
   /// and nothing done, when that is not possible.
@@ -107,6 +112,11 @@ class data_mover {
 
  private:
   friend class data_fetch;
+  /// Of one movement of data, on each side.
+  static constexpr std::uint64_t staged_bytes = 16 << 20;
+  static std::uint64_t window(std::uint64_t chunk_bytes) {
+    return std::max<std::uint64_t>(2, staged_bytes / chunk_bytes);
+  }
   struct outgoing;
   struct answer;
   struct read_note;
@@ -120,7 +130,9 @@ class data_mover {
   static constexpr std::uint64_t packed_array_bytes = 16 << 10;
   static constexpr std::uint64_t answer_bit = std::uint64_t{1} << 43;
 
+  struct staged_send;
   void send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held);
+  stream& aside(device& d);
   remote_data describe(remote_data::path by, std::uint64_t id, std::uint64_t bytes);
 
   executor& pe_;
@@ -128,12 +140,13 @@ class data_mover {
   const pe_id id_;
   const std::uint64_t first_id_;
   std::uint64_t next_id_ = 0;
-  const std::vector<bool> same_host_;
+  memory_sharing sharing_;
   protocol_table protocols_;
   bool network_reaches_devices_ = true;
   std::unordered_map<std::uint64_t, lent_buffer> shared_;
   std::unordered_map<std::uint64_t, offered> offered_;
   std::array<std::uint64_t, 4> num_sent_{};
+  std::vector<std::unique_ptr<stream>> aside_;  // one for each device that large data have been staged from
 };
 
 /// Data on their way to this PE.
@@ -156,7 +169,10 @@ class data_fetch {
   data_fetch(data_mover& mover, const remote_data& what, const data_view& to, stream* s, std::function<void()> done)
       : mover_(mover), what_(what), to_(to), stream_(s), done_(std::move(done)) {}
   void start(bool staged);
+  void start_piece(std::size_t i);
   void arrived(piece& p);
+  void give_up();
+  void one_is_over();
 
   data_mover& mover_;
   const remote_data what_;
@@ -164,6 +180,8 @@ class data_fetch {
   stream* const stream_;
   std::function<void()> done_;
   std::vector<piece> pieces_;
+  bool staged_ = false;
+  std::size_t next_ = 0;  ///< the first that has not been asked for
   std::size_t num_left_ = 0;
 };
 

@@ -40,6 +40,7 @@ void loopback_network::link::hold(std::int64_t due, std::uint64_t number, wire_m
   held_.push_back(held{due, turn_++, number, m});
   std::push_heap(held_.begin(), held_.end());
   num_held_.store(held_.size(), std::memory_order_relaxed);
+  flood_.look(held_.size(), to_, m->wire_size());
 }
 
 void loopback_network::link::send(wire_message* m) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/base/hash.h"
+#include "imbrex/comm/flood_watch.h"
 #include "imbrex/comm/loopback_transport.h"
 
 namespace imbrex {
@@ -53,6 +54,7 @@ class loopback_network::link {
   const bool holds_;
 
   std::mutex mutex_;
+  flood_watch flood_{"the loopback network"};
   std::atomic<std::uint64_t> num_held_{0};  // written under the lock; read without by `poll`
   bool started_ = false;
   delivery delivery_;

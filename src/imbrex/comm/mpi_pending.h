@@ -45,6 +45,7 @@ class mpi_pending {
   static constexpr std::size_t window = 16;
 
   bool empty() const { return requests_.empty(); }
+  std::size_t size() const { return requests_.size(); }
 
   /// All data under way.
   std::vector<const mpi_data*> data() const {

@@ -15,12 +15,15 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
+#include "imbrex/base/log.h"
 #include "imbrex/base/serialize.h"
+#include "imbrex/comm/flood_watch.h"
 #include "imbrex/comm/mpi_gpu_support.h"
 #include "imbrex/comm/mpi_job.h"
 #include "imbrex/comm/mpi_lock.h"
 #include "imbrex/comm/mpi_pending.h"
 #include "imbrex/comm/mpi_receiver.h"
+#include "imbrex/comm/mpi_tags.h"
 
 namespace imbrex {
 
@@ -40,11 +43,9 @@ struct mpi_transport::state {
   template <class Start>
   void move_data(const mpi_data& what, std::byte* data, Start start);
   void take_unwanted_data();
-  // The tags of a rank's PEs, whose ids differ only in the high bits, are far apart.
-  int data_tag(std::uint64_t id) const {
-    constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
-    return static_cast<int>((id + (id >> 31) * spread) % (static_cast<std::uint64_t>(job.largest_tag()) + 1));
-  }
+  mpi_tags tags{job.largest_tag(), 1};
+  flood_watch flood{"MPI"};
+  void choose_tags(int pes_per_rank);
   MPI_Comm data_comm(std::uint64_t id) const {
     return (id & transport::between_hosts) != 0 ? job.host_data() : job.device_data();
   }
@@ -77,8 +78,20 @@ int mpi_transport::num_ranks() const { return state_->job.num_ranks(); }
 int mpi_transport::num_local_ranks() const { return state_->job.num_local_ranks(); }
 int mpi_transport::local_rank() const { return state_->job.local_rank(); }
 
+void mpi_transport::state::choose_tags(int pes_per_rank) {
+  constexpr std::uint64_t few = 4096;
+  tags = mpi_tags(job.largest_tag(), pes_per_rank);
+  if (tags.per_pe() >= few || job.rank() != 0) return;
+  log_warning(
+      fmt::format("this MPI has {} tags (MPI_TAG_UB), {} for each of {} PEs: if a PE has more data under way, they may "
+                  "be mixed up; "
+                  "use fewer PEs in a rank, --imbrex-transport=ucx, or --imbrex-protocol=packed",
+                  job.largest_tag(), tags.per_pe(), pes_per_rank));
+}
+
 void mpi_transport::start(const delivery& to) {
   const std::lock_guard lock(state_->lock);
+  state_->choose_tags(static_cast<int>(to.pes.size()));
   state_->receiver.start(to);
   state_->now = state::phase::started;
 }
@@ -101,7 +114,10 @@ void mpi_transport::send(rank_id to, wire_message* m) {
     mpi_check(MPI_Isend(m->wire_bytes(), static_cast<int>(m->wire_size()), MPI_BYTE, to, 0, s.job.messages(), &request),
               "MPI_Isend", me, to);
     mpi_check(MPI_Test(&request, &left, MPI_STATUS_IGNORE), "MPI_Test", me, to);
-    if (left == 0) s.pending.add(request, m);
+    if (left == 0) {
+      s.pending.add(request, m);
+      s.flood.look(s.pending.size(), to, m->wire_size());
+    }
   }
   if (left != 0) wire_message::destroy(m);
 }
@@ -122,7 +138,6 @@ void mpi_transport::state::send_large(rank_id to, wire_message* m) {
   });
 }
 
-// As with messages, data of several ids may share a tag: there would have to be millions of them under way.
 template <class Start>
 void mpi_transport::state::move_data(const mpi_data& what, std::byte* bytes, Start start) {
   if (what.bytes == 0) return what.done->complete();
@@ -141,8 +156,8 @@ void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_vi
   const mpi_data what{.done = done, .peer = to, .id = id, .bytes = from.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, from.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.data_tag(id), s.data_comm(id), request), "MPI_Isend",
-              s.job.rank(), to);
+    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Isend", s.job.rank(),
+              to);
   });
 }
 
@@ -151,7 +166,7 @@ void mpi_transport::recv_data(rank_id from, std::uint64_t id, const data_view& t
   const mpi_data what{.done = done, .peer = from, .incoming = true, .id = id, .bytes = to.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, to.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, s.data_tag(id), s.data_comm(id), request), "MPI_Irecv",
+    mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, s.tags.of(id), s.data_comm(id), request), "MPI_Irecv",
               s.job.rank(), from);
   });
 }
@@ -269,7 +284,7 @@ void mpi_transport::state::take_unwanted_data() {
     for (const auto& [to, id, bytes] : theirs) {
       if (to != job.rank() || awaited.erase({from, id}) != 0) continue;
       unwanted.emplace_back(bytes);
-      const int tag = data_tag(id);
+      const int tag = tags.of(id);
       for_each_mpi_piece(unwanted.back().data(), bytes, [&](std::byte* piece, int count) {
         mpi_check(MPI_Irecv(piece, count, MPI_BYTE, from, tag, data_comm(id), &requests.emplace_back()), "MPI_Irecv",
                   job.rank(), from);

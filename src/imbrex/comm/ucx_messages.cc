@@ -65,6 +65,7 @@ void ucx_messages::send(wire_message* m) {
   }
   message_of(request) = m;
   ++num_under_way_;
+  flood_.look(num_under_way_, to.rank, m->wire_size());
 }
 
 void ucx_messages::has_left(void* request, ucs_status_t status, void* of) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "imbrex/comm/flood_watch.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/comm/ucx_order.h"
 #include "imbrex/comm/ucx_worker.h"
@@ -48,6 +49,7 @@ class ucx_messages {
   const pe_id pe_;
   bool discarding_ = false;
   std::uint64_t num_under_way_ = 0;
+  flood_watch flood_{"UCX"};
   std::vector<std::uint64_t> num_sent_;
   std::vector<std::uint64_t> num_received_;
   std::vector<ucx_order> from_;

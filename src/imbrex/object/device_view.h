@@ -38,7 +38,7 @@ void release_unread(const remote_data& what) noexcept;
 ///
 /// which stands behind the method in the class and is called with its other arguments. What a view gives stays valid
 /// until the view ends, and what is enqueued on `stream()` by then has been read. GPU messages of different sizes may
-/// overtake each other; the receiver may not move to another PE while one is arriving.
+/// overtake each other; a receiver that shall move or end does so when those that are arriving have come.
 template <class T>
 class device_view {
   static_assert(std::is_trivially_copyable_v<T>, "imbrex: a device_view carries trivially copyable elements");

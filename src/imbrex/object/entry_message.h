@@ -311,7 +311,8 @@ struct entry_body {
         pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
       }
       pass_on(pe, next);
-    } else if (e.state == presence::deleted && pe.refuses_held()) {
+    } else if (e.state == presence::deleted && (pe.refuses_held() || detail::has_device_views<args_tuple>)) {
+      // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
       refuse_deleted(pe, part);
     } else {
       part.hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));

@@ -10,6 +10,7 @@
 
 #include "imbrex/async/progress_source.h"
 #include "imbrex/base/clock.h"
+#include "imbrex/base/log.h"
 #include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/object/callback.h"
 #include "imbrex/object/collection.h"
@@ -135,6 +136,7 @@ void scheduler::idle() {
     if (polls_network_ && poll_network() && devices == nullptr) continue;
     if (devices != nullptr) {
       poll_devices();
+      if (bundles_.any()) bundles_.flush();  // of a function that a stream has run
       if (has_ready()) break;
       if (!settled && now - start >= settle_ns && devices != nullptr) {
         settled = true;

@@ -253,6 +253,8 @@ void rank_run::open_cuda() {
   context_.gpu_of_pe = std::move(map);
   share_devices(gpus_->bus_ids());
   if (context_.transport == nullptr) return;
+  const memory_sharing sharing = agree_on_sharing(*context_.transport, same_host_, pes_[0]->gpus);
+  for (const auto& pe : pes_) pe->mover->use(sharing);
   gpus_->watch_memory(
       [t = context_.transport](std::byte* start, std::size_t bytes, memory_kind kind, int gpu, bool comes) {
         if (comes) {

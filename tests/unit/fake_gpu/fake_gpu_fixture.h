@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "fake_cuda_runtime.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/device/cuda_stream.h"
 #include "imbrex/memory/buffer.h"
+#include "unit/fake_gpu/cuda_fake.h"
 #include "unit/gpu/gpu_fixture.h"
 
 namespace imbrex_test {
@@ -20,7 +20,7 @@ struct fake_gpus : testing::Test {
     streams.clear();
     gpu.reset();
     EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
-    fake_cuda::stop();
+    fake_cuda::start();  // for tests that take what is there
   }
   void open(const fake_cuda::shape& s = {}, imbrex::completion_mode mode = imbrex::completion_mode::flag) {
     fake_cuda::start(s);

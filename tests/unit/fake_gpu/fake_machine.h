@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "fake_cuda_runtime.h"
+#include "unit/fake_gpu/cuda_fake.h"
 
 /// What the fake functions of the driver share.
 namespace fake_cuda {

@@ -112,6 +112,47 @@ TEST_P(two_gpus, the_end_of_a_job_waits_for_no_other_process) {
   EXPECT_TRUE(t->idle());
 }
 
+TEST_P(two_gpus, the_end_of_a_job_waits_for_no_word_that_never_comes) {
+  const event reached = s->record_for_others();
+  cuda_word_point never = static_cast<const cuda_event&>(*reached.state()).word();
+  never.value += 1'000'000;
+  const event point(std::make_shared<cuda_event>(static_cast<cuda_stream&>(*t).gpu(), cuda_event::by_word_only{never}));
+  if (GetParam() == completion_mode::sync) GTEST_SKIP() << "sync would wait for it at once";
+  t->wait(point);
+  gpu->completion->let_pass();
+  EXPECT_TRUE(gpu->completion->drain(now_ns() + 5'000'000'000));
+  EXPECT_TRUE(t->idle());
+}
+
+TEST_P(two_gpus, a_stream_that_is_destroyed_has_pulled_what_others_read) {
+  constexpr std::size_t n = 1000;
+  buffer<std::int64_t> a(here(), n), b(there(), n), host(here(), n, memory_kind::pinned);
+  buffer<int> done(here(), 1, memory_kind::pinned);
+  s->fill(a.data(), 0xff, n * sizeof(std::int64_t));
+  take_time(*s, 50'000, done.data());
+  multiply_add(*s, a.data(), n, 0, 42);
+  t->pull(s->record_for_others(), b.data(), a.data(), n * sizeof(std::int64_t));
+  auto u = here().make_stream(stream_priority::low, "a reader");
+  u->pull(t->record_for_others(), host.data(), b.data(), n * sizeof(std::int64_t));
+  t.reset();
+  gpu->run(wait_for(u.get()));
+  gpu->run(wait_for(s.get()));
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(host.data()[i], 42) << i;
+}
+
+TEST_P(two_gpus, ordinary_memory_is_copied_behind_a_function_of_this_pe) {
+  buffer<int> done(here(), 1, memory_kind::pinned);
+  std::vector<int> from(1'000'000, 7), to(from.size(), 0);
+  buffer<int> a(here(), from.size());
+  take_time(*s, 20'000, done.data());
+  s->launch("function", [&] { from.front() = 8; });
+  s->copy(a.data(), from.data(), from.size() * sizeof(int));
+  s->copy(to.data(), a.data(), to.size() * sizeof(int));
+  gpu->run(wait_for(s.get()));
+  EXPECT_EQ(to, from);
+  EXPECT_EQ(to.front(), 8);
+}
+
 INSTANTIATE_TEST_SUITE_P(completion, two_gpus,
                          testing::Values(completion_mode::flag, completion_mode::event, completion_mode::callback,
                                          completion_mode::sync),

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 
 using namespace imbrex;
@@ -69,6 +70,46 @@ TEST(aggregation, is_for_the_entry_methods_named) {
   static_assert(entry_body<&counter::word, index1d>::aggregated);
   static_assert(!entry_body<&counter::alone, index1d>::aggregated);
 }
+
+struct of_stream : chare<of_stream, index1d> {
+  void note(int value) { sum_ += value; }
+  int sum() const { return sum_; }
+  using aggregated = entries<&of_stream::note>;
+
+  // Sends when its stream has come there, which is while its PE has nothing to do.
+  void start() {
+    stream& s = streams().compute;
+    if (long_.data() == nullptr) long_ = buffer<std::byte>(on_device(), std::size_t{8} << 20);
+    s.fill(long_.data(), 1, long_.size());
+    s.then("send", [this] { array()[1 - index()].send<&of_stream::note>(5); });
+  }
+
+ private:
+  buffer<std::byte> long_;
+  int sum_ = 0;
+};
+
+task<int> sent_by_streams(runtime& rt) {
+  auto both = rt.create_array<of_stream>(index1d(2));
+  for (int round = 1; round <= 5; ++round) {
+    both.broadcast<&of_stream::start>();
+    co_await rt.quiescence();
+    auto asked = both[1].call<&of_stream::sum>();
+    EXPECT_EQ(co_await std::move(asked), 5 * round);
+  }
+  co_return 0;
+}
+
+struct aggregation_on : testing::TestWithParam<device_kind> {};
+
+TEST_P(aggregation_on, messages_of_a_stream_do_not_wait_for_others) {
+  if (const std::string why = why_without(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  command_line line({1, 2}, {std::string("--imbrex-device=") + to_string(GetParam())});
+  EXPECT_EQ(imbrex::run(line.count(), line.values(), sent_by_streams), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(devices, aggregation_on, testing::ValuesIn(all_device_kinds),
+                         [](const auto& i) { return to_string(i.param); });
 
 task<int> leave(runtime& rt) {
   auto all = rt.create_array<counter>(index1d(2));

@@ -250,7 +250,6 @@ struct wanderer : chare<wanderer, index1d> {
     s.launch("add up", [this, from, n] { total_ += std::accumulate(from, from + n, 0.0); });
   }
   void go(int to) { migrate_to(to); }
-  void end() { destroy(); }
   double total() const { return total_; }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -261,8 +260,25 @@ struct wanderer : chare<wanderer, index1d> {
   double total_ = 0;
 };
 
+/// Ends as soon as a GPU message begins to arrive.
+struct leaver : chare<leaver, index1d> {
+  inline static std::atomic<int> num_taken{0};
+  void take(device_view<double> data) { num_taken += data.size() == 70'000 ? 1 : 0; }
+  buffer_view<double> post(for_entry<&leaver::take>, std::size_t) {
+    destroy();
+    return {};
+  }
+};
+
 struct pursuer : chare<pursuer, index1d> {
-  task<> pursue(array_proxy<wanderer> all, int messages, int pes, bool to_the_end) {
+  task<> visit(array_proxy<leaver> all) {
+    buffer<double> data(on_device(), 70'000);
+    device_view<double> view(data.view(), streams().pack);
+    auto sent = view.lent();
+    all[0].send<&leaver::take>(std::move(view));
+    co_await sent;
+  }
+  task<> pursue(array_proxy<wanderer> all, int messages, int pes) {
     buffer<double> data(on_device(), 70'000);
     std::fill_n(data.data(), data.size(), 0.5);
     std::vector<channel_send> lent;
@@ -270,9 +286,8 @@ struct pursuer : chare<pursuer, index1d> {
       device_view<double> view(data.view(), streams().pack);
       lent.push_back(view.lent());
       all[0].send<&wanderer::take>(std::move(view));
-      if (!to_the_end) all[0].send<&wanderer::go>(i % pes);
+      all[0].send<&wanderer::go>(i % pes);
     }
-    if (to_the_end) all[0].send<&wanderer::end>();
     for (channel_send& l : lent) co_await l;
   }
 };
@@ -282,7 +297,7 @@ task<int> pursued(runtime& rt) {
   auto from = rt.create_array<pursuer>(index1d(2));
   constexpr int messages = 9;
   for (int who = 0; who < 2; ++who) {
-    auto called = from[who].call<&pursuer::pursue>(all, messages, rt.num_pes(), false);
+    auto called = from[who].call<&pursuer::pursue>(all, messages, rt.num_pes());
     co_await std::move(called);
   }
   co_await rt.quiescence();
@@ -303,12 +318,13 @@ TEST(device_view, are_taken_before_their_chare_moves) {
 }
 
 task<int> taken_at_last(runtime& rt) {
-  auto all = rt.create_array<wanderer>(index1d(1));
+  leaver::num_taken = 0;  // ranks of these jobs share the process
+  auto all = rt.create_array<leaver>(index1d(1));
   auto from = rt.create_array<pursuer>(index1d(2));
-  auto called = from[1].call<&pursuer::pursue>(all, 1, 1, true);
+  auto called = from[1].call<&pursuer::visit>(all);
   co_await std::move(called);
   co_await rt.quiescence();
-  co_return 0;
+  co_return leaver::num_taken == 1 ? 0 : 1;
 }
 
 TEST(device_view, are_taken_before_their_chare_ends) {
