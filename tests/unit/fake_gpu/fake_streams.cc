@@ -82,7 +82,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t*, cudaGraph_t, unsigne
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return result(cudaErrorNotSupported); }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t function, void* data) {
-  launch(s, [function, data] { function(data); });
+  fake_cuda::launch(s, [function, data] { function(data); });
   return cudaSuccess;
 }
 
@@ -98,7 +98,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   auto now = std::make_shared<recorded>();
   reinterpret_cast<fake_cuda::event*>(e)->last = now;
-  launch(s, [now] { now->happened = true; });
+  fake_cuda::launch(s, [now] { now->happened = true; });
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
@@ -117,7 +117,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
 
 /// With ordinary memory of the host it returns when the stream has come there, as NVIDIA's does.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t s) {
-  launch(s, [=] { std::memcpy(to, from, bytes); });
+  fake_cuda::launch(s, [=] { std::memcpy(to, from, bytes); });
   if (s == cudaStreamPerThread || !(is_pageable(to) || is_pageable(from))) return cudaSuccess;
   const bool came = block("cudaMemcpyAsync of pageable memory", [s] { return is_idle(*of(s)); });
   return result(came ? cudaSuccess : cudaErrorTimeout);
@@ -131,7 +131,7 @@ cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t s) {
-  launch(s, [=] { std::memset(to, value, bytes); });
+  fake_cuda::launch(s, [=] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
 
@@ -143,7 +143,7 @@ namespace cuda_driver {
 
 cudaError_t write_value(cudaStream_t s, void* word, std::uint64_t value) {
   if (!reaches(gpu_of(s), word)) return result(cudaErrorInvalidValue);
-  launch(s, [=] { store(word, value); });
+  fake_cuda::launch(s, [=] { store(word, value); });
   return cudaSuccess;
 }
 cudaError_t wait_value(cudaStream_t s, const void* word, std::uint64_t value) {
