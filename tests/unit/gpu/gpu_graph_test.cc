@@ -54,7 +54,7 @@ struct gpu_graphs : testing::TestWithParam<machine> {
       num_windows_on_device += g.num_windows_on_device();
       num_graphs += g.num_graphs();
     }
-    gpu->completion->drain();
+    gpu->completion->drain(INT64_MAX);
   }
 
   std::unique_ptr<gpu_pe> gpu;

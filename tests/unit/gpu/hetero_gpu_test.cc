@@ -29,7 +29,7 @@ struct hetero_gpus : testing::TestWithParam<completion_mode> {
     domain = std::make_unique<hetero_domain>(gpu->pe.queue, *host, devices, options);
   }
   void TearDown() override {
-    if (gpu) gpu->completion->drain();
+    if (gpu) gpu->completion->drain(INT64_MAX);
     domain.reset();
   }
   hetero_object<double> object(double value) {
