@@ -32,7 +32,7 @@ void write_line(const char* format, va_list arguments) {
   length += std::vsnprintf(line + length, sizeof line - static_cast<std::size_t>(length) - 1, format, arguments);
   length = length > static_cast<int>(sizeof line) - 2 ? static_cast<int>(sizeof line) - 2 : length;
   line[length++] = '\n';
-  const ssize_t written = write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+  const ssize_t written = ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
   static_cast<void>(written);
 }
 

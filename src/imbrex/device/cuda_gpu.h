@@ -94,8 +94,8 @@ class cuda_gpu {
   std::mutex freed_mutex_;
   std::vector<void*> freed_later_;
   std::unique_ptr<memory_source> source_;
+  std::unique_ptr<cuda_shared_memory> shared_;  // outlives the pool, whose slabs it forgets
   std::unique_ptr<slab_pool> pool_;
-  std::unique_ptr<cuda_shared_memory> shared_;
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> spare_events_;
   std::uint64_t events_created_ = 0;

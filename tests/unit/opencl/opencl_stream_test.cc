@@ -217,7 +217,10 @@ struct counted_source final : progress_source {
   void poll() override { ++polls; }
   bool pending() const override { return is_pending; }
   void settle() override { ++settles; }
-  void drain() noexcept override { ++drains; }
+  bool drain(std::int64_t) noexcept override {
+    ++drains;
+    return true;
+  }
   int polls = 0, settles = 0, drains = 0;
   bool is_pending = false;
 };
@@ -242,7 +245,7 @@ TEST_F(opencl_stream_test, a_pe_may_look_after_other_devices_as_well) {
   others.is_pending = true;
   EXPECT_TRUE(queue.devices->pending());
   queue.devices->settle();
-  queue.devices->drain();
+  EXPECT_TRUE(queue.devices->drain(INT64_MAX));
   EXPECT_EQ(others.settles + others.drains, 2);
 }
 
