@@ -61,6 +61,7 @@ function(imbrex_generate_inline_kernels folder file)
     COMMAND "${CMAKE_COMMAND}" "-DFILE=${file}" "-DOUTPUT=${cuda_file}" -P "${IMBREX_INLINE_KERNELS}"
     DEPENDS "${file}" "${IMBREX_INLINE_KERNELS}" COMMENT "Inline kernels of ${name}" VERBATIM)
   set_property(SOURCE "${file}" APPEND PROPERTY COMPILE_DEFINITIONS IX_INLINE_KERNELS_ON_CUDA)
+  set_property(SOURCE "${file}" PROPERTY SKIP_PRECOMPILE_HEADERS ON)  # they were made without that definition
   set(cuda_file "${cuda_file}" PARENT_SCOPE)
 endfunction()
 

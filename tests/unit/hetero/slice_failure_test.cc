@@ -29,7 +29,9 @@ class slice_failure : public testing::TestWithParam<bool> {
  protected:
   void run_failing(const object& x) {
     const hetero_task bad = submit(*on.domain, {.name = "bad"}, fail, x);
-    if (GetParam()) EXPECT_THROW(on.run(await(bad)), error);
+    if (GetParam()) {
+      EXPECT_THROW(on.run(await(bad)), error);
+    }
     failed.push_back(bad);
   }
   void overwrite(const object& x, double value) { submit(*on.domain, {}, fill_with(value), write(x)); }

@@ -176,12 +176,12 @@ TEST(group, has_one_element_on_every_pe) { run_over_all_shapes(one_on_every_pe);
 struct single : ix::chare<single> {
   explicit single(std::string t) : text(std::move(t)) {}
   std::tuple<std::string, int> where() { return {text, pe()}; }
-  ix::element_proxy<single> make_another() { return rt().create<single>(text + "'s child"); }
+  ix::element_proxy<single> make_another() { return rt().create_on<single>(pe(), text + "'s child"); }
   std::string text;
 };
 
 ix::task<int> singletons(ix::runtime& rt) {
-  auto here = rt.create<single>("here");
+  auto here = rt.create_on<single>(0, "here");
   const auto place = co_await here.call<&single::where>();
   EXPECT_EQ(place, std::tuple(std::string("here"), 0));
   for (int i = 0; i < rt.num_pes(); ++i) {
