@@ -307,7 +307,9 @@ void run_seeds(std::uint64_t first, std::uint64_t last) {
     const bool in_order = s.seed == 0 && s.delay_us == 0;
     const auto [code, errors] = imbrex_test::run_and_listen(s, everything_changes, seed, in_order, fails);
     EXPECT_EQ(code, fails ? 70 : 0) << errors;
-    if (fails) EXPECT_THAT(errors, testing::HasSubstr("threw: as it was told"));
+    if (fails) {
+      EXPECT_THAT(errors, testing::HasSubstr("threw: as it was told"));
+    }
     if (testing::Test::HasFailure()) return;
   }
 }

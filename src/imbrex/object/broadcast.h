@@ -93,8 +93,18 @@ class entry_broadcast final : public array_broadcast {
                   broadcast_args<M> args)
       : array_broadcast(part, std::move(elements), number, p), args_(std::move(args)) {}
 
+  void deliver_now(scheduler& pe, element_base& e) override {
+    e.heard = number();
+    if (e.object != nullptr) hear(pe, e);
+  }
+
  private:
-  void invoke(scheduler& pe, element_base& e) override {
+  void deliver(scheduler& pe, element_base* const* elements, std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (is_turn_of(*elements[i])) hear(pe, *elements[i]);
+    }
+  }
+  void hear(scheduler& pe, element_base& e) {
     if (e.blocked == 0) [[likely]] {
       invoke_copy<M>(pe, e, args_);
     } else {
@@ -113,7 +123,10 @@ class section_broadcast final : public broadcast_slices {
       : broadcast_slices(std::move(members), p), array_(array), args_(std::move(args)) {}
 
  private:
-  void deliver(scheduler& pe, element_base& e) override {
+  void deliver(scheduler& pe, element_base* const* elements, std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) deliver_to(pe, *elements[i]);
+  }
+  void deliver_to(scheduler& pe, element_base& e) {
     if (e.object != nullptr && e.part->calm()) [[likely]] {
       invoke_copy<M>(pe, e, args_);
     } else if (e.state != presence::deleted) {

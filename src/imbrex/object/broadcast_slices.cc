@@ -1,5 +1,7 @@
 #include "imbrex/object/broadcast_slices.h"
 
+#include <algorithm>
+
 #include "imbrex/base/clock.h"
 #include "imbrex/object/collection.h"
 
@@ -23,11 +25,10 @@ void broadcast_slices::perform(work* w, work_action action) {
 
 void broadcast_slices::run(scheduler& pe) {
   const std::int64_t start = now_ns();
-  std::size_t since_look = 0;
   while (next_ < elements_.size()) {
-    deliver(pe, *elements_[next_++]);
-    if (++since_look < 8 && next_ < elements_.size()) continue;
-    since_look = 0;
+    const std::size_t count = std::min(between_looks, elements_.size() - next_);
+    next_ += count;
+    deliver(pe, elements_.data() + (next_ - count), count);
     if (next_ < elements_.size() && now_ns() - start > slice_ns) {
       if (!std::exchange(interrupted_, true)) is_interrupted();
       pe.begin_operation();
@@ -46,15 +47,6 @@ array_broadcast::~array_broadcast() { part_.end_slices(*this); }
 
 void array_broadcast::is_interrupted() { part_.begin_slices(*this); }
 
-void array_broadcast::deliver(scheduler& pe, element_base& e) {
-  if (e.object == nullptr || static_cast<std::int32_t>(number_ - e.heard) <= 0) return;
-  part_.catch_up(e, number_);
-  deliver_now(pe, e);
-}
-
-void array_broadcast::deliver_now(scheduler& pe, element_base& e) {
-  e.heard = number_;
-  if (e.object != nullptr) invoke(pe, e);
-}
+void array_broadcast::catch_up(element_base& e) { part_.catch_up(e, number_); }
 
 }  // namespace imbrex

@@ -28,13 +28,14 @@ class broadcast_slices : public work {
 
  protected:
   broadcast_slices(std::vector<element_base*> elements, priority p);
-  /// Gives it to one element, if that is still there.
-  virtual void deliver(scheduler& pe, element_base& e) = 0;
+  /// Gives it to these elements, each if it is still there.
+  virtual void deliver(scheduler& pe, element_base* const* elements, std::size_t count) = 0;
   /// It goes on after others have run; called once.
   virtual void is_interrupted() {}
 
  private:
   static constexpr std::int64_t slice_ns = 20'000;
+  static constexpr std::size_t between_looks = 8;  // elements between two looks at the clock
   static void perform(work* w, work_action action);
 
   std::vector<element_base*> elements_;
@@ -52,14 +53,15 @@ class array_broadcast : public broadcast_slices {
 
   std::uint32_t number() const { return number_; }
   /// Gives it to `e`, before its turn.
-  void deliver_now(scheduler& pe, element_base& e);
+  virtual void deliver_now(scheduler& pe, element_base& e) = 0;
 
  protected:
-  virtual void invoke(scheduler& pe, element_base& e) = 0;
+  /// Whether `e` is here and has not heard it yet: then it hears it now, after those before.
+  bool is_turn_of(element_base& e);
 
  private:
-  void deliver(scheduler& pe, element_base& e) final;
   void is_interrupted() final;
+  void catch_up(element_base& e);
 
   collection& part_;
   const std::uint32_t number_;

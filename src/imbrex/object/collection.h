@@ -71,6 +71,7 @@ class collection {
   std::uint32_t number_here() { return ++last_here_; }
   /// The elements here that have not heard `id` yet, to which it comes as number `here` of this PE.
   std::vector<element_base*> listeners(const broadcast_id& id, std::uint32_t here);
+  bool in_slices() const { return !slices_.empty(); }
   void begin_slices(array_broadcast& b);
   void end_slices(array_broadcast& b);
   /// Gives `e` the broadcasts in slices that it has not heard: all, or those numbered below `limit`.
@@ -156,5 +157,13 @@ class collection {
   std::vector<std::pair<section_id, std::unique_ptr<section_part>>> sections_;
   std::vector<section_id> freed_sections_;
 };
+
+inline bool array_broadcast::is_turn_of(element_base& e) {
+  if (e.object == nullptr || static_cast<std::int32_t>(number_ - e.heard) <= 0) return false;
+  if (part_.in_slices()) [[unlikely]]
+    catch_up(e);
+  e.heard = number_;
+  return true;
+}
 
 }  // namespace imbrex

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -18,7 +17,7 @@ class index_holder {
   static index_holder of(Index i) {
     index_holder h;
     if constexpr (is_inside<Index>) {
-      new (h.bytes_) Index(std::move(i));
+      std::memcpy(h.bytes_, &i, sizeof i);
     } else {
       h.shared_ = new shared_index<Index>(std::move(i));
     }
@@ -40,14 +39,16 @@ class index_holder {
     if (shared_ != nullptr && shared_->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared_;
   }
 
-  /// The index, which must be of the type it was made of.
+  /// The index, which must be of the type it was made of; a default one when it was made of none.
   template <class Index>
-  const Index& get() const {
+  decltype(auto) get() const {
     if constexpr (is_inside<Index>) {
-      return *std::launder(reinterpret_cast<const Index*>(bytes_));
+      Index i;
+      std::memcpy(&i, bytes_, sizeof i);
+      return i;
     } else {
       static const Index none{};
-      return shared_ != nullptr ? static_cast<const shared_index<Index>*>(shared_)->index : none;
+      return shared_ != nullptr ? (static_cast<const shared_index<Index>*>(shared_)->index) : (none);
     }
   }
 

@@ -143,8 +143,11 @@ class element_proxy {
 
   element_proxy() = default;
   template <class Index>
-  element_proxy(collection_id array, Index i)
-      : array_(array), index_(detail::index_holder::of<typename C::index_type>(std::move(i))) {}
+  element_proxy(collection_id array, Index i) : element_proxy(array, std::move(i), priority{}) {}
+  /// The same, spoken to with priority `p`.
+  template <class Index>
+  element_proxy(collection_id array, Index i, priority p)
+      : array_(array), index_(detail::index_holder::of<typename C::index_type>(std::move(i))), priority_(p) {}
 
   /// Invokes entry method (or slot) `M` there, asynchronously: the arguments are moved or copied into a message now;
   /// an element of this process gets them as they are, one of another rank gets them serialised.
@@ -176,7 +179,7 @@ class element_proxy {
   void erase() const { send<&C::destroy>(); }
 
   collection_id array_id() const { return array_; }
-  const auto& index() const { return index_.template get<typename C::index_type>(); }
+  decltype(auto) index() const { return index_.template get<typename C::index_type>(); }
 
   template <class Archive>
   void serialize(Archive& ar) {
@@ -247,7 +250,7 @@ class array_proxy {
   /// One element, spoken to with this proxy's priority.
   template <class T = C>
   element_proxy<T> operator[](typename T::index_type i) const {
-    return element_proxy<T>(array_, std::move(i)).with(priority_);
+    return element_proxy<T>(array_, std::move(i), priority_);
   }
 
   /// Invokes `M` on every element that exists when the broadcast reaches its PE, exactly once, also on those that move

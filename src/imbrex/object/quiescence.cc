@@ -79,12 +79,9 @@ struct waits_request {
 
 const char* quiescence_detector::heading_of(report r) {
   switch (r) {
-    case report::failures:
-      return "tasks have failed, and nobody has awaited them:";
-    case report::left_over:
-      return "the main chare has returned, and these wait for what cannot come any more:";
-    default:
-      return "deadlock: nothing is runnable or on its way, and these still wait:";
+    case report::failures: return "tasks have failed, and nobody has awaited them:";
+    case report::left_over: return "the main chare has returned, and these wait for what cannot come any more:";
+    default: return "deadlock: nothing is runnable or on its way, and these still wait:";
   }
 }
 

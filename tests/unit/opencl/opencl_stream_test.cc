@@ -217,6 +217,7 @@ struct counted_source final : progress_source {
   void poll() override { ++polls; }
   bool pending() const override { return is_pending; }
   void settle() override { ++settles; }
+  void let_pass() noexcept override {}
   bool drain(std::int64_t) noexcept override {
     ++drains;
     return true;
