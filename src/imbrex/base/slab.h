@@ -32,7 +32,7 @@ class slab {
   static void flush_returns();
 
   /// Memory of at least `size` bytes, aligned to 16, from the calling thread's slab.
-  static void* allocate(std::size_t size) {
+  [[gnu::always_inline]] static void* allocate(std::size_t size) {
     slab* mine = this_thread_;
     const int size_class = class_of(size);
     if (mine != nullptr && size_class < num_classes) [[likely]] {

@@ -124,7 +124,7 @@ namespace imbrex {
 
 /// The part of collection `c` on `pe`, or null.
 template <class Index>
-array_part<Index>* find_part(scheduler& pe, collection_id c) {
+[[gnu::always_inline]] inline array_part<Index>* find_part(scheduler& pe, collection_id c) {
   return static_cast<array_part<Index>*>(pe.find_collection(c));
 }
 

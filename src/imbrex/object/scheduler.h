@@ -136,7 +136,7 @@ class scheduler : public executor {
   }
   void add_collection(std::unique_ptr<collection> c);
   /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
-  collection* find_collection(collection_id c) {
+  [[gnu::always_inline]] collection* find_collection(collection_id c) {
     if (c == last_found_id_) [[likely]]
       return last_found_;
     return look_up_collection(c);
@@ -145,7 +145,7 @@ class scheduler : public executor {
   [[noreturn]] static void refuse_unknown(collection_id c);
   /// Made with its first use.
   collection* look_up_singles(collection_id c);
-  collection* look_up_collection(collection_id c) {
+  [[gnu::noinline]] collection* look_up_collection(collection_id c) {
     if (c.is_of_singles()) return look_up_singles(c);
     if (static_cast<std::size_t>(c.creator) >= collections_.size()) [[unlikely]]
       refuse_unknown(c);
