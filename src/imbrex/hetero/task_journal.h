@@ -49,7 +49,7 @@ class task_journal {
 
  private:
   struct deed {
-    enum class kind : std::uint8_t { hold_object, give_up_object, hold_task, give_up_task, evict, submit, slice } what;
+    enum class kind { hold_object, give_up_object, hold_task, give_up_task, evict, submit, slice } what;
     hetero_data* data = nullptr;
     task_node* task = nullptr;
     std::uint32_t num_after = 0;  // of `submit`: so many of `after_`
