@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-SECTIONS = ("Objects of derived classes", "Exceptions from other ranks", "Marks of your own in a trace", "Where elements live")
+SECTIONS = ("Objects of derived classes", "Exceptions from other ranks", "Marks of your own in a trace", "Where elements live",
+            "Sections", "Callbacks, futures, slots")
 
 compiler = sys.argv[sys.argv.index("--compiler") + 1]
 flags = sys.argv[sys.argv.index("--flags") + 1:]
