@@ -58,6 +58,7 @@ std::vector<int> cuda_devices::choose(int wanted, int local_rank, int num_local_
 
 std::vector<std::string> cuda_devices::bus_ids() {
   std::vector<std::string> ids;
+  ids.reserve(static_cast<std::size_t>(num_gpus()));
   for (int i = 0; i < num_gpus(); ++i) ids.push_back(machine_.gpu(i).bus_id());
   return ids;
 }

@@ -21,7 +21,7 @@ thread_local int current_gpu = -1;
 
 /// Giving memory back waits for the GPUs.
 std::string wait_for_functions(const cuda_gates& gates) {
-  const std::string first = gates.first();
+  std::string first = gates.first();
   if (first.empty()) return first;
   return fmt::format("the GPUs would have to be idle, but {} waits to be run by its PE: await it before", first);
 }

@@ -23,7 +23,7 @@ std::string text_of(const std::exception_ptr& e) {
 const void* unseen_failures::key_of(const std::exception_ptr& e) {
   static_assert(sizeof e == sizeof(void*));
   const void* at = nullptr;
-  std::memcpy(&at, &e, sizeof at);
+  std::memcpy(&at, static_cast<const void*>(&e), sizeof at);
   return at;
 }
 
@@ -62,6 +62,7 @@ std::vector<std::string> unseen_failures::texts(std::size_t limit) const {
   for (const auto& [key, e] : of_) all.push_back(&e);
   std::ranges::sort(all, {}, &entry::number);
   std::vector<std::string> lines;
+  lines.reserve(std::min(limit, all.size()) + 1);
   for (std::size_t i = 0; i < std::min(limit, all.size()); ++i) lines.push_back(text_of(all[i]->failure));
   if (all.size() > limit) lines.push_back(fmt::format("and {} more", all.size() - limit));
   return lines;

@@ -285,6 +285,7 @@ void rank_run::open_opencl() {
   }
   context_.gpu_of_pe = std::move(map);
   std::vector<std::string> names;
+  names.reserve(numbers.size());
   for (const int n : numbers) names.push_back(std::to_string(n));
   share_devices(std::move(names));
 }
