@@ -59,6 +59,7 @@ void unseen_failures::see(const void* key) {
 
 std::vector<std::string> unseen_failures::texts(std::size_t limit) const {
   std::vector<const entry*> all;
+  all.reserve(of_.size());
   for (const auto& [key, e] : of_) all.push_back(&e);
   std::ranges::sort(all, {}, &entry::number);
   std::vector<std::string> lines;
