@@ -103,8 +103,9 @@ void quiescence_detector::look_eagerly() {
 // The longer it takes the more seldom: a wave costs every PE a message.
 void quiescence_detector::look_again_later() {
   if (!wanted()) return;
-  const std::int64_t interval = (now_ns() - eager_since_ns_) / 16;
-  pe_.set_idle_interval(std::clamp(interval, shortest_interval_ns, longest_interval_ns), now_ns() + interval);
+  const std::int64_t now = now_ns();
+  const std::int64_t interval = std::clamp((now - eager_since_ns_) / 16, shortest_interval_ns, longest_interval_ns);
+  pe_.set_idle_interval(interval, now + interval);
 }
 
 void quiescence_detector::look() {
