@@ -6,7 +6,7 @@
 /// Readable names of types and entry methods, for reports and traces.
 namespace imbrex::detail {
 
-template <auto Value>
+template <class C, auto Value>
 constexpr std::string_view pretty_value() {
   return __PRETTY_FUNCTION__;
 }
@@ -30,11 +30,11 @@ constexpr std::string_view cut(std::string_view text, std::string_view key) {
   return text;
 }
 
-/// "block::halo" of `&block::halo`.
-template <auto Method>
+/// "block::halo" of `&block::halo`, which is of class C.
+template <class C, auto Method>
 const char* entry_name() {
   static const std::string name = [] {
-    std::string_view s = cut(pretty_value<Method>(), "Value = ");
+    std::string_view s = cut(pretty_value<C, Method>(), "Value = ");
     // g++ writes a data member pointer as "&block::arrived" and a method as "&block::halo" too, clang likewise; some
     // versions put the cast type in parentheses in front.
     if (const std::size_t amp = s.rfind('&'); amp != std::string_view::npos) s.remove_prefix(amp + 1);

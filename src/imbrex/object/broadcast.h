@@ -13,38 +13,38 @@
 /// in order, and before what the same PE sends with equal priority afterwards (`broadcast_ledger`).
 namespace imbrex {
 
-template <auto M, class Index>
+template <class E, class Index>
 void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, auto&&... a);
 
 namespace detail {
 
-template <auto M>
-using broadcast_args = std::shared_ptr<const travelling_args<typename entry<M>::args>>;
+template <class E>
+using broadcast_args = std::shared_ptr<const travelling_args<typename E::args>>;
 
 /// Invokes `M` on an element that is here, with copies of the arguments.
-template <auto M>
-void invoke_copy(scheduler& pe, element_base& e, const broadcast_args<M>& shared) {
-  travelling_args<typename entry<M>::args> args = *shared;
+template <class E>
+void invoke_copy(scheduler& pe, element_base& e, const broadcast_args<E>& shared) {
+  travelling_args<typename E::args> args = *shared;
   if (pe.track != nullptr) [[unlikely]]
-    pe.track->begin(entry<M>::name(), trace_category::entry);
-  invoke<M>(pe, e, args, reply_to{});
+    pe.track->begin(E::name(), trace_category::entry);
+  invoke<E>(pe, e, args, reply_to{});
   if (pe.track != nullptr) [[unlikely]]
     pe.track->end();
 }
 
 /// Sends element `i` a message of its own, as `send` would.
-template <auto M, class Index>
-void send_copy(scheduler& pe, collection_id c, const Index& i, priority p, const broadcast_args<M>& shared) {
-  std::apply([&](const auto&... a) { send_entry<M>(pe, c, i, p, reply_to{}, a...); }, *shared);
+template <class E, class Index>
+void send_copy(scheduler& pe, collection_id c, const Index& i, priority p, const broadcast_args<E>& shared) {
+  std::apply([&](const auto&... a) { send_entry<E>(pe, c, i, p, reply_to{}, a...); }, *shared);
 }
 
 /// A broadcast that an element missed because it moved, on its way to it.
-template <auto M, class Index>
+template <class E, class Index>
 struct missed_broadcast {
   collection_id array;
   Index index{};
   broadcast_id id;
-  travelling_args<typename entry<M>::args> args;
+  travelling_args<typename E::args> args;
 
   void operator()(scheduler& pe) {
     array_part<Index>* const part = find_part<Index>(pe, array);
@@ -56,7 +56,7 @@ struct missed_broadcast {
     if (e.object == nullptr) {
       follow(pe, *part, e, std::move(*this));
     } else if (part->hear_missed(e, id)) {
-      invoke<M>(pe, e, args, reply_to{});
+      invoke<E>(pe, e, args, reply_to{});
       part->after_missed(e);
     } else {
       pe.count_created();  // performed a second time
@@ -71,26 +71,26 @@ struct missed_broadcast {
 };
 
 /// A broadcast kept for elements that moved.
-template <auto M, class Index>
+template <class E, class Index>
 class kept_entry_broadcast final : public kept_broadcast {
  public:
-  explicit kept_entry_broadcast(broadcast_args<M> args) : args_(std::move(args)) {}
+  explicit kept_entry_broadcast(broadcast_args<E> args) : args_(std::move(args)) {}
   void send_copy(scheduler& pe, collection& array, const element_base& to, const broadcast_id& id) const override {
     follow(pe, static_cast<array_part<Index>&>(array), static_cast<const element<Index>&>(to),
-           missed_broadcast<M, Index>{array.id(), static_cast<const element<Index>&>(to).index, id, *args_});
+           missed_broadcast<E, Index>{array.id(), static_cast<const element<Index>&>(to).index, id, *args_});
   }
-  void invoke(scheduler& pe, element_base& e) const override { invoke_copy<M>(pe, e, args_); }
+  void invoke(scheduler& pe, element_base& e) const override { invoke_copy<E>(pe, e, args_); }
 
  private:
-  broadcast_args<M> args_;
+  broadcast_args<E> args_;
 };
 
 /// A broadcast to an array, at the elements of one PE.
-template <auto M, class Index>
+template <class E, class Index>
 class entry_broadcast final : public array_broadcast {
  public:
   entry_broadcast(collection& part, std::vector<element_base*> elements, std::uint32_t number, priority p,
-                  broadcast_args<M> args)
+                  broadcast_args<E> args)
       : array_broadcast(part, std::move(elements), number, p), args_(std::move(args)) {}
 
   void deliver_now(scheduler& pe, element_base& e) override {
@@ -106,20 +106,20 @@ class entry_broadcast final : public array_broadcast {
   }
   void hear(scheduler& pe, element_base& e) {
     if (e.blocked == 0) [[likely]] {
-      invoke_copy<M>(pe, e, args_);
+      invoke_copy<E>(pe, e, args_);
     } else {
-      e.more().pending_broadcasts.push_back(std::make_shared<kept_entry_broadcast<M, Index>>(args_));
+      e.more().pending_broadcasts.push_back(std::make_shared<kept_entry_broadcast<E, Index>>(args_));
     }
   }
 
-  broadcast_args<M> args_;
+  broadcast_args<E> args_;
 };
 
 /// A broadcast to a section, at the members whose home is one PE. Those that live elsewhere get a message of their own.
-template <auto M, class Index>
+template <class E, class Index>
 class section_broadcast final : public broadcast_slices {
  public:
-  section_broadcast(collection_id array, std::vector<element_base*> members, priority p, broadcast_args<M> args)
+  section_broadcast(collection_id array, std::vector<element_base*> members, priority p, broadcast_args<E> args)
       : broadcast_slices(std::move(members), p), array_(array), args_(std::move(args)) {}
 
  private:
@@ -128,29 +128,29 @@ class section_broadcast final : public broadcast_slices {
   }
   void deliver_to(scheduler& pe, element_base& e) {
     if (e.object != nullptr && e.part->calm()) [[likely]] {
-      invoke_copy<M>(pe, e, args_);
+      invoke_copy<E>(pe, e, args_);
     } else if (e.state != presence::deleted) {
-      send_copy<M, Index>(pe, array_, static_cast<element<Index>&>(e).index, priority(level), args_);
+      send_copy<E, Index>(pe, array_, static_cast<element<Index>&>(e).index, priority(level), args_);
     }
   }
 
   collection_id array_;
-  broadcast_args<M> args_;
+  broadcast_args<E> args_;
 };
 
 }  // namespace detail
 
 /// On each PE of an array's tree.
-template <auto M, class Index>
+template <class E, class Index>
 struct broadcast_body {
-  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+  using args_tuple = detail::travelling_args<typename E::args>;
   static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   pe_id root = no_pe;
   collection_id array;
   std::int8_t level = 0;
   std::uint32_t number = 0;        ///< of those that the root began with this level
-  detail::broadcast_args<M> args;  ///< shared by the PEs of a process
+  detail::broadcast_args<E> args;  ///< shared by the PEs of a process
 
   void operator()(scheduler& pe) {
     pe.relay(*this, priority(level));
@@ -175,7 +175,7 @@ struct broadcast_body {
     collection_id array;
     std::int8_t level = 0;
     broadcast_id id;
-    detail::broadcast_args<M> args;
+    detail::broadcast_args<E> args;
 
     void operator()(scheduler& pe) {
       array_part<Index>* const part = find_part<Index>(pe, array);
@@ -190,9 +190,9 @@ struct broadcast_body {
         return;
       }
       ledger.take(id);
-      if (ledger.keeps()) ledger.keep(pe, *part, id, std::make_shared<detail::kept_entry_broadcast<M, Index>>(args));
+      if (ledger.keeps()) ledger.keep(pe, *part, id, std::make_shared<detail::kept_entry_broadcast<E, Index>>(args));
       const std::uint32_t here = part->number_here();
-      auto* b = new detail::entry_broadcast<M, Index>(*part, part->listeners(id, here), here, priority(level),
+      auto* b = new detail::entry_broadcast<E, Index>(*part, part->listeners(id, here), here, priority(level),
                                                       std::move(args));
       b->run(pe);
       if (ledger.any_waiting()) pe.post_in_front(ledger.take_waiting());
@@ -203,15 +203,15 @@ struct broadcast_body {
 };
 
 /// On each PE of a section's tree; first at its root.
-template <auto M, class Index>
+template <class E, class Index>
 struct section_broadcast_body {
-  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+  using args_tuple = detail::travelling_args<typename E::args>;
   static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   collection_id array;
   section_id section;
   std::int8_t level = 0;
-  detail::broadcast_args<M> args;
+  detail::broadcast_args<E> args;
 
   void operator()(scheduler& pe) {
     array_part<Index>* const part = find_part<Index>(pe, array);
@@ -228,7 +228,7 @@ struct section_broadcast_body {
       return;
     }
     for (const pe_id child : s->children) pe.send(child, section_broadcast_body(*this), priority(level));
-    (new detail::section_broadcast<M, Index>(array, s->members, priority(level), std::move(args)))->run(pe);
+    (new detail::section_broadcast<E, Index>(array, s->members, priority(level), std::move(args)))->run(pe);
   }
 
   template <class Archive>
@@ -245,9 +245,9 @@ struct section_broadcast_body {
 };
 
 /// Invokes `M` on all elements of array `c`, or of section `s` of it.
-template <auto M, class Index>
+template <class E, class Index>
 void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, auto&&... a) {
-  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+  using args_tuple = detail::travelling_args<typename E::args>;
   static_assert(std::is_copy_constructible_v<args_tuple>,
                 "imbrex: the arguments of a broadcast are copied to every element, so their types must be copyable");
   auto args = std::make_shared<args_tuple>(std::forward<decltype(a)>(a)...);
@@ -255,9 +255,9 @@ void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, a
   const auto level = static_cast<std::int8_t>(p.value);
   if (s.whole_array()) {
     const std::uint32_t number = pe.number_broadcast(c, p);
-    pe.spread(broadcast_body<M, Index>{no_pe, c, level, number, std::move(args)}, p);
+    pe.spread(broadcast_body<E, Index>{no_pe, c, level, number, std::move(args)}, p);
   } else {
-    pe.send(s.creator, section_broadcast_body<M, Index>{c, s, level, std::move(args)}, p);
+    pe.send(s.creator, section_broadcast_body<E, Index>{c, s, level, std::move(args)}, p);
   }
 }
 

@@ -50,26 +50,26 @@ inline callback_kind callback_kind_of{
 
 /// \name Receivers
 ///@{
-template <auto M, class Index>
+template <class E, class Index>
 struct element_receiver {
   collection_id array;
   Index index{};
   template <class... A>
   void take(scheduler& pe, A&&... a) const {
-    send_entry<M>(pe, array, index, priorities::normal, reply_to{}, std::move(a)...);
+    send_entry<E>(pe, array, index, priorities::normal, reply_to{}, std::move(a)...);
   }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & index;
   }
 };
-template <auto M, class Index>
+template <class E, class Index>
 struct array_receiver {
   collection_id array;
   section_id section;
   template <class... A>
   void take(scheduler& pe, A&&... a) const {
-    broadcast_entry<M, Index>(pe, array, section, priorities::normal, std::move(a)...);
+    broadcast_entry<E, Index>(pe, array, section, priorities::normal, std::move(a)...);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -107,18 +107,18 @@ class callback {
   template <auto M, class C>
   static callback to(const element_proxy<C>& p) {
     detail::check_entry<M, C, A...>();
-    return make(detail::element_receiver<M, typename C::index_type>{p.array_id(), p.index()});
+    return make(detail::element_receiver<entry<M>, typename C::index_type>{p.array_id(), p.index()});
   }
   /// The same of all elements.
   template <auto M, class C>
   static callback to(const array_proxy<C>& p) {
     detail::check_entry<M, C, A...>();
-    return make(detail::array_receiver<M, typename C::index_type>{p.id(), section_id{}});
+    return make(detail::array_receiver<entry<M>, typename C::index_type>{p.id(), section_id{}});
   }
   template <auto M, class C>
   static callback to(const section_proxy<C>& p) {
     detail::check_entry<M, C, A...>();
-    return make(detail::array_receiver<M, typename C::index_type>{p.array_id(), p.id()});
+    return make(detail::array_receiver<entry<M>, typename C::index_type>{p.array_id(), p.id()});
   }
 
   explicit operator bool() const { return kind_ != none; }

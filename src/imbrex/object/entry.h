@@ -48,6 +48,7 @@ struct method_traits_of {
 template <class M>
 struct method_traits {
   static constexpr bool ok = false;
+  using class_type = void;
 };
 template <class C, class R, class... A>
 struct method_traits<R (C::*)(A...)> : method_traits_of<C, R, A...> {
@@ -95,9 +96,11 @@ struct constructible_args<std::tuple<P...>, A...> : std::bool_constant<(std::is_
 
 }  // namespace detail
 
-/// What is known at compile time of the entry method or slot `M`, e.g. `&block::halo`.
-template <auto M>
-struct entry : detail::method_traits<decltype(M)> {
+/// What is known at compile time of the entry method or slot `M` of class C, e.g. `&block::halo`. Everything that is
+/// compiled for an entry method has this type among its template arguments, and so the class: g++ forgets that a method
+/// alone may be of an unnamed namespace, and would take one file's code for that of an equal name in another.
+template <class C, auto M>
+struct entry_of : detail::method_traits<decltype(M)> {
   using traits = detail::method_traits<decltype(M)>;
   static_assert(traits::ok,
                 "imbrex: an entry is named by a pointer to a member function or to a `when` slot of a chare, "
@@ -109,15 +112,21 @@ struct entry : detail::method_traits<decltype(M)> {
       traits::kind != entry_kind::coroutine || !traits::takes_reference,
       "imbrex: an entry method that is a coroutine takes its arguments by value: they must outlive the message");
 
+  static constexpr auto method = M;
+
   /// Whether arguments of these types can be sent to it.
   template <class... A>
   static constexpr bool accepts = detail::constructible_args<typename traits::args, A...>::value;
 
   /// "block::halo".
   static const char* name() {
-    static const char* const text = detail::entry_name<M>();
+    static const char* const text = detail::entry_name<C, M>();
     return text;
   }
 };
+
+/// The same of `M` alone.
+template <auto M>
+using entry = entry_of<typename detail::method_traits<decltype(M)>::class_type, M>;
 
 }  // namespace imbrex

@@ -103,24 +103,23 @@ void conclude_entry(scheduler& pe, entry_activity& a) {
 
 /// Calls the entry method on an element that lives here, all of whose data have arrived. Arguments are moved out of
 /// `args`.
-template <auto M, class Args>
+template <class E, class Args>
 [[gnu::always_inline]] inline void invoke_now(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
-  using E = entry<M>;
   using C = typename E::class_type;
   using R = typename E::result;
   C& object = *static_cast<C*>(e.object);
   std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {
-      std::apply([&](auto&... a) { (object.*M).arrive(E::name(), detail::arrived(a)...); }, args);
+      std::apply([&](auto&... a) { (object.*E::method).arrive(E::name(), detail::arrived(a)...); }, args);
     } else if constexpr (E::kind == entry_kind::coroutine) {
-      auto t = std::apply([&](auto&... a) { return (object.*M)(detail::arrived(a)...); }, args);
+      auto t = std::apply([&](auto&... a) { return (object.*E::method)(detail::arrived(a)...); }, args);
       entry_activity::start(pe, &e, E::name(), std::move(t), reply, &detail::conclude_entry<R>);
     } else if constexpr (std::is_void_v<R>) {
-      std::apply([&](auto&... a) { (object.*M)(detail::arrived(a)...); }, args);
+      std::apply([&](auto&... a) { (object.*E::method)(detail::arrived(a)...); }, args);
       if (reply.wanted()) send_reply<R>(pe, reply, std::monostate{});
     } else {
-      R result = std::apply([&](auto&... a) -> R { return (object.*M)(detail::arrived(a)...); }, args);
+      R result = std::apply([&](auto&... a) -> R { return (object.*E::method)(detail::arrived(a)...); }, args);
       if (reply.wanted()) send_reply<R>(pe, reply, std::move(result));
     }
     return;
@@ -132,7 +131,7 @@ template <auto M, class Args>
 
 /// A GPU message whose data are arriving: the chare's post method, if it has one, says where they go; when all are
 /// there the entry method is called.
-template <auto M, class Args>
+template <class E, class Args>
 class device_arrival {
   static_assert(!detail::has_hetero_arguments<Args>,
                 "imbrex: a device_view and a hetero_object do not travel in one message: send two");
@@ -156,7 +155,7 @@ class device_arrival {
   }
   ~device_arrival() { streams_.let_go(); }
 
-  using C = typename entry<M>::class_type;
+  using C = typename E::class_type;
   static C& of(element_base& e) { return *static_cast<C*>(e.object); }
 
   template <class T>
@@ -166,10 +165,10 @@ class device_arrival {
     const std::size_t size = view.size();
     auto place = std::apply(
         [&](auto&... others) {
-          if constexpr (requires { object.post(for_entry<M>{}, others..., size); }) {
-            return buffer_view<T>(object.post(for_entry<M>{}, others..., size));
-          } else if constexpr (requires { object.post(for_entry<M>{}, others..., which, size); }) {
-            return buffer_view<T>(object.post(for_entry<M>{}, others..., which, size));
+          if constexpr (requires { object.post(for_entry<E::method>{}, others..., size); }) {
+            return buffer_view<T>(object.post(for_entry<E::method>{}, others..., size));
+          } else if constexpr (requires { object.post(for_entry<E::method>{}, others..., which, size); }) {
+            return buffer_view<T>(object.post(for_entry<E::method>{}, others..., which, size));
           } else {
             static_cast<void>(which);
             return buffer_view<T>();
@@ -191,9 +190,9 @@ class device_arrival {
   void one_has_arrived() {
     if (--num_left_ > 0) return;
     if (thrown_) {
-      detail::fail<typename entry<M>::result>(pe_, &element_, entry<M>::name(), reply_, std::move(thrown_));
+      detail::fail<typename E::result>(pe_, &element_, E::name(), reply_, std::move(thrown_));
     } else {
-      invoke_now<M>(pe_, element_, args_, reply_);
+      invoke_now<E>(pe_, element_, args_, reply_);
     }
     delete this;
   }
@@ -209,19 +208,19 @@ class device_arrival {
 };
 
 /// Calls the entry method on an element that lives here, at once or when the data of its device_views have arrived.
-template <auto M, class Args>
+template <class E, class Args>
 [[gnu::always_inline]] inline void invoke(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
   if constexpr (detail::has_device_views<Args>) {
-    device_arrival<M, Args>::start(pe, e, args, reply);
+    device_arrival<E, Args>::start(pe, e, args, reply);
   } else {
-    invoke_now<M>(pe, e, args, reply);
+    invoke_now<E>(pe, e, args, reply);
   }
 }
 
 /// The message.
-template <auto M, class Index>
+template <class E, class Index>
 struct entry_body {
-  using args_tuple = detail::travelling_args<typename entry<M>::args>;
+  using args_tuple = detail::travelling_args<typename E::args>;
 
   entry_body() = default;
   template <class... A>
@@ -243,11 +242,11 @@ struct entry_body {
   reply_to reply;
   args_tuple args;
 
-  const char* name() const { return entry<M>::name(); }
+  const char* name() const { return E::name(); }
   static constexpr bool aggregated = [] {
-    using C = typename entry<M>::class_type;
+    using C = typename E::class_type;
     if constexpr (requires { typename C::aggregated; }) {
-      return C::aggregated::template contain<M>;
+      return C::aggregated::template contain<E::method>;
     } else {
       return false;
     }
@@ -256,7 +255,7 @@ struct entry_body {
 
   [[gnu::always_inline]] void operator()(scheduler& pe) {
     if (target != nullptr && target->object != nullptr && target->part->calm()) [[likely]] {
-      invoke<M>(pe, *target, args, reply);
+      invoke<E>(pe, *target, args, reply);
       return;
     }
     find_and_invoke(pe);
@@ -284,7 +283,7 @@ struct entry_body {
   void find_single(scheduler& pe, array_part<Index>& part) {
     element<Index>* const e = part.find(index);
     if (e != nullptr && e->object != nullptr) {
-      invoke<M>(pe, *e, args, reply);
+      invoke<E>(pe, *e, args, reply);
     } else if (const pe_id next = part.next_stop_to(index); next != pe.id()) {
       pass_on(pe, next);
     } else if (part.was_made(index)) {
@@ -301,7 +300,7 @@ struct entry_body {
       if (!part.calm() && !part.may_run(e)) [[unlikely]] {
         part.hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
       } else {
-        invoke<M>(pe, e, args, reply);
+        invoke<E>(pe, e, args, reply);
       }
       return;
     }
@@ -326,7 +325,7 @@ struct entry_body {
   }
 
   void refuse_deleted(scheduler& pe, const collection& part) {
-    refuse<typename entry<M>::result>(
+    refuse<typename E::result>(
         pe, reply,
         fmt::format("{} was sent to {}{}, which has been deleted", name(), part.chare_name(), to_text(index)));
   }
@@ -379,34 +378,34 @@ void depart(pe_id to, Body&& body, priority p) {
 
 }  // namespace detail
 
-/// Sends an invocation of `M` to element `i` of collection `c`, wherever it is.
-template <auto M, class Index, class... A>
+/// Sends an invocation of entry E to element `i` of collection `c`, wherever it is.
+template <class E, class Index, class... A>
 void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a);
 
 namespace detail {
 
 /// The same for arguments with objects, which depart differently for where the element is.
-template <auto M, class Index, class Args>
+template <class E, class Index, class Args>
 void send_objects(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, bool is_here,
                   Args args) {
   is_here ? stay_on_pe(args) : leave_pe(args);
-  std::apply([&](auto&... a) { send_entry<M>(pe, c, i, p, reply, std::move(a)...); }, args);
+  std::apply([&](auto&... a) { send_entry<E>(pe, c, i, p, reply, std::move(a)...); }, args);
 }
 
 }  // namespace detail
 
 /// The same for a singleton.
-template <auto M, class... A>
+template <class E, class... A>
 void send_to_single(scheduler& pe, collection_id c, const no_index& i, priority p, const reply_to& reply, A&&... a) {
-  using body = entry_body<M, no_index>;
+  using body = entry_body<E, no_index>;
   const pe_id to = find_part<no_index>(pe, c)->next_stop_to(i);
   if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
-    detail::send_objects<M>(pe, c, i, p, reply, to == pe.id(), typename body::args_tuple(std::forward<A>(a)...));
+    detail::send_objects<E>(pe, c, i, p, reply, to == pe.id(), typename body::args_tuple(std::forward<A>(a)...));
   } else if (to == pe.id()) {  // found once more when its turn comes: nothing is kept of one that has ended by then
     pe.send_here<body>(p, nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
   } else {
     body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
-    if constexpr (detail::has_device_views<typename entry<M>::args>) {
+    if constexpr (detail::has_device_views<typename E::args>) {
       if (!pe.rank().is_local(to)) {
         detail::depart(to, std::move(message), p);
         return;
@@ -416,17 +415,17 @@ void send_to_single(scheduler& pe, collection_id c, const no_index& i, priority 
   }
 }
 
-template <auto M, class Index, class... A>
+template <class E, class Index, class... A>
 void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a) {
-  using body = entry_body<M, Index>;
+  using body = entry_body<E, Index>;
   if constexpr (std::is_same_v<Index, no_index>) {
-    send_to_single<M>(pe, c, i, p, reply, std::forward<A>(a)...);
+    send_to_single<E>(pe, c, i, p, reply, std::forward<A>(a)...);
     return;
   }
   array_part<Index>* part = find_part<Index>(pe, c);
   element<Index>* e = part != nullptr ? &part->record(i) : nullptr;
   if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
-    detail::send_objects<M>(pe, c, i, p, reply, e == nullptr || e->object != nullptr,
+    detail::send_objects<E>(pe, c, i, p, reply, e == nullptr || e->object != nullptr,
                             typename body::args_tuple(std::forward<A>(a)...));
     return;
   } else if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
@@ -435,7 +434,7 @@ void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, cons
   }
   body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
   message.after = part->broadcasts().num_begun(p.value);
-  if constexpr (detail::has_device_views<typename entry<M>::args>) {
+  if constexpr (detail::has_device_views<typename E::args>) {
     if (!pe.rank().is_local(e->where)) {
       detail::depart(e->where, std::move(message), p);
       return;

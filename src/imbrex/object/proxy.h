@@ -22,22 +22,22 @@ namespace imbrex {
 namespace detail {
 
 /// `co_await proxy.call<M>(...)`: sends the request when the coroutine suspends.
-template <auto M, class Index>
-class call_awaiter : public reply_awaiter<typename entry<M>::result> {
+template <class E, class Index>
+class call_awaiter : public reply_awaiter<typename E::result> {
  public:
-  using args_tuple = typename entry<M>::args;
+  using args_tuple = typename E::args;
   call_awaiter(collection_id array, Index index, priority p, args_tuple&& args)
       : array_(array), index_(std::move(index)), priority_(p), args_(std::move(args)) {}
 
   void await_suspend(std::coroutine_handle<> h) {
     const reply_to r = this->expect(h, [](const waiter* w) { return static_cast<const call_awaiter*>(w)->text(); });
-    std::apply([&](auto&... a) { send_entry<M>(scheduler::current(), array_, index_, priority_, r, std::move(a)...); },
+    std::apply([&](auto&... a) { send_entry<E>(scheduler::current(), array_, index_, priority_, r, std::move(a)...); },
                args_);
   }
-  typename entry<M>::result await_resume() { return this->take(); }
+  typename E::result await_resume() { return this->take(); }
 
  private:
-  std::string text() const { return fmt::format("the reply of {} from element {}", entry<M>::name(), to_text(index_)); }
+  std::string text() const { return fmt::format("the reply of {} from element {}", E::name(), to_text(index_)); }
 
   collection_id array_;
   Index index_;
@@ -45,13 +45,13 @@ class call_awaiter : public reply_awaiter<typename entry<M>::result> {
   args_tuple args_;
 };
 
-template <auto M, class Index>
+template <class E, class Index>
 struct call_request {
-  using awaiter = call_awaiter<M, Index>;
+  using awaiter = call_awaiter<E, Index>;
   collection_id array;
   Index index;
   priority urgency;
-  typename entry<M>::args args;
+  typename E::args args;
   awaiter operator co_await() && { return awaiter(array, std::move(index), urgency, std::move(args)); }
 };
 
@@ -156,7 +156,7 @@ class element_proxy {
   template <auto M, class... A>
   void send(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    send_entry<M>(scheduler::current(), array_, index(), priority_, reply_to{}, std::forward<A>(a)...);
+    send_entry<entry<M>>(scheduler::current(), array_, index(), priority_, reply_to{}, std::forward<A>(a)...);
   }
 
   /// Invokes `M` and, when awaited, gives its result; an exception that leaves it is thrown here.
@@ -164,8 +164,8 @@ class element_proxy {
   [[nodiscard("co_await it, or use send")]] auto call(A&&... a) const {
     detail::check_entry<M, C, A...>();
     static_assert(entry<M>::kind != entry_kind::slot, "imbrex: a when slot has no result to wait for: use send");
-    return detail::call_request<M, typename C::index_type>{array_, index(), priority_,
-                                                           typename entry<M>::args(std::forward<A>(a)...)};
+    return detail::call_request<entry<M>, typename C::index_type>{array_, index(), priority_,
+                                                                  typename entry<M>::args(std::forward<A>(a)...)};
   }
 
   /// The same element, spoken to with another priority.
@@ -207,8 +207,8 @@ class section_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<M, typename C::index_type>(scheduler::current(), array_, section_, priority_,
-                                               std::forward<A>(a)...);
+    broadcast_entry<entry<M>, typename C::index_type>(scheduler::current(), array_, section_, priority_,
+                                                      std::forward<A>(a)...);
   }
   /// The next result contributed to this section without another target.
   template <class T>
@@ -259,8 +259,8 @@ class array_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<M, typename C::index_type>(scheduler::current(), array_, section_id{}, priority_,
-                                               std::forward<A>(a)...);
+    broadcast_entry<entry<M>, typename C::index_type>(scheduler::current(), array_, section_id{}, priority_,
+                                                      std::forward<A>(a)...);
   }
   /// The same array, spoken to with another priority.
   array_proxy with(priority p) const {
@@ -350,20 +350,20 @@ class array_proxy {
 /// \name Targets of a reduction's result other than `co_await array.reduction<T>()`
 ///@{
 template <auto M, class C>
-to_element<M, typename C::index_type> deliver(const element_proxy<C>& p) {
+to_element<entry<M>, typename C::index_type> deliver(const element_proxy<C>& p) {
   return {p.array_id(), p.index()};
 }
 template <auto M, class C>
-to_all<M, typename C::index_type> deliver(const array_proxy<C>& p) {
+to_all<entry<M>, typename C::index_type> deliver(const array_proxy<C>& p) {
   return {p.id()};
 }
 /// The same for a `when` slot, under the reference number `reference` (the same from all contributors).
 template <auto M, class C, class Ref>
-to_slot_of_element<M, typename C::index_type, Ref> deliver(const element_proxy<C>& p, Ref reference) {
+to_slot_of_element<entry<M>, typename C::index_type, Ref> deliver(const element_proxy<C>& p, Ref reference) {
   return {p.array_id(), p.index(), reference};
 }
 template <auto M, class C, class Ref>
-to_slot_of_all<M, typename C::index_type, Ref> deliver(const array_proxy<C>& p, Ref reference) {
+to_slot_of_all<entry<M>, typename C::index_type, Ref> deliver(const array_proxy<C>& p, Ref reference) {
   return {p.id(), reference};
 }
 ///@}

@@ -239,54 +239,54 @@ struct to_reduction {
 };
 
 /// An entry method of one element.
-template <auto M, class Index>
+template <class E, class Index>
 struct to_element {
   collection_id array;
   Index index{};
   template <class T>
   void operator()(scheduler& pe, const reduction_id&, T&& value) const {
-    if constexpr (std::tuple_size_v<typename entry<M>::args> == 0) {
-      send_entry<M>(pe, array, index, priorities::communication, reply_to{});
+    if constexpr (std::tuple_size_v<typename E::args> == 0) {
+      send_entry<E>(pe, array, index, priorities::communication, reply_to{});
     } else {
-      static_assert(entry<M>::template accepts<T>,
+      static_assert(E::template accepts<T>,
                     "imbrex: the entry method that gets a reduction's result takes one argument, the value");
-      send_entry<M>(pe, array, index, priorities::communication, reply_to{}, std::forward<T>(value));
+      send_entry<E>(pe, array, index, priorities::communication, reply_to{}, std::forward<T>(value));
     }
   }
 };
 
 /// An entry method of all elements of an array.
-template <auto M, class Index>
+template <class E, class Index>
 struct to_all {
   collection_id array;
   template <class T>
   void operator()(scheduler& pe, const reduction_id&, T&& value) const {
-    if constexpr (std::tuple_size_v<typename entry<M>::args> == 0) {
-      broadcast_entry<M, Index>(pe, array, section_id{}, priorities::communication);
+    if constexpr (std::tuple_size_v<typename E::args> == 0) {
+      broadcast_entry<E, Index>(pe, array, section_id{}, priorities::communication);
     } else {
-      broadcast_entry<M, Index>(pe, array, section_id{}, priorities::communication, std::forward<T>(value));
+      broadcast_entry<E, Index>(pe, array, section_id{}, priorities::communication, std::forward<T>(value));
     }
   }
 };
 
 /// A `when` slot of one element, or of all: the result comes under the given reference number.
-template <auto M, class Index, class Ref>
+template <class E, class Index, class Ref>
 struct to_slot_of_element {
   collection_id array;
   Index index{};
   Ref reference{};
   template <class T>
   void operator()(scheduler& pe, const reduction_id&, T&& value) const {
-    send_entry<M>(pe, array, index, priorities::communication, reply_to{}, reference, std::forward<T>(value));
+    send_entry<E>(pe, array, index, priorities::communication, reply_to{}, reference, std::forward<T>(value));
   }
 };
-template <auto M, class Index, class Ref>
+template <class E, class Index, class Ref>
 struct to_slot_of_all {
   collection_id array;
   Ref reference{};
   template <class T>
   void operator()(scheduler& pe, const reduction_id&, T&& value) const {
-    broadcast_entry<M, Index>(pe, array, section_id{}, priorities::communication, reference, std::forward<T>(value));
+    broadcast_entry<E, Index>(pe, array, section_id{}, priorities::communication, reference, std::forward<T>(value));
   }
 };
 

@@ -10,11 +10,12 @@
 namespace imbrex::detail {
 
 /// Sorts what was registered before main by name and numbers it, so that numbers mean the same on all ranks that run
-/// the same program. Returns a digest of the names.
+/// the same program; of equal names (of unnamed namespaces of several files) in the order of registration. Returns a
+/// digest of the names.
 template <class T>
 std::uint64_t number_by_name(std::vector<T*>& all) {
-  std::sort(all.begin(), all.end(),
-            [](const T* x, const T* y) { return std::string_view(x->type_name) < y->type_name; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const T* x, const T* y) { return std::string_view(x->type_name) < y->type_name; });
   std::uint64_t h = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i]->number = static_cast<std::uint32_t>(i);
