@@ -10,6 +10,7 @@ namespace imbrex {
 
 namespace {
 constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
+constexpr std::size_t ahead_bytes = 2048;  // of new blocks that are cut off a chunk at a time
 constexpr int system_class = -1;
 constexpr int max_batch = 32;
 constexpr std::size_t page_bytes = 4096;
@@ -171,15 +172,26 @@ void* slab::refill(int size_class) {
     chunk_ = static_cast<std::byte*>(fresh);
     chunk_left_ = wanted;
   }
-  auto* b = reinterpret_cast<block*>(chunk_);
-  chunk_ += size;
-  chunk_left_ -= size;
-  b->owner = this;
-  b->size_class = size_class;
-  return reinterpret_cast<std::byte*>(b) + header_bytes;
+  auto cut = [&] {
+    auto* b = reinterpret_cast<block*>(chunk_);
+    chunk_ += size;
+    chunk_left_ -= size;
+    b->owner = this;
+    b->size_class = size_class;
+    return b;
+  };
+  block* const first = cut();
+  block** last = &free_[size_class];
+  for (std::size_t cut_off = size; cut_off < ahead_bytes && chunk_left_ >= size; cut_off += size) {
+    *last = cut();
+    last = &(*last)->next;
+  }
+  *last = nullptr;
+  return reinterpret_cast<std::byte*>(first) + header_bytes;
 }
 
 void slab::collect_returned() {
+  if (returned_.load(std::memory_order_relaxed) == nullptr) return;
   block* b = returned_.exchange(nullptr, std::memory_order_acquire);
   while (b != nullptr) {
     block* next = b->next;

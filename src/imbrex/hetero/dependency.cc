@@ -45,6 +45,18 @@ void wait_for_uses(task_access& a, const hetero_data& d) {
   if (d.last_write != nullptr && (!anybody_since || reads(a.mode))) wait_for(a, *d.last_write);
 }
 
+/// `t`, which writes `d`, is enqueued or over.
+void note_outcome(const task_node& t, hetero_data& d) {
+  const bool failed = t.state == task_state::failed;
+  if (d.family != nullptr) {
+    d.family->note_written(d, failed ? t.failure : nullptr);
+  } else if (failed) {
+    d.failure = t.failure;
+  } else if (d.failure != nullptr) {
+    d.failure = nullptr;
+  }
+}
+
 void poison(task_node& t, const std::exception_ptr& failure) {
   if (t.poisoned) t.domain->failures().join(t.failure, failure);
   t.poisoned = true;
@@ -104,8 +116,7 @@ void unqueue_uses(task_node& t) {
   for (task_access& a : t.uses()) {
     if (!a.queued) continue;
     if (writes(a.mode)) {
-      const std::exception_ptr failure = t.state == task_state::failed ? t.failure : nullptr;
-      a.data->family != nullptr ? a.data->family->note_written(*a.data, failure) : void(a.data->failure = failure);
+      note_outcome(t, *a.data);
     }
     unqueue_use(a);
   }

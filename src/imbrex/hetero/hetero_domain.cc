@@ -22,25 +22,11 @@ constexpr int host_tasks_in_a_turn = 64;
 constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
 constexpr int issues_between_flushes = 16;
 
-/// A task on the track of the PE that runs it, or enqueues it.
-class traced_call {
- public:
-  traced_call(const char* name, bool enqueues) {
-    const executor* const pe = executor::current();
-    if (pe == nullptr || pe->track == nullptr) [[likely]]
-      return;
-    track_ = pe->track;
-    track_->begin(name, enqueues ? trace_category::runtime : trace_category::kernel);
-  }
-  ~traced_call() {
-    if (track_ != nullptr) [[unlikely]]
-      track_->end();
-  }
-  traced_call(const traced_call&) = delete;
-
- private:
-  trace_track* track_ = nullptr;
-};
+/// Where the doings of the PE of this thread are recorded; null: nowhere.
+trace_track* track_here() {
+  const executor* const pe = executor::current();
+  return pe != nullptr ? pe->track : nullptr;
+}
 }  // namespace
 
 struct hetero_domain::point_wait : lane_arrival {
@@ -133,8 +119,9 @@ void hetero_domain::check_uses(task_node& t) const {
     if (a.data->domain != this) {
       throw usage_error(fmt::format("{}: an object of another PE: send it there in a message", text(t)));
     }
-    a.data = a.data->itself();
-    if (reads(a.mode) && !is_defined(*a.data)) [[unlikely]] {
+    if (a.data->stands_for != nullptr) [[unlikely]]
+      a.data = a.data->stands_for;
+    if (reads(a.mode) && !a.data->defined && !is_defined(*a.data)) [[unlikely]] {
       throw usage_error(
           fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or say "
                       "imbrex::write",
@@ -171,13 +158,16 @@ void hetero_domain::check_after(const task_node& t, std::span<const hetero_task>
 }
 
 void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
-  if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this) [[unlikely]]
-    return away->submit(*t, after);
+  const bool is_here = executor::current() == &pe_;
+  if (!is_here) [[unlikely]] {
+    if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this)
+      return away->submit(*t, after);
+  }
   t->domain = this;
   t->age = ++num_submitted_;
   ++t->references;
   try {
-    if (executor::current() != &pe_) throw usage_error(text(*t) + " comes from another PE than its objects' own");
+    if (!is_here) throw usage_error(text(*t) + " comes from another PE than its objects' own");
     if (!after.empty()) check_after(*t, after);
     if (recording != nullptr) [[unlikely]]
       return keep(*t, after);
@@ -216,7 +206,7 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
 
 void hetero_domain::make_ready(task_node& t) {
   t.state = task_state::ready;
-  begin_progress(t);
+  if (!t.in_progress) begin_progress(t);
   if (t.sliced) [[unlikely]]
     poison_by_worthless_bytes(t);
   if (t.poisoned) {
@@ -273,11 +263,11 @@ void hetero_domain::dispatch() {
 
 void hetero_domain::start_waiting_ones() {
   while (!doomed_.empty()) {
-    task_node& t = *doomed_.take_after(nullptr);
+    task_node& t = *doomed_.take_first();
     t.state = task_state::failed;
     complete(t);
   }
-  while (!gathered_.empty()) start(*gathered_.take_after(nullptr));
+  while (!gathered_.empty()) start(*gathered_.take_first());
   for (task_node*& waiting : short_of_memory_) {
     if (waiting != nullptr) start(*std::exchange(waiting, nullptr));
   }
@@ -376,21 +366,28 @@ void hetero_domain::await(task_node& t, const lane_point& p) {
 
 void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& part) {
   constexpr std::size_t few = 16;
-  std::byte* places_of_few[few];
-  std::vector<std::byte*> places_of_many;
-  std::byte** memory = places_of_few;
-  if (t.num_accesses > few) {
-    places_of_many.resize(t.num_accesses);
-    memory = places_of_many.data();
+  if (t.num_accesses > few) [[unlikely]] {
+    std::vector<std::byte*> memory(t.num_accesses);
+    call_with(t, order, part, memory.data());
+  } else {
+    std::byte* memory[few];
+    call_with(t, order, part, memory);
   }
-  for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(t.at->number()).memory;
-  const traced_call traced(t.wishes.name, order != nullptr);
+}
+
+inline void hetero_domain::call_with(task_node& t, stream* order, const host_tasks::taken& part, std::byte** memory) {
+  const auto number = t.at->number();
+  for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(number).memory;
+  trace_track* const track = track_here();
+  if (track != nullptr) [[unlikely]]
+    track->begin(t.wishes.name, order != nullptr ? trace_category::runtime : trace_category::kernel);
   try {
     t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
   } catch (...) {
-    if (part.last_part != 0 && t.parts->failed.exchange(true, std::memory_order_relaxed)) return;
-    fail(t);
+    if (part.last_part == 0 || !t.parts->failed.exchange(true, std::memory_order_relaxed)) fail(t);
   }
+  if (track != nullptr) [[unlikely]]
+    track->end();
 }
 
 /// With the exception that is being handled: the task's failure is of its kind, and says where.

@@ -55,6 +55,8 @@ class hetero_domain final : placement_view {
   void submit(task_node* t, std::span<const hetero_task> after = {});
   /// Runs a task's function where it was placed, or has it enqueue; what it throws becomes the task's failure.
   static void call(task_node& t, stream* order, const host_tasks::taken& part = {});
+  /// With room for the addresses of its objects' copies.
+  static void call_with(task_node& t, stream* order, const host_tasks::taken& part, std::byte** memory);
   /// Where tasks go instead while a window is recorded.
   recorded_window* recording = nullptr;
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
@@ -101,8 +103,9 @@ class hetero_domain final : placement_view {
   void check_after(const task_node& t, std::span<const hetero_task> after) const;
   void check_uses(task_node& t) const;
   void check_places(task_node& t) const;
+  /// Of one that is not.
   void begin_progress(task_node& t) {
-    if (std::exchange(t.in_progress, true)) return;
+    t.in_progress = true;
     if (num_in_progress_++ == 0) ++pe_.operations;
   }
   void keep(task_node& t, std::span<const hetero_task> after);

@@ -114,10 +114,10 @@ placement_policy::choice locality::pop(const placement_view& view) {
   const auto& places = view.places();
   if (places.size() == 1) {
     if (come_.empty() || !view.has_room(*places[0])) return {};
-    return {come_.take_after(nullptr), places[0].get()};
+    return {come_.take_first(), places[0].get()};
   }
   lines_.resize(places.size());
-  while (!come_.empty()) stand_in_line(view, *come_.take_after(nullptr));
+  while (!come_.empty()) stand_in_line(view, *come_.take_first());
   order_.clear();
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!lines_[i].empty()) order_.push_back({&lines_[i], places[i].get()});

@@ -267,8 +267,8 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
   }
 
   [[no_unique_address]] F function;
-  std::tuple<typename task_argument<A>::stored...> values;
-  std::array<task_access, num_objects> uses;
+  [[no_unique_address]] std::tuple<typename task_argument<A>::stored...> values;
+  [[no_unique_address]] std::array<task_access, num_objects> uses;
   struct nothing {};
   [[no_unique_address]] std::conditional_t<is_kernel_call<F>::value, task_parts, nothing> groups;
 };

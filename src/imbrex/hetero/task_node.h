@@ -103,13 +103,13 @@ struct task_node {
   bool threw = false;        ///< `run` did: `failure`
   placed_by placed : 8 = placed_by::policy;
   bool from_device = false;  ///< with `next_use`: where it runs if nobody is known who will read
-  std::uint16_t num_accesses = 0;
-  task_access* accesses = nullptr;
   std::uint8_t runs_on = 0;  ///< where it can: bits of these
   static constexpr std::uint8_t on_the_host = 0x80;
   static constexpr std::uint8_t on_devices(device_kind k) {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(k));
   }
+  std::uint16_t num_accesses = 0;
+  task_access* accesses = nullptr;
 
   place* at = nullptr;          ///< once placed
   task_parts* parts = nullptr;  ///< null: it runs as one; its own

@@ -23,7 +23,7 @@ using broadcast_args = std::shared_ptr<const travelling_args<typename E::args>>;
 
 /// Invokes `M` on an element that is here, with copies of the arguments.
 template <class E>
-void invoke_copy(scheduler& pe, element_base& e, const broadcast_args<E>& shared) {
+[[gnu::always_inline]] inline void invoke_copy(scheduler& pe, element_base& e, const broadcast_args<E>& shared) {
   travelling_args<typename E::args> args = *shared;
   if (pe.track != nullptr) [[unlikely]]
     pe.track->begin(E::name(), trace_category::entry);
@@ -100,8 +100,9 @@ class entry_broadcast final : public array_broadcast {
 
  private:
   void deliver(scheduler& pe, element_base* const* elements, std::size_t count) override {
+    const bool first = is_first();
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_turn_of(*elements[i])) hear(pe, *elements[i]);
+      if (is_turn_of(*elements[i], first)) hear(pe, *elements[i]);
     }
   }
   void hear(scheduler& pe, element_base& e) {

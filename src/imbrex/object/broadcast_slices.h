@@ -56,8 +56,10 @@ class array_broadcast : public broadcast_slices {
   virtual void deliver_now(scheduler& pe, element_base& e) = 0;
 
  protected:
-  /// Whether `e` is here and has not heard it yet: then it hears it now, after those before.
-  bool is_turn_of(element_base& e);
+  /// Whether all have heard those before. Stays so while this is given to elements.
+  bool is_first() const;
+  /// Whether `e` is here and has not heard it yet: then it hears it now, after those before, if there are any.
+  bool is_turn_of(element_base& e, bool first);
 
  private:
   void is_interrupted() final;

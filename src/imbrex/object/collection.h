@@ -71,7 +71,8 @@ class collection {
   std::uint32_t number_here() { return ++last_here_; }
   /// The elements here that have not heard `id` yet, to which it comes as number `here` of this PE.
   std::vector<element_base*> listeners(const broadcast_id& id, std::uint32_t here);
-  bool in_slices() const { return !slices_.empty(); }
+  /// Whether a broadcast that came before `b` has not been heard by all yet.
+  bool in_slices_before(const array_broadcast& b) const { return !slices_.empty() && slices_.front() != &b; }
   void begin_slices(array_broadcast& b);
   void end_slices(array_broadcast& b);
   /// Gives `e` the broadcasts in slices that it has not heard: all, or those numbered below `limit`.
@@ -158,9 +159,11 @@ class collection {
   std::vector<section_id> freed_sections_;
 };
 
-inline bool array_broadcast::is_turn_of(element_base& e) {
+inline bool array_broadcast::is_first() const { return !part_.in_slices_before(*this); }
+
+inline bool array_broadcast::is_turn_of(element_base& e, bool first) {
   if (e.object == nullptr || static_cast<std::int32_t>(number_ - e.heard) <= 0) return false;
-  if (part_.in_slices()) [[unlikely]]
+  if (!first) [[unlikely]]
     catch_up(e);
   e.heard = number_;
   return true;

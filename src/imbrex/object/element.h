@@ -78,20 +78,20 @@ struct element_extras {
 };
 
 /// What one PE knows of one element: the object if it lives here, where to send messages if not. Never moves in
-/// memory and lives as long as the collection.
+/// memory and lives as long as the collection. Large arrays have many: with an index of four bytes it takes 64.
 struct element_base {
   chare_base* object = nullptr;  ///< not null exactly when state is `here`
   collection* part = nullptr;
   entry_activity* activities = nullptr;
-  std::uint64_t epoch = 0;           ///< which insertion made it, and its moves since: newer knowledge wins
+  std::uint64_t epoch = 0;  ///< which insertion made it, and its moves since: newer knowledge wins
+  std::unique_ptr<element_extras> extras;
   pe_id where = no_pe;               ///< where messages go when it is not here
   std::uint32_t next_reduction = 0;  ///< of the array, while it lives here
   std::uint32_t position = 0;        ///< in the PE's list of local elements
   std::uint32_t heard = 0;           ///< of the broadcasts on this PE, the number of the last one
-  presence state = presence::unborn;
+  presence state : 8 = presence::unborn;
   bool counted = true;       ///< the array's root knows of it
   std::uint8_t blocked = 0;  ///< for how many reasons its messages are held although it is here
-  std::unique_ptr<element_extras> extras;
 
   element_extras& more() {
     if (!extras) extras = std::make_unique<element_extras>();

@@ -19,6 +19,13 @@ std::uint64_t reducer::num_past(std::uint32_t number) const {
   return n;
 }
 
+reducer::slot& reducer::look_up(std::uint32_t number) {
+  const std::uint32_t place = number - first_;
+  last_ = place < slots_.size() ? &slots_[place] : &make_slot(number);
+  last_number_ = number;
+  return *last_;
+}
+
 reducer::slot& reducer::make_slot(std::uint32_t number) {
   untouched_ = std::max(untouched_, number + 1);
   if (slots_.empty()) first_ = number;
@@ -124,12 +131,13 @@ void reducer::advance_all() {
 // Slots at the front that hold nothing and that no local element will add to.
 void reducer::trim() {
   while (!slots_.empty() && !slots_.front().value && (!is_changing(first_) || slots_.front().passed >= num_local())) {
+    if (last_ == &slots_.front()) last_ = nullptr;
     slots_.pop_front();
     ++first_;
   }
 }
 
-void reducer::element_came(const element_base& e) {
+void reducer::note_arrival(const element_base& e) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (e.next_reduction > first_ + i) ++slots_[i].passed;
   }

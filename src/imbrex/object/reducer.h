@@ -84,10 +84,9 @@ class reducer {
   };
   /// Reduction `number`, under way. The caller adds to its value and calls `added`.
   slot& at(std::uint32_t number) {
-    const std::uint32_t place = number - first_;
-    if (place < slots_.size()) [[likely]]
-      return slots_[place];
-    return make_slot(number);
+    if (last_ != nullptr && number == last_number_) [[likely]]
+      return *last_;
+    return look_up(number);
   }
   /// `count` more contributions are in `s.value`, `local` of them of elements that live here.
   void added(slot& s, std::uint32_t number, std::uint64_t count, std::uint64_t local) {
@@ -100,7 +99,10 @@ class reducer {
   const std::vector<pe_id>& outside() const { return outside_; }
 
   /// An element that takes part from reduction `e.next_reduction` on came to live here, or left.
-  void element_came(const element_base& e);
+  void element_came(const element_base& e) {
+    if (!slots_.empty()) [[unlikely]]
+      note_arrival(e);
+  }
   void element_left(const element_base& e);
   /// From now on numbers of elements per PE change: partial values are passed up without waiting for those below.
   void set_changing();
@@ -147,6 +149,8 @@ class reducer {
   bool is_changing(std::uint32_t number) const { return number < fixed_from_; }
   bool may_pass_up(const slot& s, std::uint32_t number) const;
   void pass_up(slot& s, std::uint32_t number);
+  void note_arrival(const element_base& e);
+  slot& look_up(std::uint32_t number);
   slot& make_slot(std::uint32_t number);
   std::uint64_t num_past(std::uint32_t number) const;
   std::uint64_t expected(std::uint32_t number) const;
@@ -178,6 +182,8 @@ class reducer {
   std::uint32_t num_since_change_ = 0;
   std::vector<std::uint32_t> ahead_;  // root: complete, though an earlier one is not
   std::deque<slot> slots_;
+  slot* last_ = nullptr;  // of those, the one that was last asked for
+  std::uint32_t last_number_ = 0;
   all_waiter* waiting_ = nullptr;
   std::deque<std::pair<std::uint32_t, std::unique_ptr<result_base>>> results_;
   struct question {

@@ -128,20 +128,27 @@ inline reducer* find_reducer(scheduler& pe, const reduction_id& r) {
   return &c->add_section(r.section).reductions;
 }
 
+template <class P>
+[[noreturn, gnu::noinline, gnu::cold]] void refuse_contribution(std::uint32_t number, const partial_base& other) {
+  throw usage_error(fmt::format("elements disagree about reduction {}: one contributes {}, another {}", number,
+                                type_name<P>(), other.type_name));
+}
+
+/// `count` contributions to reduction `number`, `local` of them of elements that live here.
 template <class T, class Op, class Target>
-void add_contribution(reducer& red, const reduction_id& r, T&& v, const Op& op, const Target& target,
+void add_contribution(reducer& red, std::uint32_t number, T&& v, const Op& op, const Target& target,
                       std::uint64_t count, std::uint64_t local) {
   using P = partial<std::remove_cvref_t<T>, Op, Target>;
-  reducer::slot& slot = red.at(r.number);
-  std::unique_ptr<partial_base>& p = slot.value;
-  if (!p) {
-    p = std::make_unique<P>(op, target);
+  reducer::slot& slot = red.at(number);
+  partial_base* p = slot.value.get();
+  if (p == nullptr) {
+    slot.value = std::make_unique<P>(op, target);
+    p = slot.value.get();
   } else if (p->type != &P::tag) [[unlikely]] {
-    throw usage_error(fmt::format("elements disagree about reduction {}: one contributes {}, another {}", r.number,
-                                  type_name<P>(), p->type_name));
+    refuse_contribution<P>(number, *p);
   }
-  static_cast<P&>(*p).add(std::forward<T>(v));
-  red.added(slot, r.number, count, local);
+  static_cast<P*>(p)->add(std::forward<T>(v));
+  red.added(slot, number, count, local);
 }
 
 template <class T, class Op, class Target>
@@ -150,7 +157,7 @@ class early_contribution_of final : public early_contribution {
   early_contribution_of(T value, Op op, Target target)
       : value_(std::move(value)), op_(std::move(op)), target_(std::move(target)) {}
   void contribute(collection& array, std::uint32_t number) override {
-    add_contribution(array.reductions(), {array.id(), section_id{}, number}, std::move(value_), op_, target_, 1, 1);
+    add_contribution(array.reductions(), number, std::move(value_), op_, target_, 1, 1);
   }
 
  private:
@@ -168,8 +175,7 @@ void contribute_to_array(element_base& e, T&& value, const Op& op, const Target&
     return;
   }
   collection& part = *e.part;
-  add_contribution(part.reductions(), {part.id(), section_id{}, e.next_reduction}, std::forward<T>(value), op, target,
-                   1, 1);
+  add_contribution(part.reductions(), e.next_reduction, std::forward<T>(value), op, target, 1, 1);
   ++e.next_reduction;
 }
 
@@ -185,7 +191,7 @@ void contribute_to_section(element_base& e, const section_id& s, bool at_home, T
   collection& part = *e.part;
   const std::uint32_t number = next_of_section(e, s)++;
   if (part.was_freed(s)) return;
-  add_contribution(section_reducer(part, s, at_home), {part.id(), s, number}, std::forward<T>(value), op, target, 1, 1);
+  add_contribution(section_reducer(part, s, at_home), number, std::forward<T>(value), op, target, 1, 1);
 }
 
 /// A partial value on its way to the PE above.
@@ -206,7 +212,7 @@ struct partial_body {
       return;
     }
     if (outside != no_pe) red->note_outside(outside);
-    add_contribution(*red, which, std::move(value), op, target, count, 0);
+    add_contribution(*red, which.number, std::move(value), op, target, count, 0);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -383,7 +389,7 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
     reducer_ = whole ? &part.reductions() : &section_reducer(part, section_, at_home_);
     reducer_->wait_for_all(this);
     if (!whole) ++counter;
-    add_contribution(*reducer_, {part.id(), section_, this->number}, std::move(mine_), op_, to_contributors{}, 1, 1);
+    add_contribution(*reducer_, this->number, std::move(mine_), op_, to_contributors{}, 1, 1);
     if (whole) ++element_.next_reduction;
   }
   T await_resume() { return std::move(*this->value); }

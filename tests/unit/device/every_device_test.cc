@@ -236,7 +236,8 @@ TEST_P(every_device, a_stopped_stream_hides_no_other) {
   auto hold = std::make_unique<bool>(false);
   slow->launch("look", [&] { *hold = true; });
   slow->then("slow", [] {});
-  fast->fill(long_.data(), 0, 1);
+  buffer<std::byte> other(on(), 1);
+  fast->fill(other.data(), 0, 1);
   bench->finish(*fast);
   bench->finish(*slow);
   EXPECT_TRUE(*hold);

@@ -1,5 +1,6 @@
 #include "fake_machine.h"
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,6 +43,11 @@ void run_stream(machine& m, stream& s) {
     s.running = false;
   }
 }
+
+struct end_of_tests : testing::Environment {
+  void TearDown() override { stop(); }
+};
+[[maybe_unused]] const auto* const at_the_end = testing::AddGlobalTestEnvironment(new end_of_tests);
 
 }  // namespace
 
