@@ -90,6 +90,31 @@ ix::task<double> send_one_int(ix::runtime& rt) {
   co_return co_await std::move(r);
 }
 
+/// Messages to elements anywhere, of which there are more than fit a cache.
+struct hopper : ix::chare<hopper, ix::index1d> {
+  void hop(int left, std::uint32_t at) {
+    if (left > 0) {
+      at = at * 1'664'525U + 1'013'904'223U;
+      array()[static_cast<int>(at >> 16)].send<&hopper::hop>(left - 1, at);
+    } else {
+      array()[0].send<&hopper::end>();
+    }
+  }
+  void end() { finished.set(); }
+  ix::task<double> run(int n) {
+    const auto begin = ix::now_ns();
+    array()[0].send<&hopper::hop>(n, 1U);
+    co_await finished;
+    co_return double(ix::now_ns() - begin) / n;
+  }
+  ix::completion finished;
+};
+ix::task<double> send_anywhere(ix::runtime& rt) {
+  auto a = rt.create_array<hopper>(ix::index1d(1 << 16));
+  auto r = a[0].call<&hopper::run>(1'000'000);
+  co_return co_await std::move(r);
+}
+
 struct when_loop : ix::chare<when_loop, ix::index1d> {
   ix::task<double> run(int n) {
     const auto begin = ix::now_ns();
@@ -216,6 +241,7 @@ void configure(benchmark::internal::Benchmark* b) {
 
 BENCHMARK_CAPTURE(job, send_same_pe_no_argument, "1", &send_no_argument)->Apply(configure);
 BENCHMARK_CAPTURE(job, send_same_pe_one_int, "1", &send_one_int)->Apply(configure);
+BENCHMARK_CAPTURE(job, send_same_pe_anywhere, "1", &send_anywhere)->Apply(configure);
 BENCHMARK_CAPTURE(job, when_per_message, "1", &when_per_message)->Apply(configure);
 BENCHMARK_CAPTURE(job, reduction_per_element, "1", &reduction_per_element)->Apply(configure);
 BENCHMARK_CAPTURE(job, create_per_element, "1", &create_per_element)->Apply(configure);

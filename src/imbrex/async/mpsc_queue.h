@@ -18,10 +18,12 @@ class mpsc_queue {
 
   /// Any thread. True when the consumer had declared itself asleep: the caller must wake it.
   [[nodiscard]] bool push(work* item) {
-    work* head = head_.load(std::memory_order_relaxed);
+    // A look before would cost another transfer of the line from the consumer, which watches it when it is idle.
+    work* head = finds_empty_ ? nullptr : head_.load(std::memory_order_relaxed);
     do {
       item->next = head == asleep() ? nullptr : head;
     } while (!head_.compare_exchange_weak(head, item, std::memory_order_acq_rel, std::memory_order_relaxed));
+    finds_empty_ = head == nullptr;
     return head == asleep();
   }
 
@@ -33,9 +35,11 @@ class mpsc_queue {
 
   /// Consumer only: takes all, oldest first, linked by `next`; null when there is nothing.
   work* take_all() {
+    const work* seen = head_.load(std::memory_order_relaxed);
+    __builtin_prefetch(seen);  // at the same time as the line of the head
+    __builtin_prefetch(next_line(seen));
     work* newest = head_.exchange(nullptr, std::memory_order_acquire);
     if (newest == asleep()) return nullptr;
-    __builtin_prefetch(next_line(newest));  // messages are mostly longer than a line
     work* oldest = nullptr;
     while (newest != nullptr) {
       work* older = newest->next;
@@ -61,6 +65,7 @@ class mpsc_queue {
  private:
   static work* asleep() { return &asleep_mark_; }
   inline static work asleep_mark_;
+  inline static thread_local constinit bool finds_empty_ __attribute__((tls_model("initial-exec"))) = true;
 
   alignas(64) std::atomic<work*> head_{nullptr};
 };

@@ -113,8 +113,6 @@ bool scheduler::poll_network() {
   }
 }
 
-// Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
-// PE that must look at the network itself only naps.
 /// Runs a task of another PE; false when there is none.
 bool scheduler::help() {
   task_stealing* const all = rank_.helpers.get();
@@ -122,10 +120,30 @@ bool scheduler::help() {
   return all != nullptr && all->any(me) && all->run_one(me);
 }
 
+/// Whether something comes within half a microsecond. Without a look at the clock, which takes as long on some
+/// machines.
+bool scheduler::comes_at_once() {
+  constexpr std::uint64_t limit = 1500;  // cycles
+  const std::uint64_t began = cycle_count();
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (!inbox_empty()) return true;
+    }
+    if (stopping_ || help()) return true;
+  } while (cycle_count() - began < limit);
+  return false;
+}
+
+// Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
+// PE that must look at the network itself only naps.
 void scheduler::idle() {
   if (bundles_.any()) bundles_.flush();
   if (help()) return;
   if (track != nullptr) track->idle_begin();
+  if (!polls_network_ && devices == nullptr && comes_at_once()) {
+    if (track != nullptr) track->idle_end();
+    return;
+  }
   const std::int64_t start = now_ns();
   std::int64_t now = start;
   bool eager = true;

@@ -249,6 +249,7 @@ class scheduler : public executor {
   void tell_failures();
   bool poll_network();
   void poll_devices();
+  bool comes_at_once();
   void idle();
   bool help();
   void reap();

@@ -66,9 +66,9 @@ TEST(aggregation, messages_arrive_in_order_and_none_is_left_behind) {
 }
 
 TEST(aggregation, is_for_the_entry_methods_named) {
-  static_assert(entry_body<&counter::note, index1d>::aggregated);
-  static_assert(entry_body<&counter::word, index1d>::aggregated);
-  static_assert(!entry_body<&counter::alone, index1d>::aggregated);
+  static_assert(entry_body<entry<&counter::note>, index1d>::aggregated);
+  static_assert(entry_body<entry<&counter::word>, index1d>::aggregated);
+  static_assert(!entry_body<entry<&counter::alone>, index1d>::aggregated);
 }
 
 struct of_stream : chare<of_stream, index1d> {
