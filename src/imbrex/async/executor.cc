@@ -42,6 +42,7 @@ bool executor::collect_all() {
   }
   if (count >= flood && !warned_of_flood_) [[unlikely]]
     warn_of_flood(count);
+  num_collected_ += count;
   if (count > 4) {
     batch_left_ = count < largest_batch ? count : largest_batch;
     batch_taken_ = cycle_count();

@@ -81,6 +81,8 @@ class executor {
 
   bool has_ready() const { return !ready_.empty(); }
   bool inbox_empty() const { return inbox_.empty(); }
+  /// Owner: of all items that others have posted.
+  std::uint64_t num_collected() const { return num_collected_; }
 
   /// Owner: sleeps until something is posted, or for at most `microseconds` (negative: no limit). Returns at
   /// once when something is there.
@@ -125,6 +127,7 @@ class executor {
   std::uint32_t batch_left_ = 0;
   std::uint64_t batch_taken_ = 0;
   bool warned_of_flood_ = false;
+  std::uint64_t num_collected_ = 0;
   alignas(64) mpsc_queue inbox_;
   alignas(64) std::atomic<std::uint32_t> wake_count_{0};
 };

@@ -18,12 +18,13 @@ class mpsc_queue {
 
   /// Any thread. True when the consumer had declared itself asleep: the caller must wake it.
   [[nodiscard]] bool push(work* item) {
-    // A look before would cost another transfer of the line from the consumer, which watches it when it is idle.
-    work* head = finds_empty_ ? nullptr : head_.load(std::memory_order_relaxed);
+    // A look before would cost another transfer of the line from the consumer, which watches it when it is idle. So who
+    // has found nothing the last times, as in a conversation, guesses.
+    work* head = num_found_empty_ > 1 ? nullptr : head_.load(std::memory_order_relaxed);
     do {
       item->next = head == asleep() ? nullptr : head;
     } while (!head_.compare_exchange_weak(head, item, std::memory_order_acq_rel, std::memory_order_relaxed));
-    finds_empty_ = head == nullptr;
+    num_found_empty_ = head == nullptr ? num_found_empty_ + 1 : 0;
     return head == asleep();
   }
 
@@ -65,7 +66,7 @@ class mpsc_queue {
  private:
   static work* asleep() { return &asleep_mark_; }
   inline static work asleep_mark_;
-  inline static thread_local constinit bool finds_empty_ __attribute__((tls_model("initial-exec"))) = true;
+  inline static thread_local constinit unsigned num_found_empty_ __attribute__((tls_model("initial-exec"))) = 0;
 
   alignas(64) std::atomic<work*> head_{nullptr};
 };

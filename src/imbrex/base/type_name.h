@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <cstddef>
 #include <string_view>
 
 /// Readable names of types and entry methods, for reports and traces.
@@ -30,24 +30,37 @@ constexpr std::string_view cut(std::string_view text, std::string_view key) {
   return text;
 }
 
+/// A text of the compiler's with a null behind it, made when compiling: programs have hundreds.
+template <std::size_t N>
+struct fixed_text {
+  char text[N + 1] = {};
+  explicit constexpr fixed_text(std::string_view from) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = from[i];
+  }
+};
+
+/// What `&block::halo` is without what some compilers write around it.
+constexpr std::string_view bare_name(std::string_view s) {
+  // g++ writes a data member pointer as "&block::arrived" and a method as "&block::halo" too, clang likewise; some
+  // versions put the cast type in parentheses in front.
+  if (const std::size_t amp = s.rfind('&'); amp != std::string_view::npos) s.remove_prefix(amp + 1);
+  if (!s.empty() && s.back() == ')') s.remove_suffix(1);
+  return s;
+}
+
 /// "block::halo" of `&block::halo`, which is of class C.
 template <class C, auto Method>
 const char* entry_name() {
-  static const std::string name = [] {
-    std::string_view s = cut(pretty_value<C, Method>(), "Value = ");
-    // g++ writes a data member pointer as "&block::arrived" and a method as "&block::halo" too, clang likewise; some
-    // versions put the cast type in parentheses in front.
-    if (const std::size_t amp = s.rfind('&'); amp != std::string_view::npos) s.remove_prefix(amp + 1);
-    if (!s.empty() && s.back() == ')') s.remove_suffix(1);
-    return std::string(s);
-  }();
-  return name.c_str();
+  static constexpr std::string_view name = bare_name(cut(pretty_value<C, Method>(), "Value = "));
+  static constexpr fixed_text<name.size()> kept(name);
+  return kept.text;
 }
 
 template <class T>
 const char* type_name() {
-  static const std::string name(cut(pretty_type<T>(), "T = "));
-  return name.c_str();
+  static constexpr std::string_view name = cut(pretty_type<T>(), "T = ");
+  static constexpr fixed_text<name.size()> kept(name);
+  return kept.text;
 }
 
 }  // namespace imbrex::detail

@@ -119,10 +119,7 @@ struct entry_of : detail::method_traits<decltype(M)> {
   static constexpr bool accepts = detail::constructible_args<typename traits::args, A...>::value;
 
   /// "block::halo".
-  static const char* name() {
-    static const char* const text = detail::entry_name<C, M>();
-    return text;
-  }
+  static const char* name() { return detail::entry_name<C, M>(); }
 };
 
 /// The same of `M` alone.

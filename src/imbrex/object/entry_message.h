@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -35,6 +36,11 @@ inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
   if (e.where != pe.id()) return e.where;
   return home == pe.id() ? no_pe : home;
 }
+
+namespace detail {
+/// Why a message cannot be delivered.
+std::string deleted_text(const char* entry, const char* chare, const std::string& index);
+}  // namespace detail
 
 /// Answers `r` with a value, `std::monostate` for void.
 template <class R, class V>
@@ -289,7 +295,7 @@ struct entry_body {
     } else if (part.was_made(index)) {
       refuse_deleted(pe, part);
     } else {
-      part.hold(part.record(index), active_message<entry_body>::make(priority(level), std::move(*this)));
+      part.hold(part.record(index), once_more());
     }
   }
 
@@ -298,7 +304,7 @@ struct entry_body {
     if (e.object != nullptr) [[likely]] {
       if (after != 0 && overtakes(pe, part)) return;
       if (!part.calm() && !part.may_run(e)) [[unlikely]] {
-        part.hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
+        part.hold(e, once_more());
       } else {
         invoke<E>(pe, e, args, reply);
       }
@@ -314,9 +320,11 @@ struct entry_body {
       // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
       refuse_deleted(pe, part);
     } else {
-      part.hold(e, active_message<entry_body>::make(priority(level), std::move(*this)));
+      part.hold(e, once_more());
     }
   }
+
+  [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
 
   void pass_on(scheduler& pe, pe_id next) {
     target = nullptr;
@@ -325,9 +333,7 @@ struct entry_body {
   }
 
   void refuse_deleted(scheduler& pe, const collection& part) {
-    refuse<typename E::result>(
-        pe, reply,
-        fmt::format("{} was sent to {}{}, which has been deleted", name(), part.chare_name(), to_text(index)));
+    refuse<typename E::result>(pe, reply, detail::deleted_text(name(), part.chare_name(), to_text(index)));
   }
 
   /// True when a broadcast that was begun earlier has not come here yet: then this waits for it.
@@ -335,7 +341,7 @@ struct entry_body {
     const broadcast_id earlier{broadcast_id::stream_of(from, level), after};
     if (part.broadcasts().has_taken(earlier)) return false;
     pe.count_created();  // performed a second time
-    part.broadcasts().wait(earlier, active_message<entry_body>::make(priority(level), std::move(*this)));
+    part.broadcasts().wait(earlier, once_more());
     return true;
   }
 };

@@ -304,35 +304,42 @@ class scheduler : public executor {
   std::unique_ptr<quiescence_detector> quiescence_;
   std::int64_t idle_interval_ns_ = 0;  // 0: never
   std::int64_t next_idle_look_ = 0;
+  std::uint64_t last_idle_ = 0;  // cycle_count()
+  std::uint64_t collected_before_ = 0;
+  int num_floods_ = 0;
 };
 
 // ---------------------------------------------------------------------------------------------------------------
 
-/// The same inside a slice of the trace.
-template <class H>
-[[gnu::noinline, gnu::cold]] void perform_traced(scheduler& pe, H& body, std::uint64_t flow) {
-  trace_track& t = *pe.track;
-  if constexpr (requires { body.name(); }) {
-    t.begin(body.name(), trace_category::entry);
-  } else {
-    t.begin(detail::type_name<H>(), trace_category::runtime);
+/// What a message does, as a slice of the trace.
+class traced_message {
+ public:
+  traced_message() = default;
+  traced_message(const traced_message&) = delete;
+  ~traced_message() {
+    if (track_ != nullptr) [[unlikely]]
+      end();
   }
-  t.flow_in(flow);
-  struct closing {
-    trace_track& track;
-    ~closing() { track.end(); }
-  } const at_the_end{t};
-  body(pe);
-}
+  void begin(scheduler& pe, const char* name, trace_category c, std::uint64_t flow);
 
+ private:
+  void end();
+  trace_track* track_ = nullptr;
+};
+
+/// `flow`: the arrow in the trace that it came with; 0: nothing is recorded.
 template <class H>
 void perform_body(scheduler& pe, H& body, std::uint64_t flow) {
   if constexpr (is_counted<H>()) pe.count_processed();
+  traced_message slice;
   if (flow != 0) [[unlikely]] {
-    perform_traced(pe, body, flow);
-  } else {
-    body(pe);
+    if constexpr (requires { body.name(); }) {
+      slice.begin(pe, body.name(), trace_category::entry, flow);
+    } else {
+      slice.begin(pe, detail::type_name<H>(), trace_category::runtime, flow);
+    }
   }
+  body(pe);
 }
 
 /// The same on the PE whose thread this is; an exception ends the job.
@@ -378,21 +385,18 @@ void handler<H>::receive(scheduler& pe, wire_message* m) {
 template <class H>
 void scheduler::send(pe_id to, H&& body, priority p) {
   using B = std::remove_cvref_t<H>;
-  if (to == id_) {
-    send_here<B>(p, std::forward<H>(body));
-    return;
+  scheduler* other = this;
+  if (to != id_) {
+    if (!rank_.is_local(to)) [[unlikely]]
+      return send_to_rank(to, std::forward<H>(body), p);
+    other = rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
+    other->prepare_post();
   }
-  if (rank_.is_local(to)) [[likely]] {
-    if constexpr (is_counted<B>()) ++created_;
-    scheduler& other = *rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
-    other.prepare_post();
-    auto* m = active_message<B>::make(p, std::forward<H>(body));
-    if (track != nullptr) [[unlikely]]
-      m->flow = trace_send(0, to);
-    other.post(m);
-  } else {
-    send_to_rank(to, std::forward<H>(body), p);
-  }
+  if constexpr (is_counted<B>()) ++created_;
+  auto* m = active_message<B>::make(p, std::forward<H>(body));
+  if (track != nullptr) [[unlikely]]
+    m->flow = trace_send(0, to);
+  other == this ? post_here(m) : other->post(m);
 }
 
 template <class H>
