@@ -55,7 +55,8 @@ class fingerprints:
         return digest.hexdigest()
 
 
-_PRECOMPILED = re.compile(r" -Winvalid-pch| -Xclang -include-pch -Xclang \S+\.pch"
+# What clang-tidy does not take: headers that g++ has precompiled, and settings of g++ itself.
+_NOT_FOR_CLANG = re.compile(r" -Winvalid-pch| --param=\S+| -Xclang -include-pch -Xclang \S+\.pch"
                           r"| (?:-Xclang )?-include (?:-Xclang )?\S+/cmake_pch\.hxx")
 
 
@@ -64,7 +65,7 @@ def without_precompiled_headers(build):
     folder = build / "lint"
     folder.mkdir(exist_ok=True)
     text = (build / "compile_commands.json").read_text()
-    (folder / "compile_commands.json").write_text(_PRECOMPILED.sub("", text))
+    (folder / "compile_commands.json").write_text(_NOT_FOR_CLANG.sub("", text))
     return folder
 
 

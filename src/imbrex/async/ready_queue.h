@@ -5,6 +5,7 @@
 
 #include "imbrex/async/work.h"
 #include "imbrex/base/hash.h"
+#include "imbrex/base/prefetch.h"
 
 namespace imbrex {
 
@@ -85,6 +86,9 @@ class ready_queue {
     if (l.first == nullptr) {
       l.last = nullptr;
       filled_ &= ~(1u << level);
+    } else {
+      __builtin_prefetch(l.first);  // messages that came from elsewhere, or wait for long, are in no near cache
+      __builtin_prefetch(next_line(l.first));
     }
     return item;
   }

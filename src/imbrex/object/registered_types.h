@@ -14,8 +14,11 @@ namespace imbrex::detail {
 /// digest of the names.
 template <class T>
 std::uint64_t number_by_name(std::vector<T*>& all) {
-  std::stable_sort(all.begin(), all.end(),
-                   [](const T* x, const T* y) { return std::string_view(x->type_name) < y->type_name; });
+  for (std::size_t i = 0; i < all.size(); ++i) all[i]->number = static_cast<std::uint32_t>(i);
+  std::sort(all.begin(), all.end(), [](const T* x, const T* y) {
+    const int order = std::string_view(x->type_name).compare(y->type_name);
+    return order != 0 ? order < 0 : x->number < y->number;
+  });
   std::uint64_t h = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i]->number = static_cast<std::uint32_t>(i);
