@@ -6,13 +6,14 @@ CMAKE_ARGS ?=
 # Further options for ctest, for example TEST_ARGS="-L unit" or TEST_ARGS="-R when"
 TEST_ARGS ?=
 
-.PHONY: help setup configure_programs build run test bench format clean
+.PHONY: help setup configure_programs build run test sources bench format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run     set the machine up, build what it takes, run the demonstration (Jacobi3D) into out/jacobi3d/"
 	@echo "make build   set the machine up, build library, tool, applications and examples into build/$(PRESET)/"
-	@echo "make test    set the machine up for tests too, build everything, run every test and check"
+	@echo "make test    set the machine up for tests too, build everything, run every test and quick check"
+	@echo "make sources check the sources: clang-tidy, and that each header compiles alone (minutes)"
 	@echo "make bench   build and run the benchmarks into out/bench/"
 	@echo "make format  rewrite the sources as clang-format 19 does"
 	@echo "make clean   remove build/ and out/"
@@ -38,7 +39,11 @@ run: configure_programs
 test: setup
 	@cmake --preset $(PRESET) $(CMAKE_ARGS)
 	@$(compile)
-	@scripts/test $(PRESET) --parallel $(JOBS) $(TEST_ARGS)
+	@scripts/test $(PRESET) --parallel $(JOBS) --label-exclude sources $(TEST_ARGS)
+
+sources: setup
+	@cmake --preset $(PRESET) $(CMAKE_ARGS)
+	@scripts/test $(PRESET) --parallel $(JOBS) --label-regex sources
 
 bench: setup
 	@cmake --preset $(PRESET) $(CMAKE_ARGS)
