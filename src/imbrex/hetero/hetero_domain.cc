@@ -72,6 +72,7 @@ hetero_domain::~hetero_domain() {
   for (const std::string& what : failures_.texts(1)) {
     pe_.fail("a task has failed, and nobody has awaited it before its domain ended: " + what);
   }
+  for (const auto& p : places()) p->for_each_lane([](lane& l) { l.abandon(); });
   for (task_node* t = first_outstanding_; t != nullptr;) {
     task_node* const next = t->younger;
     drop(*t);
@@ -360,6 +361,7 @@ void hetero_domain::await(task_node& t, const lane_point& p) {
     slab::free(self);
     if (--waiting.num_blockers == 0) waiting.domain->gathered_.push(waiting);
   };
+  w->abandoned = [](lane_arrival* a) { slab::free(static_cast<point_wait*>(a)); };
   ++t.num_blockers;
   p.of->when_reached(p.number, w);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 
 #include "imbrex/base/clock.h"
 #include "imbrex/hetero/task_node.h"
@@ -86,7 +87,10 @@ class host_tasks {
     host_tasks& of;
   };
 
-  alignas(64) std::atomic<bool> held_{false};
+  // Others look at these: not in a line with what the PE itself works on. No alignas: domains may lie in frames of
+  // coroutines, which compilers do not align.
+  [[maybe_unused]] std::byte apart_[64];
+  std::atomic<bool> held_{false};
   std::atomic<int> size_{0};
   task_node* first_ = nullptr;
   task_node* last_ = nullptr;

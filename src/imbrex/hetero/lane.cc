@@ -42,6 +42,19 @@ void lane::flush() {
   });
 }
 
+void lane::abandon() {
+  *alive_ = false;
+  stream_.reset();
+  flushed_ = completed_ = issued_;
+  marks_.clear();
+  last_ = nullptr;
+  while (first_ != nullptr) {
+    lane_arrival* const a = first_;
+    first_ = a->next;
+    if (a->abandoned != nullptr) a->abandoned(a);
+  }
+}
+
 void lane::reach(std::uint64_t number) {
   completed_ = number;
   while (!marks_.empty() && marks_.front().number <= number) marks_.pop_front();

@@ -20,11 +20,12 @@ struct lane_point {
   bool reached() const;
 };
 
-/// Something to be told when a lane has come to a point. Lives until then.
+/// Something to be told when a lane has come to a point. Lives until then, or until the lane is abandoned.
 struct lane_arrival {
   std::uint64_t number = 0;
   lane_arrival* next = nullptr;
   void (*arrived)(lane_arrival*) = nullptr;
+  void (*abandoned)(lane_arrival*) = nullptr;  ///< null: nothing to do
 };
 
 /// A stream whose operations are counted, so that a point in it costs nothing unless somebody asks for it: an event is
@@ -70,6 +71,9 @@ class lane {
   void when_reached(std::uint64_t number, lane_arrival* a);
   /// Makes sure that the PE learns of all that has been enqueued.
   void flush();
+  /// At the end of the domain, while its tasks are still there: the stream ends, all points count as reached, and who
+  /// waits for one is told that it is abandoned. Nothing is enqueued any more.
+  void abandon();
   /// What to call after arrivals: there may be more to do.
   void on_progress(void (*f)(void*), void* argument) {
     progress_ = f;
@@ -83,7 +87,7 @@ class lane {
   };
   void reach(std::uint64_t number);
 
-  const std::unique_ptr<stream> stream_;
+  std::unique_ptr<stream> stream_;
   const int index_;
   const bool carries_data_;
   std::deque<mark> marks_;  // of what is under way

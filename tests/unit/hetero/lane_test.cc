@@ -50,6 +50,29 @@ TEST(lane, points_that_have_been_reached_are_forgotten) {
   }
 }
 
+TEST(lane, that_is_abandoned_tells_who_waits_and_counts_as_reached) {
+  struct counting : lane_arrival {
+    int num_arrived = 0, num_abandoned = 0;
+  };
+  hetero_pe on;
+  lane data(on.host.make_stream(stream_priority::low, "data"), 0, true);
+  data->launch("work", [] {});
+  const lane_point p = data.put();
+  counting a, silent;
+  a.arrived = [](lane_arrival* x) { ++static_cast<counting*>(x)->num_arrived; };
+  a.abandoned = [](lane_arrival* x) { ++static_cast<counting*>(x)->num_abandoned; };
+  silent.arrived = a.arrived;
+  data.when_reached(p.number, &a);
+  data.when_reached(p.number, &silent);
+  data.abandon();
+  EXPECT_TRUE(p.reached());
+  EXPECT_TRUE(data.idle());
+  EXPECT_EQ(a.num_abandoned, 1);
+  EXPECT_EQ(a.num_arrived + silent.num_arrived, 0);
+  on.pe.run();
+  EXPECT_EQ(a.num_arrived + silent.num_arrived, 0);
+}
+
 /// Everything happens that can, but on device `idle`.
 void run_all_but(const device* idle, bare_pe& pe, std::vector<stepped_stream*>& streams) {
   for (bool any = true; any;) {
