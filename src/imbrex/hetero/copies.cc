@@ -399,7 +399,6 @@ void hetero_copies::drop(hetero_copy& c) {
         slab::free(self);
         all->come();
       };
-      w->abandoned = w->arrived;
       ++r->num_left;
       q.of->when_reached(q.number, w);
     };

@@ -358,10 +358,10 @@ void hetero_domain::await(task_node& t, const lane_point& p) {
   w->arrived = [](lane_arrival* a) {
     auto* self = static_cast<point_wait*>(a);
     task_node& waiting = *self->of;
+    const bool is_abandoned = self->is_abandoned();
     slab::free(self);
-    if (--waiting.num_blockers == 0) waiting.domain->gathered_.push(waiting);
+    if (!is_abandoned && --waiting.num_blockers == 0) waiting.domain->gathered_.push(waiting);
   };
-  w->abandoned = [](lane_arrival* a) { slab::free(static_cast<point_wait*>(a)); };
   ++t.num_blockers;
   p.of->when_reached(p.number, w);
 }
@@ -548,6 +548,7 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
   t.state = task_state::issued;
   ++t.at->num_tasks_under_way;
   t.arrival.arrived = [](lane_arrival* a) {
+    if (a->is_abandoned()) return;
     task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, arrival));
     --ended.at->num_tasks_under_way;
     ended.state = task_state::done;

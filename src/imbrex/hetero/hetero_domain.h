@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,6 +38,9 @@ class hetero_domain final : placement_view {
   ~hetero_domain() override;
   hetero_domain(const hetero_domain&) = delete;
   hetero_domain& operator=(const hetero_domain&) = delete;
+  /// Where it can, it begins with a cache line. Not by its type: it may also lie in the frame of a coroutine.
+  static void* operator new(std::size_t bytes) { return ::operator new(bytes, std::align_val_t(64)); }
+  static void operator delete(void* memory) { ::operator delete(memory, std::align_val_t(64)); }
 
   /// The domain of the calling PE, made now if it is the first time. Throws `usage_error` where there is no PE.
   static hetero_domain& current();

@@ -51,7 +51,8 @@ void lane::abandon() {
   while (first_ != nullptr) {
     lane_arrival* const a = first_;
     first_ = a->next;
-    if (a->abandoned != nullptr) a->abandoned(a);
+    a->number = lane_arrival::never;
+    a->arrived(a);
   }
 }
 

@@ -20,12 +20,16 @@ struct lane_point {
   bool reached() const;
 };
 
-/// Something to be told when a lane has come to a point. Lives until then, or until the lane is abandoned.
+/// Something to be told when a lane has come to a point, or that it never will: the lane is abandoned. Lives until
+/// then. Every task has one: it takes three words.
 struct lane_arrival {
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
   std::uint64_t number = 0;
   lane_arrival* next = nullptr;
   void (*arrived)(lane_arrival*) = nullptr;
-  void (*abandoned)(lane_arrival*) = nullptr;  ///< null: nothing to do
+
+  bool is_abandoned() const { return number == never; }
 };
 
 /// A stream whose operations are counted, so that a point in it costs nothing unless somebody asks for it: an event is
@@ -72,7 +76,7 @@ class lane {
   /// Makes sure that the PE learns of all that has been enqueued.
   void flush();
   /// At the end of the domain, while its tasks are still there: the stream ends, all points count as reached, and who
-  /// waits for one is told that it is abandoned. Nothing is enqueued any more.
+  /// waits for one is told. Nothing is enqueued any more.
   void abandon();
   /// What to call after arrivals: there may be more to do.
   void on_progress(void (*f)(void*), void* argument) {

@@ -140,6 +140,9 @@ struct task_node {
   }
 };
 
+static_assert(sizeof(void*) != 8 || sizeof(task_node) <= 248,
+              "a task with a function of one word fits a block of 256 bytes: see docs/design/0010");
+
 /// \name Coroutines that wait for a task, by their `next`
 ///@{
 void add_waiting(task_node& t, waiter& w);

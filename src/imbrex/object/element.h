@@ -110,4 +110,6 @@ struct element : element_base {
   const Index index;
 };
 
+static_assert(sizeof(void*) != 8 || sizeof(element<index1d>) <= 64, "see docs/design/0010");
+
 }  // namespace imbrex
