@@ -43,6 +43,7 @@ test: setup
 
 sources: setup
 	@cmake --preset $(PRESET) $(CMAKE_ARGS)
+	@$(compile)
 	@scripts/test $(PRESET) --parallel $(JOBS) --label-regex sources
 
 bench: setup

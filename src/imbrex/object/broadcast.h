@@ -21,7 +21,7 @@ namespace detail {
 template <class E>
 using broadcast_args = std::shared_ptr<const travelling_args<typename E::args>>;
 
-/// Invokes `M` on an element that is here, with copies of the arguments.
+/// Invokes entry E on an element that is here, with copies of the arguments.
 template <class E>
 [[gnu::always_inline]] inline void invoke_copy(scheduler& pe, element_base& e, const broadcast_args<E>& shared) {
   travelling_args<typename E::args> args = *shared;
@@ -245,7 +245,7 @@ struct section_broadcast_body {
   }
 };
 
-/// Invokes `M` on all elements of array `c`, or of section `s` of it.
+/// Invokes entry E on all elements of array `c`, or of section `s` of it.
 template <class E, class Index>
 void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, auto&&... a) {
   using args_tuple = detail::travelling_args<typename E::args>;
