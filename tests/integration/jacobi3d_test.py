@@ -243,7 +243,7 @@ def files(p, folder):
     expect(open(tasks, "rb").read() == open(whole, "rb").read(), "--impl hetero continued from a file differs")
     # The trace opens as JSON and the summary names the entry methods.
     trace = os.path.join(folder, "trace.json")
-    run([p.jacobi, *SMALL, "-c", "8", "--pes", "2", "--quiet", "--trace", trace])
+    run([p.jacobi, *SMALL, "--device", "host", "-c", "8", "--pes", "2", "--quiet", "--trace", trace])
     with open(trace) as f:
         events = json.load(f)["traceEvents"]
     expect(any(e.get("name") == "update" for e in events), "the trace shows no update")
@@ -264,7 +264,7 @@ def bad_input(p, folder):
         ("-c 0", 2, "0"), ("-c -3", 2, "-3"), ("-x 4 -c 1000", 2, "1000"), ("-x 0", 2, "0"), ("-x nonsense", 2, "nonsense"),
         ("-c 4 --odf 2", 2, "odf"), ("--odf 0", 2, "0"), ("--no-such-option", 2, "no-such-option"),
         ("--init lukewarm", 2, "lukewarm"), ("--boundary warm", 2, "warm"), ("--impl magic", 2, "magic"),
-        ("--tolerance -1", 2, "-1"), ("--device cuda", None, "cuda"), ("--pes -1", 2, "-1"),
+        ("--tolerance -1", 2, "-1"), ("--device cuda --gpus 99 --odf 1", None, "GPU"), ("--pes -1", 2, "-1"),
         (f"--input {wrong}", 2, "<f4"), (f"--input {folder}/none.npy", None, "none.npy"),
         (f"--input {good} -x 9", 2, "9"), ("-x 8 --output /nowhere/x.npy", None, "/nowhere"),
         ("-x 8 --report /nowhere/r.json", None, "/nowhere"), ("-x 8 --output out.txt", 2, "out.txt"),

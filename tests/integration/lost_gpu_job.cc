@@ -1,5 +1,6 @@
-// lost_gpu_job kernel|driver|borrow|gate: the last of three ranks dies while a stream of the first waits for its GPU,
-// in that way. Run by lost_rank_test.py.
+// lost_gpu_job kernel|driver|borrow|gate: the last of three ranks dies while a stream of the one before waits for its
+// GPU, in that way; the first rank takes no part. Two GPUs will do: ranks 0 and 2 share one then. Run by
+// lost_rank_test.py.
 #include <imbrex/imbrex.h>
 #include <unistd.h>
 
@@ -18,8 +19,8 @@ struct member : ix::chare<member, ix::index1d> {
   ix::task<> exchange(std::string way) {
     const std::size_t bytes =
         way == "driver" ? std::size_t{40} << 20 : std::size_t{64} << 10;  // a kernel waits for less
-    if (index().x == 1) co_return;
-    ix::channel<std::byte> other(*this, array()[2 - index().x], 0, 0, ix::memory_kind::device);
+    if (index().x == 0) co_return;
+    ix::channel<std::byte> other(*this, array()[3 - index().x], 0, 0, ix::memory_kind::device);
     ix::buffer<std::byte> memory(on_device(), bytes);
     ix::stream& s = streams().compute;
     co_await pause();  // both ends know each other
@@ -45,7 +46,7 @@ struct member : ix::chare<member, ix::index1d> {
  private:
   ix::task<> pause() {
     for (int i = 0; i < 1000; ++i) {
-      auto again = array()[2 - index().x].call<&member::nothing>();
+      auto again = array()[3 - index().x].call<&member::nothing>();
       co_await std::move(again);
     }
   }
@@ -65,8 +66,8 @@ ix::task<int> start(ix::runtime& rt, std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   std::string why;
-  if (ix::cuda_machine::count(&why) < 3) {
-    std::printf("SKIPPED: three GPUs are needed: %s\n", why.empty() ? "there are fewer" : why.c_str());
+  if (ix::cuda_machine::count(&why) < 2) {
+    std::printf("SKIPPED: two GPUs are needed: %s\n", why.empty() ? "there are fewer" : why.c_str());
     return 77;
   }
   std::vector<char*> words(argv, argv + argc);

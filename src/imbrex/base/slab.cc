@@ -10,7 +10,8 @@ namespace imbrex {
 
 namespace {
 constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
-constexpr std::size_t ahead_bytes = 2048;  // of new blocks that are cut off a chunk at a time
+constexpr std::size_t ahead_bytes = 2048;  // of new small blocks that are cut off a chunk at a time
+constexpr std::size_t small_bytes = 256;   // larger ones one by one: a line of each, touched too early, costs more
 constexpr int system_class = -1;
 constexpr int max_batch = 32;
 constexpr std::size_t page_bytes = 4096;
@@ -182,7 +183,8 @@ void* slab::refill(int size_class) {
   };
   block* const first = cut();
   block** last = &free_[size_class];
-  for (std::size_t cut_off = size; cut_off < ahead_bytes && chunk_left_ >= size; cut_off += size) {
+  for (std::size_t cut_off = size; size < small_bytes && cut_off < ahead_bytes && chunk_left_ >= size;
+       cut_off += size) {
     *last = cut();
     last = &(*last)->next;
   }

@@ -316,7 +316,9 @@ void opencl_stream::set_arguments(const kernel_launch& l) const {
                           "not as its own: copy it to a buffer of the device",
                           i, k.name, device_.processor().full_name()));
         }
-        status = clSetKernelArgSVMPointer(k.native, i, a.data);
+        // Null goes as a buffer that is none: NVIDIA's driver refuses it as a pointer, or keeps the one before.
+        status = a.data != nullptr ? clSetKernelArgSVMPointer(k.native, i, a.data)
+                                   : clSetKernelArg(k.native, i, sizeof(cl_mem), nullptr);
         break;
       case opencl_argument::kind::value: status = clSetKernelArg(k.native, i, a.size, a.data); break;
       case opencl_argument::kind::local: status = clSetKernelArg(k.native, i, a.size, nullptr); break;

@@ -210,15 +210,15 @@ void hetero_domain::make_ready(task_node& t) {
   if (!t.in_progress) begin_progress(t);
   if (t.sliced) [[unlikely]]
     poison_by_worthless_bytes(t);
-  if (t.poisoned) {
-    doomed_.push(t);
-  } else if (t.placed != placed_by::policy) {
-    unplaced_.push(t);
+  if (t.poisoned || t.placed != placed_by::policy) [[unlikely]] {
+    keep_from_policy(t);
   } else {
     policy_->push(t);
   }
   wake_up();
 }
+
+[[gnu::noinline]] void hetero_domain::keep_from_policy(task_node& t) { (t.poisoned ? doomed_ : unplaced_).push(t); }
 
 void hetero_domain::unblock(task_node& t) {
   if (--t.num_blockers == 0) make_ready(t);
@@ -272,7 +272,7 @@ void hetero_domain::start_waiting_ones() {
   for (task_node*& waiting : short_of_memory_) {
     if (waiting != nullptr) start(*std::exchange(waiting, nullptr));
   }
-  start_unplaced_ones();
+  if (!unplaced_.empty()) start_unplaced_ones();
 }
 
 /// Those without a policy. Where a task waits for room, one that needs some stays behind it.

@@ -114,6 +114,7 @@ class hetero_domain final : placement_view {
   }
   void keep(task_node& t, std::span<const hetero_task> after);
   void make_ready(task_node& t);
+  void keep_from_policy(task_node& t);
   void release(task_node& t);
   void release_uses(task_node& t);
   void start(task_node& t);

@@ -58,7 +58,7 @@ class hetero_task {
       return j->hold(*node_);
     ++node_->references;
   }
-  void give_up() {
+  [[gnu::always_inline]] void give_up() {
     if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
       return j->give_up(*node_);
     node_->release();

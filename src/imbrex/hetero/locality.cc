@@ -111,11 +111,15 @@ placement_policy::choice locality::take(const candidate& c) {
 }
 
 placement_policy::choice locality::pop(const placement_view& view) {
+  if (come_.empty() && lines_.empty()) return {};
   const auto& places = view.places();
-  if (places.size() == 1) {
-    if (come_.empty() || !view.has_room(*places[0])) return {};
-    return {come_.take_first(), places[0].get()};
-  }
+  if (places.size() > 1) return pop_of_several(view);
+  if (!view.has_room(*places[0])) return {};
+  return {come_.take_first(), places[0].get()};
+}
+
+[[gnu::noinline]] placement_policy::choice locality::pop_of_several(const placement_view& view) {
+  const auto& places = view.places();
   lines_.resize(places.size());
   while (!come_.empty()) stand_in_line(view, *come_.take_first());
   order_.clear();
@@ -132,7 +136,7 @@ placement_policy::choice locality::pop(const placement_view& view) {
     if (c.task != nullptr && (best.task == nullptr || c.is_good)) best = c;
     if (best.is_good) break;
   }
-  if (best.task == nullptr && !come_.empty()) return pop(view);
+  if (best.task == nullptr && !come_.empty()) return pop_of_several(view);
   return take(best);
 }
 

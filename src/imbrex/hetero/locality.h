@@ -36,6 +36,7 @@ class locality final : public placement_policy {
   static nearness nearest(const placement_view& view, const task_node& t);
   static nearness idle_instead(const placement_view& view, const task_node& t, const place* of);
 
+  choice pop_of_several(const placement_view& view);
   void stand_in_line(const placement_view& view, task_node& t);
   ready_list& line_of(const nearness& n, const task_node& t);
   candidate look_in(ready_list& line, const place* of, const placement_view& view);

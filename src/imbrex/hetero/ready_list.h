@@ -16,14 +16,13 @@ class ready_list {
   task_node* first() const { return first_; }
 
   void push(task_node& t) {
+    t.next = nullptr;
     if (first_ == nullptr) {
-      t.next = nullptr;
       first_ = &t;
-      levels_.push_back({t.wishes.priority, &t});
-    } else if (levels_.back().priority == t.wishes.priority) [[likely]] {
-      t.next = nullptr;
-      levels_.back().last->next = &t;
-      levels_.back().last = &t;
+      lowest_ = {t.wishes.priority, &t};
+    } else if (lowest_.priority == t.wishes.priority) [[likely]] {
+      lowest_.last->next = &t;
+      lowest_.last = &t;
     } else {
       insert(t);
     }
@@ -31,11 +30,8 @@ class ready_list {
   task_node* take_first() {
     task_node* const t = first_;
     first_ = t->next;
-    if (first_ == nullptr) {
-      levels_.clear();
-    } else if (first_->wishes.priority != t->wishes.priority) {
-      levels_.erase(levels_.begin());
-    }
+    if (!above_.empty() && first_->wishes.priority != t->wishes.priority) [[unlikely]]
+      above_.erase(above_.begin());
     return t;
   }
   /// `before`: the one in front of it, null for the first.
@@ -43,45 +39,54 @@ class ready_list {
     task_node*& at = before != nullptr ? before->next : first_;
     task_node* const t = at;
     at = t->next;
-    if (first_ == nullptr) {
-      levels_.clear();
-    } else if (t->next == nullptr || t->next->wishes.priority != t->wishes.priority) {
-      end_level(*t, before);
-    }
+    if (t->next == nullptr || t->next->wishes.priority != t->wishes.priority) end_level(*t, before);
     return t;
   }
 
  private:
   /// The last task of one priority.
   struct level {
-    int priority;
-    task_node* last;
+    int priority = 0;
+    task_node* last = nullptr;
   };
   [[gnu::noinline]] void insert(task_node& t) {
     const int priority = t.wishes.priority;
-    auto behind = levels_.end();  // the first of those that are more urgent or equal, from behind
-    while (behind != levels_.begin() && std::prev(behind)->priority < priority) --behind;
-    task_node* const before = behind == levels_.begin() ? nullptr : std::prev(behind)->last;
+    if (priority < lowest_.priority) {
+      above_.push_back(lowest_);
+      lowest_.last->next = &t;
+      lowest_ = {priority, &t};
+      return;
+    }
+    auto behind = above_.end();  // the first of those that are more urgent or equal, from behind
+    while (behind != above_.begin() && std::prev(behind)->priority < priority) --behind;
+    task_node* const before = behind == above_.begin() ? nullptr : std::prev(behind)->last;
     task_node*& link = before != nullptr ? before->next : first_;
     t.next = link;
     link = &t;
     if (before != nullptr && before->wishes.priority == priority) {
       std::prev(behind)->last = &t;
     } else {
-      levels_.insert(behind, {priority, &t});
+      above_.insert(behind, {priority, &t});
     }
   }
+  /// `t`, which was the last of its priority, is gone.
   [[gnu::noinline]] void end_level(const task_node& t, task_node* before) {
-    const auto l = std::find_if(levels_.begin(), levels_.end(), [&](const level& x) { return x.last == &t; });
+    const bool is_lowest = lowest_.last == &t;
+    const auto l = is_lowest ? above_.end()
+                             : std::find_if(above_.begin(), above_.end(), [&](const level& x) { return x.last == &t; });
     if (before != nullptr && before->wishes.priority == t.wishes.priority) {
-      l->last = before;
-    } else {
-      levels_.erase(l);
+      (is_lowest ? lowest_ : *l).last = before;
+    } else if (!is_lowest) {
+      above_.erase(l);
+    } else if (!above_.empty()) {
+      lowest_ = above_.back();
+      above_.pop_back();
     }
   }
 
   task_node* first_ = nullptr;
-  std::vector<level> levels_;  // most urgent first
+  level lowest_;              // of the least urgent; means nothing while there is no task
+  std::vector<level> above_;  // of the others, most urgent first
 };
 
 }  // namespace imbrex

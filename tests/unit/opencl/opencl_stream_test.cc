@@ -95,6 +95,23 @@ TEST_F(opencl_stream_test, values_are_passed_as_bytes_and_groups_in_three_dimens
   EXPECT_EQ(where[4 * 2 + 1], 10U);
 }
 
+TEST_F(opencl_stream_test, null_is_passed_as_null_at_first_and_after_an_address) {
+  for (std::size_t d = 0; d < pe->devices.size(); ++d) {
+    SCOPED_TRACE(pe->on(d).processor().full_name());
+    auto s = pe->make(d);
+    buffer<float> somewhere(pe->on(d), 1);
+    buffer<int> answer(pe->on(d), 1);
+    for (const float* p : {static_cast<float*>(nullptr), somewhere.data(), static_cast<float*>(nullptr)}) {
+      int found = -1;
+      s->launch_program_kernel(test_program, nullptr, "is_null", {1, 1, 1}, {1, 1, 1}, 0,
+                               std::array{opencl_argument::pointer(p), opencl_argument::pointer(answer.data())});
+      s->copy(&found, answer.data(), sizeof found);
+      pe->finish(*s);
+      EXPECT_EQ(found, p == nullptr ? 1 : 0);
+    }
+  }
+}
+
 TEST_F(opencl_stream_test, arguments_that_do_not_fit_are_named) {
   auto s = pe->make();
   buffer<std::int64_t> data(on(), 10), pinned(on(), 10, memory_kind::pinned);
