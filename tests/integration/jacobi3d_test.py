@@ -66,6 +66,7 @@ WAYS = ["-c 1 --pes 1", "-c 1 --pes 2", "-c 8 --pes 1", "-c 12 --pes 2", "-c 30 
         "-c 12 --pes 2 --map round-robin", "-c 12 --pes 1 --imbrex-ranks 2", "-c 18 --pes 2 --imbrex-ranks 2",
         "-c 12 --pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder",
         "-c 12 --pes 2 --imbrex-schedule-seed 4"]
+WAYS = [f"--device host {way}" for way in WAYS]  # where there are GPUs, too
 # Objects and tasks: within a PE, between PEs, between ranks; few blocks and many; with and without stealing.
 WAYS += [f"--impl hetero --device host {way}" for way in
          ("-c 1 --pes 1", "-c 8 --pes 1", "-c 12 --pes 2", "--odf 4 --pes 4", "-c 30 --pes 3",
@@ -122,19 +123,20 @@ def mpi(p, folder):
     if not p.mpirun:
         print("skipped: no mpirun")
         return 77
-    one = [p.jacobi, "-c", "6", "--pes", "1"]
+    one = [p.jacobi, "--device", "host", "-c", "6", "--pes", "1"]
+    on_hosts = lambda n, *words: p.ranks(n, "--device", "host", *words)
     over_ucx = []
     if has_ucx(p):
-        over_ucx = [p.ranks(2, "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
-                    p.ranks(2, "--impl", "hetero", "--device", "host", "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
-                    p.ranks(3, "-c", "12", "--pes", "2", "--imbrex-transport=ucx")]
+        over_ucx = [on_hosts(2, "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
+                    on_hosts(2, "--impl", "hetero", "-c", "6", "--pes", "1", "--imbrex-transport=ucx"),
+                    on_hosts(3, "-c", "12", "--pes", "2", "--imbrex-transport=ucx")]
     else:
         print("skipped: no UCX")
-    same_bits(p, folder, [one, p.ranks(2, "-c", "6", "--pes", "1"), p.ranks(4, "-c", "12", "--pes", "1"),
-                          p.ranks(2, "-c", "8", "--pes", "2"), p.ranks(2, "--impl", "mpi"),
-                          p.ranks(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--impl", "mpi"],
-                          p.ranks(2, "--impl", "hetero", "--device", "host", "-c", "6", "--pes", "1"),
-                          p.ranks(3, "--impl", "hetero", "--device", "host", "-c", "12", "--pes", "2"), *over_ucx])
+    same_bits(p, folder, [one, on_hosts(2, "-c", "6", "--pes", "1"), on_hosts(4, "-c", "12", "--pes", "1"),
+                          on_hosts(2, "-c", "8", "--pes", "2"), on_hosts(2, "--impl", "mpi"),
+                          on_hosts(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--device", "host", "--impl", "mpi"],
+                          on_hosts(2, "--impl", "hetero", "-c", "6", "--pes", "1"),
+                          on_hosts(3, "--impl", "hetero", "-c", "12", "--pes", "2"), *over_ucx])
     # One block for each rank on one GPU for each rank; ranks may share a GPU.
     if gpus_there(p):
         host = [p.jacobi, "--impl", "mpi", "--device", "host"]
@@ -150,7 +152,7 @@ def mpi(p, folder):
     # Files are assembled from all ranks.
     a, b = os.path.join(folder, "a.npy"), os.path.join(folder, "b.npy")
     run([*one, *SMALL, "--quiet", "--output", a])
-    run([*p.ranks(3, "-c", "7", "--pes", "1"), *SMALL, "--quiet", "--output", b])
+    run([*on_hosts(3, "-c", "7", "--pes", "1"), *SMALL, "--quiet", "--output", b])
     expect(open(a, "rb").read() == open(b, "rb").read(), "three ranks wrote another .npy than one")
     # Ranks that disagree: one line on standard error, exit 2.
     for impl in ("chare", "mpi", "hetero"):
@@ -291,11 +293,11 @@ def bad_input(p, folder):
 def seeds(p, folder):
     hashes = set()
     for seed in range(1, 201):
-        words = [p.jacobi, "-x", "12", "-y", "9", "-z", "7", "-c", "12", "--pes", str(1 + seed % 3), "-w", "1", "-i", "4",
+        words = [p.jacobi, "--device", "host", "-x", "12", "-y", "9", "-z", "7", "-c", "12", "--pes", str(1 + seed % 3), "-w", "1", "-i", "4",
                  "--repeats", "1", "--init", "random:1", "--imbrex-schedule-seed", str(seed)]
         hashes.add(report_of(words, folder).get("field_hash"))
         if seed % 4 == 0:
-            hashes.add(report_of([*words, "--impl", "hetero", "--device", "host"], folder).get("field_hash"))
+            hashes.add(report_of([*words, "--impl", "hetero"], folder).get("field_hash"))
     expect(len(hashes) == 1 and None not in hashes, f"200 schedules gave {hashes}")
     return 0
 

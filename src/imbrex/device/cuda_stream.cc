@@ -137,22 +137,29 @@ std::string cuda_stream::unfinished() const {
 }
 
 namespace {
-bool is_pageable(const void* memory) {
+enum class lies_in { pageable, pinned, device };
+
+lies_in where(const void* memory) {
   cudaPointerAttributes a{};
   if (cudaPointerGetAttributes(&a, memory) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
-    return true;
+    return lies_in::pageable;
   }
-  return a.type == cudaMemoryTypeUnregistered;
+  return a.type == cudaMemoryTypeUnregistered ? lies_in::pageable
+         : a.type == cudaMemoryTypeHost       ? lies_in::pinned
+                                              : lies_in::device;
 }
 }  // namespace
 
-// The driver waits for the stream when it copies memory that is not pinned; but the stream may wait for this thread.
+// The driver waits for the stream when it copies memory that is not pinned, or any within the host; but the stream may
+// wait for this thread.
 bool cuda_stream::copy_would_block(const void* to, const void* from) const {
   if (!gpu_.gates().any()) [[likely]]
     return false;
   gpu_.make_current();
-  return !capturing() && (is_pageable(to) || is_pageable(from));
+  if (capturing()) return false;
+  const lies_in t = where(to), f = where(from);
+  return t == lies_in::pageable || f == lies_in::pageable || (t == lies_in::pinned && f == lies_in::pinned);
 }
 
 // Through pinned memory, of which there is one piece: the PE copies its side when the stream has come there.
@@ -160,7 +167,7 @@ void cuda_stream::copy_beside_gates(void* to, const void* from, std::size_t byte
   constexpr std::size_t largest_piece = 4 << 20;
   auto* const t = static_cast<std::byte*>(to);
   const auto* const f = static_cast<const std::byte*>(from);
-  const bool to_host = is_pageable(to), from_host = is_pageable(from);
+  const bool to_host = where(to) != lies_in::device, from_host = where(from) != lies_in::device;
   if (to_host && from_host) return launch("copy", [=] { std::memcpy(t, f, bytes); });
   const std::size_t piece = std::min(bytes, largest_piece);
   const std::shared_ptr<std::byte> staged(

@@ -14,7 +14,9 @@ namespace imbrex {
 class opencl_event final : public event_state {
  public:
   explicit opencl_event(const opencl_context& context) : context_(context) {}
-  opencl_event(const opencl_context& context, cl_event native) : context_(context) { set(native); }
+  opencl_event(const opencl_context& context, cl_event native, bool writes_host) : context_(context) {
+    set(native, writes_host);
+  }
   ~opencl_event() override {
     if (const cl_event native = native_.load(); native != nullptr) clReleaseEvent(native);
   }
@@ -22,8 +24,9 @@ class opencl_event final : public event_state {
   opencl_event& operator=(const opencl_event&) = delete;
 
   /// Once at most, by its stream: the last operation before it has been enqueued, or there is none left, or the stream
-  /// ends without it.
-  void set(cl_event native) {
+  /// ends without it. `writes_host`: what is under way before it may write memory of the host.
+  void set(cl_event native, bool writes_host) {
+    writes_host_ = writes_host;
     clRetainEvent(native);
     native_.store(native, std::memory_order_release);
   }
@@ -40,11 +43,14 @@ class opencl_event final : public event_state {
   }
   /// Null: not enqueued yet.
   cl_event native() const { return native_.load(std::memory_order_acquire); }
+  /// Once `native` is there.
+  bool writes_host() const { return writes_host_; }
   const opencl_context& context() const { return context_; }
 
  private:
   const opencl_context& context_;
   std::atomic<cl_event> native_{nullptr};
+  bool writes_host_ = false;  // published by `native_`
   std::atomic<bool> passed_{false};
 };
 

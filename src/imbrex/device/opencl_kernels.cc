@@ -7,8 +7,34 @@
 
 namespace imbrex {
 
-opencl_kernels::~opencl_kernels() {
-  for (const auto& k : kernels_) clReleaseKernel(k->native);
+namespace {
+
+cl_kernel make(const opencl_program& p, const std::string& name) {
+  cl_int status = CL_SUCCESS;
+  const cl_kernel k = clCreateKernel(p.native, name.c_str(), &status);
+  check_opencl(status, fmt::format("making kernel '{}'", name));
+  return k;
+}
+
+}  // namespace
+
+opencl_kernel::~opencl_kernel() {
+  clReleaseKernel(native);
+  for (const auto& [places, k] : with_nulls_) clReleaseKernel(k);
+}
+
+cl_kernel opencl_kernel::for_nulls(std::span<const opencl_argument> arguments) const {
+  std::uint64_t places = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].what == opencl_argument::kind::pointer && arguments[i].data == nullptr)
+      places |= std::uint64_t{1} << (i % 64);
+  }
+  if (places == 0) [[likely]]
+    return native;
+  for (const auto& [known, k] : with_nulls_) {
+    if (known == places) return k;
+  }
+  return with_nulls_.emplace_back(places, make(*program, name)).second;
 }
 
 std::size_t opencl_kernels::hash_of_places::operator()(const places& p) const {
@@ -32,12 +58,7 @@ opencl_kernel& opencl_kernels::find_or_make(const char* source, const char* opti
   for (const auto& k : kernels_) {
     if (k->program == &program && k->name == name) return *k;
   }
-  auto made = std::make_unique<opencl_kernel>();
-  cl_int status = CL_SUCCESS;
-  made->native = clCreateKernel(program.native, name, &status);
-  check_opencl(status, fmt::format("making kernel '{}' for {}", name, processor_.full_name()));
-  made->program = &program;
-  made->name = name;
+  auto made = std::make_unique<opencl_kernel>(program, name, make(program, name));
   kernels_.push_back(std::move(made));
   opencl_kernel& k = *kernels_.back();
   check_opencl(clGetKernelInfo(k.native, CL_KERNEL_NUM_ARGS, sizeof k.num_arguments, &k.num_arguments, nullptr),

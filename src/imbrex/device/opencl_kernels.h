@@ -5,24 +5,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "imbrex/device/opencl_api.h"
+#include "imbrex/device/opencl_kernel.h"
 #include "imbrex/device/opencl_processor.h"
 
 namespace imbrex {
-
-/// A kernel of one PE: its arguments are set by one thread at a time.
-struct opencl_kernel {
-  const opencl_program* program = nullptr;
-  std::string name;
-  cl_kernel native = nullptr;
-  cl_uint num_arguments = 0;
-};
 
 /// The kernels that one PE has launched on one device. For that PE's thread.
 class opencl_kernels {
  public:
   explicit opencl_kernels(opencl_processor& p) : processor_(p) {}
-  ~opencl_kernels();
   opencl_kernels(const opencl_kernels&) = delete;
   opencl_kernels& operator=(const opencl_kernels&) = delete;
 

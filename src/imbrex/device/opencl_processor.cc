@@ -54,6 +54,13 @@ opencl_processor::opencl_processor(opencl_context& context, cl_device_id device,
   source_ = std::make_unique<shared_virtual_memory>(*this, context_.native());
   pool_ = std::make_unique<slab_pool>(*source_, slab_pool::default_slab_bytes, alignment);
   programs_ = std::make_unique<opencl_programs>(context_.native(), device, full_name(), cache_folder);
+  cl_platform_id platform = nullptr;
+  check_opencl(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, static_cast<void*>(&platform), nullptr),
+               "asking " + name_ + " for its platform");
+  const std::string platform_name = opencl_text([platform](std::size_t size, void* to, std::size_t* needed) {
+    return clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, to, needed);
+  });
+  if (opencl_widening::is_needed(platform_name, text(CL_DRIVER_VERSION))) let_wider_launches_run_alone();
 }
 
 opencl_processor::~opencl_processor() { clReleaseCommandQueue(reading_); }
@@ -75,7 +82,18 @@ cl_command_queue opencl_processor::make_queue(stream_priority p) const {
   cl_command_queue queue = clCreateCommandQueueWithProperties(context_.native(), device_,
                                                               takes_priorities_ ? with_priority : nullptr, &status);
   check_opencl(status, "making a queue of " + full_name());
+  if (widening_ != nullptr) widening_->add(queue);
   return queue;
+}
+
+void opencl_processor::release_queue(cl_command_queue q) const {
+  if (widening_ != nullptr) widening_->remove(q);
+  clReleaseCommandQueue(q);
+}
+
+const opencl_widening& opencl_processor::let_wider_launches_run_alone() {
+  if (widening_ == nullptr) widening_ = std::make_unique<opencl_widening>();
+  return *widening_;
 }
 
 void opencl_processor::read(void* to, const void* from, std::size_t bytes) const {

@@ -8,6 +8,7 @@
 #include "imbrex/device/device.h"
 #include "imbrex/device/opencl_context.h"
 #include "imbrex/device/opencl_programs.h"
+#include "imbrex/device/opencl_widening.h"
 #include "imbrex/device/slab_pool.h"
 
 namespace imbrex {
@@ -39,6 +40,17 @@ class opencl_processor {
 
   /// An in-order queue; where the driver takes hints, one of that priority. Throws `device_error`.
   cl_command_queue make_queue(stream_priority p) const;
+  void release_queue(cl_command_queue q) const;
+  /// Enqueues `native`, which is `k` of the calling PE, in three dimensions; may block where the driver needs it (see
+  /// `opencl_widening`).
+  cl_int launch(cl_command_queue q, const opencl_kernel& k, cl_kernel native, const std::size_t (&all)[3],
+                const std::size_t (&each)[3], cl_event* end) const {
+    if (widening_ != nullptr) [[unlikely]]
+      return widening_->launch(q, k, native, all, each, end);
+    return clEnqueueNDRangeKernel(q, native, 3, nullptr, all, each, 0, nullptr, end);
+  }
+  /// From now on as with a driver that needs it; before any queue is made. For tests.
+  const opencl_widening& let_wider_launches_run_alone();
   /// Whether `memory` lies in its pool, so that its kernels may use it.
   bool owns(const void* memory) const { return static_cast<bool>(pool_->slab_of(memory)); }
   /// Copies to the host and blocks; throws `device_error`.
@@ -60,6 +72,7 @@ class opencl_processor {
   std::unique_ptr<memory_source> source_;
   std::unique_ptr<slab_pool> pool_;
   std::unique_ptr<opencl_programs> programs_;
+  std::unique_ptr<opencl_widening> widening_;  // null: the driver does not need it
 };
 
 }  // namespace imbrex

@@ -14,7 +14,8 @@ namespace imbrex {
 
 namespace {
 
-constexpr std::uint64_t for_queue = UINT64_MAX;  // the number of a kept operation that is the driver's
+constexpr std::uint64_t for_queue = UINT64_MAX;     // the number of a kept operation that is the driver's
+constexpr std::uint64_t for_host = UINT64_MAX - 1;  // that of one that is there for what writes memory of the host
 
 bool stops(const stream_operation& op) { return op.is_kernel || op.ready != nullptr; }
 
@@ -89,7 +90,7 @@ struct opencl_stream::waiting final : stream_operation {
     };
     act = [](stream_operation* o, work_action action) {
       auto* self = static_cast<waiting*>(o);
-      if (action == work_action::run && !self->point.complete()) self->of.add_barrier(self->point.native());
+      if (action == work_action::run && !self->point.complete()) self->of.add_barrier(self->point);
       self->~waiting();
       slab::free(self);
     };
@@ -98,6 +99,19 @@ struct opencl_stream::waiting final : stream_operation {
   const std::shared_ptr<event_state> held;
   const opencl_event& point;
   const bool is_own;
+};
+
+/// Until what was enqueued before has written the memory of the host that it writes.
+struct opencl_stream::settling final : stream_operation {
+  settling() {
+    name = "waiting for copies to the host";
+    ready = [](stream_operation*) { return true; };
+    act = [](stream_operation* o, work_action) {
+      auto* self = static_cast<settling*>(o);
+      self->~settling();
+      slab::free(self);
+    };
+  }
 };
 
 /// A copy between another device's memory and the host's, in that device's queue.
@@ -139,7 +153,7 @@ opencl_stream::~opencl_stream() {
   reachable_.discard();
   kept_.discard();
   if (of_other_ != nullptr) clReleaseEvent(of_other_);
-  if (queue_ != nullptr) clReleaseCommandQueue(queue_);
+  if (queue_ != nullptr) device_.processor().release_queue(queue_);
 }
 
 cl_command_queue opencl_stream::queue() {
@@ -172,6 +186,7 @@ void opencl_stream::append(stream_operation* op) {
 }
 
 void opencl_stream::put(stream_operation* op) {
+  if (op->number == for_host && host_is_settled()) return op->act(op, work_action::run);
   op->number = enqueued_;
   reachable_.push(op);
   stopped_ = stops(*op);
@@ -206,16 +221,27 @@ void opencl_stream::copy(void* to, const void* from, std::size_t bytes) {
   const opencl_machine& machine = device_.machine();
   if (machine.owner_beside(device_.processor(), to) != nullptr ||
       machine.owner_beside(device_.processor(), from) != nullptr) {
-    copy_by_host(to, from, bytes);
-  } else {
-    submit("copying", [this, to, from, bytes] { add_copy(to, from, bytes); });
+    return copy_by_host(to, from, bytes);
   }
+  const bool to_device = owns(to), from_device = owns(from);
+  if (!to_device && !from_device) return launch("copy", [=] { std::memcpy(to, from, bytes); });
+  if (!from_device && (stopped_ || !host_is_settled())) append(settle());
+  submit("copying", [this, to, from, bytes, to_device] { add_copy(to, from, bytes, to_device); });
 }
 
-void opencl_stream::add_copy(void* to, const void* from, std::size_t bytes) {
+/// NVIDIA's driver (580) reads up to some 64 KB of the host's memory when a copy is enqueued, whatever stands before
+/// it.
+stream_operation* opencl_stream::settle() {
+  auto* const op = new (slab::allocate(sizeof(settling))) settling;
+  op->number = for_host;
+  return op;
+}
+
+void opencl_stream::add_copy(void* to, const void* from, std::size_t bytes, bool to_device) {
   cl_event end = nullptr;
   const cl_int status = clEnqueueSVMMemcpy(queue(), CL_FALSE, to, from, bytes, 0, nullptr, &end);
   add(status, "copying", end);
+  if (!to_device) writes_host_until_ = enqueued_;
 }
 
 void opencl_stream::copy_by_host(void* to, const void* from, std::size_t bytes) {
@@ -260,11 +286,11 @@ event opencl_stream::record() {
     last_point_ = std::make_shared<opencl_event>(context);
     submit("a point", [this, ahead = point_ahead(last_point_)] {
       if (under_way_.empty()) return ahead.point->pass();
-      ahead.point->set(under_way_.back().end);
+      ahead.point->set(under_way_.back().end, !host_is_settled());
       flush();
     });
   } else {
-    last_point_ = std::make_shared<opencl_event>(context, under_way_.back().end);
+    last_point_ = std::make_shared<opencl_event>(context, under_way_.back().end, !host_is_settled());
     flush();  // before others may wait for it
   }
   last_point_at_ = asked_;
@@ -280,16 +306,18 @@ void opencl_stream::wait(const event& e) {
   }
   if (!stopped_ && point->native() != nullptr && &point->context() == &device_.processor().context()) {
     ++asked_;
-    add_barrier(point->native());
+    add_barrier(*point);
   } else {
     append(new (slab::allocate(sizeof(waiting))) waiting(*this, e.state(), *point));
   }
 }
 
-void opencl_stream::add_barrier(cl_event first) {
+void opencl_stream::add_barrier(const opencl_event& after) {
+  const cl_event first = after.native();
   cl_event end = nullptr;
   const cl_int status = clEnqueueBarrierWithWaitList(queue(), 1, &first, &end);
   add(status, "waiting for an event", end);
+  if (after.writes_host()) writes_host_until_ = enqueued_;
 }
 
 std::unique_ptr<graph> opencl_stream::capture(const std::function<void()>&) {
@@ -298,13 +326,14 @@ std::unique_ptr<graph> opencl_stream::capture(const std::function<void()>&) {
 
 // ------------------------------------------------------------------------------------------------ kernels
 
-void opencl_stream::set_arguments(const kernel_launch& l) const {
+cl_kernel opencl_stream::set_arguments(const kernel_launch& l) const {
   const opencl_kernel& k = *l.kernel;
   const bool one_more = l.arguments.size() + 1 == k.num_arguments && l.local_bytes > 0;
   if (l.arguments.size() != k.num_arguments && !one_more) {
     throw usage_error(fmt::format("kernel '{}' has {} arguments, but was given {}, in {}", k.name, k.num_arguments,
                                   l.arguments.size(), place()));
   }
+  const cl_kernel native = k.for_nulls(l.arguments);
   cl_uint i = 0;
   for (const opencl_argument& a : l.arguments) {
     cl_int status = CL_SUCCESS;
@@ -316,12 +345,11 @@ void opencl_stream::set_arguments(const kernel_launch& l) const {
                           "not as its own: copy it to a buffer of the device",
                           i, k.name, device_.processor().full_name()));
         }
-        // Null goes as a buffer that is none: NVIDIA's driver refuses it as a pointer, or keeps the one before.
-        status = a.data != nullptr ? clSetKernelArgSVMPointer(k.native, i, a.data)
-                                   : clSetKernelArg(k.native, i, sizeof(cl_mem), nullptr);
+        status = a.data != nullptr ? clSetKernelArgSVMPointer(native, i, a.data)
+                                   : clSetKernelArg(native, i, sizeof(cl_mem), nullptr);
         break;
-      case opencl_argument::kind::value: status = clSetKernelArg(k.native, i, a.size, a.data); break;
-      case opencl_argument::kind::local: status = clSetKernelArg(k.native, i, a.size, nullptr); break;
+      case opencl_argument::kind::value: status = clSetKernelArg(native, i, a.size, a.data); break;
+      case opencl_argument::kind::local: status = clSetKernelArg(native, i, a.size, nullptr); break;
     }
     if (status != CL_SUCCESS) {
       throw usage_error(fmt::format("argument {} of kernel '{}', of {} bytes, does not fit: {}", i, k.name, a.size,
@@ -329,34 +357,32 @@ void opencl_stream::set_arguments(const kernel_launch& l) const {
     }
     ++i;
   }
-  if (one_more) check_opencl(clSetKernelArg(k.native, i, l.local_bytes, nullptr), "setting a kernel's local memory");
+  if (one_more) check_opencl(clSetKernelArg(native, i, l.local_bytes, nullptr), "setting a kernel's local memory");
+  return native;
 }
 
 void opencl_stream::launch_program_kernel(const char* source, const char* options, const char* kernel_name,
                                           const std::array<unsigned, 3>& groups, const std::array<unsigned, 3>& group,
                                           std::size_t local_bytes, std::span<const opencl_argument> arguments) {
   kernel_launch l{&device_.kernels().get(source, options, kernel_name), groups, group, local_bytes, arguments, {}, {}};
-  set_arguments(l);  // also where it is done again later: errors are the caller's
+  const cl_kernel native = set_arguments(l);  // also where it is done again later: errors are the caller's
   if (!stopped_) {
     ++asked_;
-    return add_kernel(l);
+    return add_kernel(l, native);
   }
   l.keep();
   const char* const name = l.kernel->name.c_str();
-  submit(name, [this, kept = std::move(l)] {
-    set_arguments(kept);
-    add_kernel(kept);
-  });
+  submit(name, [this, kept = std::move(l)] { add_kernel(kept, set_arguments(kept)); });
 }
 
-void opencl_stream::add_kernel(const kernel_launch& l) {
+void opencl_stream::add_kernel(const kernel_launch& l, cl_kernel native) {
   std::size_t all[3], each[3];
   for (std::size_t d = 0; d < 3; ++d) {
     each[d] = l.group[d];
     all[d] = std::size_t{l.groups[d]} * l.group[d];
   }
   cl_event end = nullptr;
-  const cl_int status = clEnqueueNDRangeKernel(queue(), l.kernel->native, 3, nullptr, all, each, 0, nullptr, &end);
+  const cl_int status = device_.processor().launch(queue(), *l.kernel, native, all, each, &end);
   if (status != CL_SUCCESS) [[unlikely]] {
     throw device_error(
         fmt::format("launching kernel '{}' with {} x {} x {} groups of {} x {} x {} work items and {} bytes of local "

@@ -92,6 +92,7 @@ class opencl_stream final : public stream {
   struct kernel_launch;
   struct waiting;
   struct crossing;
+  struct settling;
 
   cl_command_queue queue();
   std::string place() const;
@@ -101,11 +102,11 @@ class opencl_stream final : public stream {
   ///@{
   /// Throws `device_error` unless the driver took the operation; else it is the stream's last one.
   void add(cl_int status, const char* name, cl_event end);
-  void add_copy(void* to, const void* from, std::size_t bytes);
+  void add_copy(void* to, const void* from, std::size_t bytes, bool to_device);
   void add_fill(void* to, unsigned char value, std::size_t bytes);
-  void add_barrier(cl_event first);
-  void add_kernel(const kernel_launch& l);
-  void set_arguments(const kernel_launch& l) const;
+  void add_barrier(const opencl_event& after);
+  void add_kernel(const kernel_launch& l, cl_kernel native);
+  cl_kernel set_arguments(const kernel_launch& l) const;
   ///@}
   /// Calls `f`, which gives the driver something, now or once the stream has come there.
   template <class F>
@@ -115,6 +116,9 @@ class opencl_stream final : public stream {
   void put(stream_operation* op);
   /// Goes on behind what the stream had stopped at.
   void release();
+  stream_operation* settle();
+  /// Nothing that was enqueued, here or before a point that this stream waits for, will still write memory of the host.
+  bool host_is_settled() const { return completed_ >= writes_host_until_; }
   void copy_by_host(void* to, const void* from, std::size_t bytes);
 
   void refresh() const;
@@ -126,6 +130,7 @@ class opencl_stream final : public stream {
   cl_command_queue queue_ = nullptr;         // null: nothing was enqueued yet
   std::uint64_t enqueued_ = 0;               // the last operation's number; they are counted from 1
   mutable std::uint64_t completed_ = 0;      // the last one known to have finished
+  std::uint64_t writes_host_until_ = 0;      // the last one that may write memory of the host
   mutable std::deque<operation> under_way_;  // those in between, oldest first
   mutable bool flushed_ = true;
   list reachable_;  // functions, and at the end what the stream stops at

@@ -43,6 +43,7 @@ int num_open_handles();
 int calls_of(const std::string& function);
 /// Host memory that is not pinned is this to the GPUs.
 bool is_pageable(const void* memory);
+bool is_of_host(const void* memory);
 
 /// Enqueues a kernel that runs on the CPU.
 void launch(cudaStream_t s, std::function<void()> kernel);

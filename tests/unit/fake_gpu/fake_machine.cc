@@ -113,6 +113,11 @@ bool is_pageable(const void* memory) {
   const std::lock_guard lock(the_machine().mutex);
   return find(memory) == nullptr;
 }
+bool is_of_host(const void* memory) {
+  const std::lock_guard lock(the_machine().mutex);
+  const allocation* const found = find(memory);
+  return found == nullptr || found->gpu < 0;
+}
 void launch(cudaStream_t s, std::function<void()> kernel) {
   enqueue(s, [k = std::move(kernel)] {
     k();

@@ -115,11 +115,13 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
   return cudaSuccess;
 }
 
-/// With ordinary memory of the host it returns when the stream has come there, as NVIDIA's does.
+/// With ordinary memory of the host, and within the host, it returns when the stream has come there, as NVIDIA's does.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t s) {
   fake_cuda::launch(s, [=] { std::memcpy(to, from, bytes); });
-  if (s == cudaStreamPerThread || !(is_pageable(to) || is_pageable(from))) return cudaSuccess;
-  const bool came = block("cudaMemcpyAsync of pageable memory", [s] { return is_idle(*of(s)); });
+  const bool within_host = is_of_host(to) && is_of_host(from);
+  if (s == cudaStreamPerThread || !(is_pageable(to) || is_pageable(from) || within_host)) return cudaSuccess;
+  const bool came = block(within_host ? "cudaMemcpyAsync within the host" : "cudaMemcpyAsync of pageable memory",
+                          [s] { return is_idle(*of(s)); });
   return result(came ? cudaSuccess : cudaErrorTimeout);
 }
 cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const std::size_t* bytes, std::size_t count,

@@ -59,6 +59,23 @@ TEST_F(gates, ordinary_memory_is_copied_as_the_function_leaves_it) {
   EXPECT_LE(gpu->machine.pinned().used().high_water, 16U << 20) << "pinned memory is bounded";
 }
 
+// NVIDIA's driver waits for the stream with these, pinned or not.
+TEST_F(gates, copies_within_the_host_do_not_wait_for_the_pe_itself) {
+  cuda_stream& s = make(0, "a stream");
+  buffer<int> from(device(0), 100, memory_kind::pinned), to(device(0), 100, memory_kind::pinned);
+  std::vector<int> ordinary(100);
+  std::fill(from.data(), from.data() + 100, 3);
+  std::fill(to.data(), to.data() + 100, 0);
+  close_gate(s);
+  s.copy(to.data(), from.data(), 400);
+  s.copy(ordinary.data(), to.data(), 400);
+  EXPECT_EQ(to.data()[99], 0);
+  gpu->run(wait_for(&s));
+  EXPECT_EQ(to.data()[99], 3);
+  EXPECT_EQ(ordinary[99], 3);
+  EXPECT_THAT(fake_cuda::blocked_calls(), testing::IsEmpty());
+}
+
 TEST_F(gates, pinned_memory_is_copied_by_the_driver) {
   cuda_stream& s = make(0, "a stream");
   buffer<int> host(device(0), 100, memory_kind::pinned), there(device(0), 100);

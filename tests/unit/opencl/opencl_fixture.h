@@ -74,6 +74,11 @@ kernel void store_place(global uint* to) {
   const uint at = (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0);
   to[at] = 100 * get_group_id(2) + 10 * get_group_id(1) + get_group_id(0);
 }
+kernel void count_up(global int* to, int rounds) {
+  volatile int n = 0;
+  while (n < rounds) ++n;
+  to[get_global_id(0)] = n;
+}
 kernel void is_null(global const float* p, global int* answer) { answer[0] = p == 0; }
 )";
 

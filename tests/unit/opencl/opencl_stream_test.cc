@@ -112,6 +112,79 @@ TEST_F(opencl_stream_test, null_is_passed_as_null_at_first_and_after_an_address)
   }
 }
 
+// NVIDIA's driver reads small pieces of the host's memory when a copy is enqueued.
+TEST_F(opencl_stream_test, what_a_copy_to_the_host_writes_another_copies_on_from_there) {
+  for (std::size_t d = 0; d < pe->devices.size(); ++d) {
+    SCOPED_TRACE(pe->on(d).processor().full_name());
+    auto first = pe->make(d), second = pe->make(d);
+    for (const std::size_t n : {16, 4096, 1 << 18}) {
+      buffer<int> a(pe->on(d), n), b(pe->on(d), n), c(pe->on(d), n);
+      std::vector<int> host(n), again(n), found(n);
+      for (int round = 1; round <= 5; ++round) {
+        std::ranges::fill(host, 0);
+        std::ranges::fill(again, 0);
+        const int rounds = 1000 * round;
+        first->launch_program_kernel(test_program, nullptr, "count_up", {static_cast<unsigned>(n / 16), 1, 1},
+                                     {16, 1, 1}, 0,
+                                     std::array{opencl_argument::pointer(a.data()), opencl_argument::value(rounds)});
+        first->copy(host.data(), a.data(), n * sizeof(int));
+        first->copy(b.data(), host.data(), n * sizeof(int));  // in the same stream
+        first->copy(again.data(), b.data(), n * sizeof(int));
+        second->wait(first->record());
+        second->copy(c.data(), again.data(), n * sizeof(int));  // in one that waits for it
+        second->copy(found.data(), c.data(), n * sizeof(int));
+        pe->finish(*first);
+        pe->finish(*second);
+        ASSERT_EQ(found.front(), rounds);
+        ASSERT_EQ(found.back(), rounds);
+      }
+    }
+  }
+}
+
+/// Wider and wider grids, each while a narrower one of the same kernel runs in another queue.
+void widen(opencl_pe& pe, std::size_t d) {
+  auto first = pe.make(d), second = pe.make(d);
+  buffer<int> to(pe.on(d), 1024 * 16);
+  int seen = 0;
+  for (unsigned wider = 2; wider <= 1024; wider *= 2) {
+    const auto launch = [&](opencl_stream& s, unsigned groups, int rounds) {
+      s.launch_program_kernel(test_program, nullptr, "count_up", {groups, 1, 1}, {16, 1, 1}, 0,
+                              std::array{opencl_argument::pointer(to.data()), opencl_argument::value(rounds)});
+    };
+    launch(*first, wider / 2, 100'000);
+    launch(*second, wider, static_cast<int>(wider));
+    second->copy(&seen, to.data() + wider * 16 - 1, sizeof seen);
+    pe.finish(*second);
+    pe.finish(*first);
+    EXPECT_EQ(seen, static_cast<int>(wider));
+  }
+}
+
+// PoCL 5 ended the process here.
+TEST_F(opencl_stream_test, a_wider_grid_comes_while_a_narrower_one_runs) {
+  for (std::size_t d = 0; d < pe->devices.size(); ++d) {
+    SCOPED_TRACE(pe->on(d).processor().full_name());
+    widen(*pe, d);
+  }
+}
+
+TEST_F(opencl_stream_test, grids_that_are_wider_than_all_before_run_alone_where_the_driver_needs_it) {
+  EXPECT_TRUE(opencl_widening::is_needed("Portable Computing Language", "5.0+debian"));
+  EXPECT_TRUE(opencl_widening::is_needed("Portable Computing Language", "4.0"));
+  EXPECT_FALSE(opencl_widening::is_needed("Portable Computing Language", "3.1+debian"));
+  EXPECT_FALSE(opencl_widening::is_needed("Portable Computing Language", "6.0"));
+  EXPECT_FALSE(opencl_widening::is_needed("NVIDIA CUDA", "5.0"));
+  for (std::size_t d = 0; d < pe->devices.size(); ++d) {
+    SCOPED_TRACE(pe->on(d).processor().full_name());
+    const opencl_widening& w = pe->on(d).processor().let_wider_launches_run_alone();
+    widen(*pe, d);
+    EXPECT_EQ(w.num_widened(), 11);  // 1, 2, 4 ... 1024 groups
+    widen(*pe, d);
+    EXPECT_EQ(w.num_widened(), 11);
+  }
+}
+
 TEST_F(opencl_stream_test, arguments_that_do_not_fit_are_named) {
   auto s = pe->make();
   buffer<std::int64_t> data(on(), 10), pinned(on(), 10, memory_kind::pinned);
