@@ -64,7 +64,7 @@ bool channel_end::accept(channel_receive& r, channel_message&& m) {
   }
   r.received = m.bytes();
   if (r.keep != nullptr) return keep(r, std::move(m));
-  if (m.remote.by != remote_data::path::none) return take_from_process(r, std::move(m));
+  if (m.remote) return take_from_process(r, std::move(m));
   return take_copy(r, std::move(m));
 }
 
@@ -101,13 +101,13 @@ bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
 
 bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
   stream& s = *r.in_order_of;
-  if (m.remote.by == remote_data::path::shared) {
-    data_mover::copy_shared(m.remote, s, r.to);
-    s.then("read", [by = mover_, what = m.remote] { by->has_been_read(what); });
+  if (m.remote.by() == remote_data::path::shared) {
+    data_mover::copy_shared(*m.remote, s, r.to);
+    s.then("read", [by = mover_, what = *m.remote] { by->has_been_read(what); });
     return true;
   }
-  const data_view to{static_cast<std::byte*>(r.to), m.remote.bytes, r.kind, s.on().number()};
-  r.under_way = mover_->fetch(m.remote, to, &s, [&r] {
+  const data_view to{static_cast<std::byte*>(r.to), m.remote->bytes, r.kind, s.on().number()};
+  r.under_way = mover_->fetch(*m.remote, to, &s, [&r] {
     r.under_way = nullptr;
     r.resume();
   });
@@ -133,11 +133,11 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
       m.own = buffer<std::byte>(s->on(), m.bytes());
       s->copy(m.own.data(), m.lent.data(), m.bytes());
     }
-  } else if (m.remote.by == remote_data::path::shared) {
-    m.mapped = mapped_bytes(data_mover::open(m.remote, *s));
+  } else if (m.remote.by() == remote_data::path::shared) {
+    m.mapped = mapped_bytes(data_mover::open(*m.remote, *s));
     m.mover = mover_;
-  } else if (m.remote.by != remote_data::path::none) {
-    data_view to{nullptr, m.remote.bytes, s != nullptr ? memory_kind::device : memory_kind::host,
+  } else if (m.remote) {
+    data_view to{nullptr, m.remote->bytes, s != nullptr ? memory_kind::device : memory_kind::host,
                  s != nullptr ? s->on().number() : -1};
     auto coming = std::make_shared<channel_message>(std::move(m));  // stays where it is until its data have come
     if (s != nullptr) {
@@ -147,7 +147,7 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
       coming->copied.resize(to.bytes);
       to.data = coming->copied.data();
     }
-    r.under_way = mover_->fetch(coming->remote, to, s, [&r, coming] {
+    r.under_way = mover_->fetch(*coming->remote, to, s, [&r, coming] {
       r.under_way = nullptr;
       *r.keep = std::move(*coming);
       r.resume();
@@ -169,7 +169,7 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
 
 void channel_end::drop(parked_message&& parked, bool is_ending) {
   const channel_message m = parked.take();
-  if (m.remote.by != remote_data::path::none && !is_ending) mover_->drop(m.remote);
+  if (m.remote && !is_ending) mover_->drop(*m.remote);
 }
 
 void channel_end::close(bool is_ending) {

@@ -56,7 +56,7 @@ struct channel_message {
   lent_buffer lent;
   aligned_bytes copied;         ///< aligned to 64 bytes
   buffer<std::byte> own;        ///< the same in a device's memory
-  remote_data remote;           ///< where they are, when they did not come along
+  data_elsewhere remote;        ///< where they are, when they did not come along
   mapped_bytes mapped;          ///< they are read there
   data_mover* mover = nullptr;  ///< with `mapped`: of the PE that reads
   bool offered = false;         ///< they are read where they are, and whoever offered them waits for word of it
@@ -70,7 +70,7 @@ struct channel_message {
   /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
   void give_back(stream* reader, bool pulled = false) {
     if (std::exchange(mapped.data, nullptr) != nullptr)
-      reader->then("read", [by = mover, what = remote] { by->has_been_read(what); });
+      reader->then("read", [by = mover, what = *remote] { by->has_been_read(what); });
     if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
     if (!lent.holds()) {
       if (reader != nullptr && !copied.empty()) reader->then("read", [held = std::move(copied)] {});
@@ -93,14 +93,12 @@ struct channel_message {
            : lent.holds()          ? lent.data()
                                    : copied.data();
   }
-  std::uint64_t bytes() const {
-    return remote.by != remote_data::path::none ? remote.bytes : lent.holds() ? lent.bytes() : copied.size();
-  }
+  std::uint64_t bytes() const { return remote ? remote->bytes : lent.holds() ? lent.bytes() : copied.size(); }
 
   template <class Archive>
   void serialize(Archive& ar) {
     ar & sequence & element_type & element_bytes & remote & hello;
-    if (remote.by != remote_data::path::none || hello.known()) return;
+    if (remote || hello.known()) return;
     if constexpr (Archive::is_loading) {
       std::uint64_t n = 0;
       ar & n;
@@ -121,12 +119,15 @@ struct channel_message {
   }
 };
 
+static_assert(sizeof(void*) != 8 || sizeof(channel_message) <= 208,
+              "messages are moved several times on their way: what few of them need lies elsewhere");
+
 /// A message that has come and waits for a receive. The memory lent with it is no operation under way meanwhile:
 /// quiescence does not wait for a receive that may never come. For the PE that receives.
 class parked_message {
  public:
   explicit parked_message(channel_message&& m)
-      : message_(std::move(m)), counted_(message_.lent.holds() || message_.remote.by != remote_data::path::none) {
+      : message_(std::move(m)), counted_(message_.lent.holds() || message_.remote) {
     if (counted_) --executor::current()->operations;
   }
   parked_message(parked_message&& other) noexcept

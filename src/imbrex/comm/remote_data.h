@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "imbrex/base/ids.h"
 #include "imbrex/device/shared_memory.h"
@@ -34,6 +35,33 @@ struct remote_data {
     if (by == path::none) return;
     ar & rank & pe & id & bytes & chunk_bytes & memory & ready;
   }
+};
+
+/// What a message says of its data where they did not come along; empty where they did, as in most: a pointer, since
+/// messages are moved some times.
+class data_elsewhere {
+ public:
+  data_elsewhere() = default;
+  data_elsewhere(const remote_data& d) : at_(std::make_unique<remote_data>(d)) {}
+
+  explicit operator bool() const { return at_ != nullptr; }
+  remote_data::path by() const { return at_ != nullptr ? at_->by : remote_data::path::none; }
+  const remote_data& operator*() const { return *at_; }
+  const remote_data* operator->() const { return at_.get(); }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    remote_data d;
+    if constexpr (Archive::is_loading) {
+      ar & d;
+      if (d.by != remote_data::path::none) at_ = std::make_unique<remote_data>(d);
+    } else {
+      ar&(at_ != nullptr ? *at_ : d);
+    }
+  }
+
+ private:
+  std::unique_ptr<remote_data> at_;
 };
 
 }  // namespace imbrex

@@ -383,7 +383,16 @@ bool ucx_transport::state::drain(job_end& end) {
     if (heartbeat) heartbeat->expect_closing();
     mpi_check(MPI_Ibarrier(job.control(), &e->request), "MPI_Ibarrier", me);
     if (!progress_until(finished, deadline)) return give_up();
-    // What was sent has left, but may still be arriving.
+    // What was sent has left, but may still be arriving: until nothing has come for a while.
+    constexpr std::int64_t silence = second / 50;
+    for (std::int64_t heard = now_ns(), until = heard + second, t = heard;
+         !data_through() && t - heard < silence && t < until; t = now_ns()) {
+      if (progress()) {
+        heard = t;
+      } else {
+        sched_yield();
+      }
+    }
     for (const auto& pe : pes) pe->data.cancel_receives();
     const bool moved = progress_until(data_through, now_ns() + second) && through;
     taking_unwanted = false;

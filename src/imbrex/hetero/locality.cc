@@ -46,18 +46,20 @@ locality::nearness locality::nearest(const placement_view& view, const task_node
     n.missing = missing;
   }
   n.where = n.best;
-  if (const nearness other = idle_instead(view, t, n.best); other.where != nullptr) {
-    n.where = other.where;
-    n.missing = other.missing;
+  const bool is_busy = n.best != nullptr && n.best->num_tasks_under_way >= n.best->num_compute_lanes();
+  if (is_busy && !n.best->is_host()) [[unlikely]] {
+    if (const nearness other = idle_instead(view, t); other.where != nullptr) {
+      n.where = other.where;
+      n.missing = other.missing;
+    }
   }
   if (n.where != nullptr && !view.has_room(*n.where)) n.where = nullptr;
   return n;
 }
 
-/// A device with nothing to do, where the one with the data has as much as it has streams. What the task reads is
+/// A device with nothing to do, for where the one with the data has as much as it has streams. What the task reads is
 /// there then, too, so that those which read the same may run at either.
-locality::nearness locality::idle_instead(const placement_view& view, const task_node& t, const place* of) {
-  if (of == nullptr || of->is_host() || of->num_tasks_under_way < of->num_compute_lanes()) return {};
+[[gnu::noinline]] locality::nearness locality::idle_instead(const placement_view& view, const task_node& t) {
   nearness best;
   for (const auto& p : view.places()) {
     if (p->is_host() || p->num_tasks_under_way > 0 || !view.eligible(t, *p) || !view.has_room(*p)) continue;
@@ -70,6 +72,7 @@ locality::nearness locality::idle_instead(const placement_view& view, const task
 }
 
 void locality::stand_in_line(const placement_view& view, task_node& t) {
+  ++num_in_line_;
   const nearness n = nearest(view, t);
   if (n.best == nullptr || !n.is_only_best) return others_.push(t);
   lines_[static_cast<std::size_t>(n.best->number())].push(t);
@@ -88,6 +91,7 @@ locality::candidate locality::look_in(ready_list& line, const place* of, const p
     if (n.where == nullptr) ++num_waiting;
     task_node* const next = t->next;
     if (n.where == nullptr && of != nullptr && n.best != of && n.is_only_best && n.best != nullptr) {
+      --num_in_line_;
       come_.push(*line.take_after(before));  // not at once into its line, where somebody may have been found already
       t = next;
       continue;
@@ -106,6 +110,7 @@ locality::candidate locality::look_in(ready_list& line, const place* of, const p
 placement_policy::choice locality::take(const candidate& c) {
   if (c.task == nullptr) return {};
   num_overtaken_ = c.before == nullptr ? 0 : num_overtaken_ + 1;
+  --num_in_line_;
   c.list->take_after(c.before);
   return {c.task, c.at};
 }
@@ -113,12 +118,27 @@ placement_policy::choice locality::take(const candidate& c) {
 placement_policy::choice locality::pop(const placement_view& view) {
   if (come_.empty() && lines_.empty()) return {};
   const auto& places = view.places();
-  if (places.size() > 1) return pop_of_several(view);
+  if (places.size() > 1) {
+    if (num_in_line_ == 0) {
+      if (const choice c = pop_at_once(view); c.task != nullptr) return c;
+    }
+    return pop_of_several(view);
+  }
   if (!view.has_room(*places[0])) return {};
   return {come_.take_first(), places[0].get()};
 }
 
+/// The first that has come, where nobody waits and nothing has to go for it.
+placement_policy::choice locality::pop_at_once(const placement_view& view) {
+  if (come_.empty()) return {};
+  const nearness n = nearest(view, *come_.first());
+  if (n.where == nullptr || (n.missing > 0 && n.where->used() + n.missing > n.where->capacity())) return {};
+  num_overtaken_ = 0;
+  return {come_.take_first(), n.where};
+}
+
 [[gnu::noinline]] placement_policy::choice locality::pop_of_several(const placement_view& view) {
+  if (come_.empty() && num_in_line_ == 0) return {};
   const auto& places = view.places();
   lines_.resize(places.size());
   while (!come_.empty()) stand_in_line(view, *come_.take_first());

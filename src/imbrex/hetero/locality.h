@@ -34,8 +34,9 @@ class locality final : public placement_policy {
     bool is_good = false;  // nothing has to go for it
   };
   static nearness nearest(const placement_view& view, const task_node& t);
-  static nearness idle_instead(const placement_view& view, const task_node& t, const place* of);
+  static nearness idle_instead(const placement_view& view, const task_node& t);
 
+  choice pop_at_once(const placement_view& view);
   choice pop_of_several(const placement_view& view);
   void stand_in_line(const placement_view& view, task_node& t);
   ready_list& line_of(const nearness& n, const task_node& t);
@@ -50,6 +51,7 @@ class locality final : public placement_policy {
   ready_list come_;                // not yet in a line
   std::vector<ready_list> lines_;  // by place
   ready_groups others_;            // as near to several: to whichever has least to do
+  std::size_t num_in_line_ = 0;    // in `lines_` and `others_`
   int num_overtaken_ = 0;
 };
 

@@ -345,7 +345,8 @@ class channel {
     const path by = link_->way(memory_kind::device, m.bytes());
     if (by == path::none) {
       send_packed(std::move(m), s);
-    } else if (by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, m.remote)) {
+    } else if (remote_data there; by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, there)) {
+      m.remote = there;
       link_->post(scheduler::current(), std::move(m));  // ahead of its data, as inside a process
     } else if (by == path::whole) {
       s.then("send", [link = link_, on = &s.on(), message = std::move(m)]() mutable {

@@ -60,7 +60,7 @@ void settle_packed(channel_message& m, stream& s, std::byte* place, std::functio
 }
 
 void read_in_place(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
-  const std::byte* const there = s.on().open(m.remote.memory);
+  const std::byte* const there = s.on().open(m.remote->memory);
   m.offered = true;  // given back when the view ends
   if (place == nullptr) return arrived(there);
   s.pull(event(), place, there, m.bytes());
@@ -72,16 +72,16 @@ void pull(channel_message& m, stream& s, std::byte* place, std::function<void(co
   stream* const in_order_of = place != nullptr || s.on().allocates() == memory_kind::device ? &s : nullptr;
   if (place == nullptr) place = own_memory(m, s);
   const data_view to{place, m.bytes(), s.on().allocates(), s.on().number()};
-  pe.mover->fetch(m.remote, to, in_order_of, [done = std::move(arrived), place] { done(place); });
-  pe.send(m.remote.pe, pull_data{m.remote.id, pe.rank().rank, pe.id()}, priorities::communication);
+  pe.mover->fetch(*m.remote, to, in_order_of, [done = std::move(arrived), place] { done(place); });
+  pe.send(m.remote->pe, pull_data{m.remote->id, pe.rank().rank, pe.id()}, priorities::communication);
 }
 
 }  // namespace
 
 void settle_data(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)> arrived) {
   if (m.on != nullptr) return settle_local(m, s, place, arrived);
-  if (m.remote.by == remote_data::path::none) return settle_packed(m, s, place, arrived);
-  if (scheduler::current().mover->reads_in_place(m.remote)) return read_in_place(m, s, place, arrived);
+  if (!m.remote) return settle_packed(m, s, place, arrived);
+  if (scheduler::current().mover->reads_in_place(*m.remote)) return read_in_place(m, s, place, arrived);
   pull(m, s, place, std::move(arrived));
 }
 

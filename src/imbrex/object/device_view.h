@@ -74,10 +74,10 @@ class device_view {
   }
   ~device_view() {
     if (at_ != nullptr) {
-      if (message_.offered) detail::release_after(message_.remote, *stream_);
+      if (message_.offered) detail::release_after(*message_.remote, *stream_);
       message_.give_back(stream_);
     } else if (owes_answer_) {
-      detail::release_unread(message_.remote);
+      detail::release_unread(*message_.remote);
     }
     if (state_ != nullptr) state_->release();
   }
@@ -96,7 +96,7 @@ class device_view {
   void serialize(Archive& ar) {
     message_.serialize(ar);
     if constexpr (Archive::is_loading) {
-      owes_answer_ = message_.remote.by != remote_data::path::none;
+      owes_answer_ = static_cast<bool>(message_.remote);
     } else if constexpr (std::is_same_v<Archive, output_archive>) {
       owes_answer_ = false;  // whoever reads it does
     }
