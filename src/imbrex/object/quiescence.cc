@@ -109,7 +109,37 @@ void quiescence_detector::look_again_later() {
 }
 
 void quiescence_detector::look() {
-  if (!wave_running_ && !reporting_) start_wave();
+  if (!wave_running_ && !reporting_ && !look_at_idle_ones()) start_wave();
+}
+
+/// Nothing unless all PEs are here, and all others are idle and have said so.
+std::optional<scheduler::counts> quiescence_detector::sums_of_idle_ones() const {
+  const std::vector<scheduler*>& all = pe_.rank().pes;
+  if (static_cast<int>(all.size()) != pe_.num_pes()) return {};
+  scheduler::counts sums = pe_.message_counts();
+  for (const scheduler* other : all) {
+    if (other == &pe_) continue;
+    const std::optional<pe_counts> theirs = other->counts_while_idle().read();
+    if (!theirs) return {};
+    sums += *theirs;
+  }
+  return sums;
+}
+
+/// The two waves, read in place. True when that told: quiescence, or messages that are still in somebody's inbox.
+bool quiescence_detector::look_at_idle_ones() {
+  const std::optional<scheduler::counts> first = sums_of_idle_ones();
+  if (!first) return false;
+  const auto balanced = [](const scheduler::counts& c) { return c.created == c.processed && c.pending == 0; };
+  const std::optional<scheduler::counts> second = balanced(*first) ? sums_of_idle_ones() : std::nullopt;
+  last_balanced_ = false;
+  if (!second || !balanced(*second) || second->created != first->created) {
+    look_again_later();
+    return true;
+  }
+  sums_ = *second;
+  quiet();
+  return true;
 }
 
 void quiescence_detector::start_wave() {
@@ -124,13 +154,7 @@ void quiescence_detector::start_wave() {
 
 void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c) {
   if (wave != wave_) return;
-  sums_.created += c.created;
-  sums_.processed += c.processed;
-  sums_.pending += c.pending;
-  sums_.held += c.held;
-  sums_.refused += c.refused;
-  sums_.waiting += c.waiting;
-  sums_.failed += c.failed;
+  sums_ += c;
   if (++answers_ == pe_.num_pes()) end_wave();
 }
 

@@ -10,7 +10,8 @@
 
 /// Quiescence: no message is on its way or queued, no entry method runs, no operation of a device or timer is pending,
 /// anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the messages created and
-/// performed; two waves in a row with equal, balanced sums prove it. Messages for elements that do not exist are not on
+/// performed; two waves in a row with equal, balanced sums prove it. Where all PEs are of one process and idle, their
+/// counts are read instead, twice, and nobody is woken. Messages for elements that do not exist are not on
 /// their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the main chare
 /// has not returned or such messages are left; and failures of tasks that nobody has awaited when the job would end.
 /// Before it reports one, messages to elements that have ended, and insertions of elements that live, are refused:
@@ -43,6 +44,8 @@ class quiescence_detector {
   static const char* heading_of(report r);
 
   bool wanted() const { return !waiting_.empty() || exit_code_.has_value(); }
+  bool look_at_idle_ones();
+  std::optional<scheduler::counts> sums_of_idle_ones() const;
   void start_wave();
   void end_wave();
   void quiet();

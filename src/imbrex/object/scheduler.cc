@@ -75,6 +75,7 @@ void scheduler::bind_to_this_thread() {
 
 void scheduler::run() {
   unsigned since_network = 0;
+  if (ended_ != nullptr) reap();  // the main chare never had to wait
   while (!stopping_) {
     collect();
     if (work* w = next()) [[likely]] {
@@ -117,7 +118,15 @@ bool scheduler::poll_network() {
 bool scheduler::help() {
   task_stealing* const all = rank_.helpers.get();
   const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
-  return all != nullptr && all->any(me) && all->run_one(me);
+  if (all == nullptr || !all->any(me)) return false;
+  withdraw_counts();
+  return all->run_one(me);
+}
+
+// PE 0 looks itself. What devices and the network do at any moment changes the counts, or may.
+void scheduler::publish_counts() {
+  if (id_ != 0 && devices == nullptr && !polls_network_ && !idle_counts_.published())
+    idle_counts_.publish(message_counts());
 }
 
 /// Whether something comes within half a microsecond. Without a look at the clock, which takes as long on some
@@ -183,6 +192,7 @@ void scheduler::idle() {
       if (eager && now - start > 3'000) {
         eager = false;
         slab::flush_returns();
+        publish_counts();
       }
     } else if (devices != nullptr && devices->pending()) {
       slab::flush_returns();
@@ -197,6 +207,7 @@ void scheduler::idle() {
       }
     } else {
       slab::flush_returns();
+      publish_counts();
       const std::int64_t limit =
           idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
       task_stealing* const all = rank_.helpers.get();
@@ -207,6 +218,7 @@ void scheduler::idle() {
     }
     if ((++rounds & 3) == 0 || now - start >= rank_.spin_ns) now = now_ns();
   }
+  withdraw_counts();
   if (track != nullptr) track->idle_end();
 }
 

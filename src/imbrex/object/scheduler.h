@@ -22,6 +22,7 @@
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/arrival_order.h"
 #include "imbrex/object/future_table.h"
+#include "imbrex/object/idle_counts.h"
 #include "imbrex/object/message_bundles.h"
 #include "imbrex/object/parted_message.h"
 #include "imbrex/object/reducer.h"
@@ -193,16 +194,10 @@ class scheduler : public executor {
 
   quiescence_detector& quiescence() { return *quiescence_; }
 
-  struct counts {
-    std::uint64_t created = 0;
-    std::uint64_t processed = 0;
-    std::uint64_t pending = 0;
-    std::uint64_t held = 0;     ///< messages for elements that do not exist, and tasks behind views that are held
-    std::uint64_t refused = 0;  ///< those that were answered with an error because nothing else could happen
-    std::uint64_t waiting = 0;  ///< coroutines that have not ended
-    std::uint64_t failed = 0;   ///< failures of tasks that nobody has seen
-  };
+  using counts = pe_counts;
   counts message_counts() const;
+  /// While this PE is idle, for a while at least, and no device or network could change them: any thread reads them.
+  const idle_counts& counts_while_idle() const { return idle_counts_; }
   /// What failed on this PE that nobody has seen, at most `limit` lines.
   std::vector<std::string> describe_failures(std::size_t limit) const;
   /// Lines that say what waits for what on this PE, at most `limit`.
@@ -252,6 +247,10 @@ class scheduler : public executor {
   bool comes_at_once();
   void idle();
   bool help();
+  void publish_counts();
+  void withdraw_counts() {
+    if (idle_counts_.published()) idle_counts_.withdraw();
+  }
   void reap();
   template <class H>
   void send_to_rank(pe_id to, H&& body, priority p);
@@ -304,6 +303,7 @@ class scheduler : public executor {
   std::unique_ptr<quiescence_detector> quiescence_;
   std::int64_t idle_interval_ns_ = 0;  // 0: never
   std::int64_t next_idle_look_ = 0;
+  idle_counts idle_counts_;
   std::uint64_t last_idle_ = 0;  // cycle_count()
   std::uint64_t collected_before_ = 0;
   int num_floods_ = 0;

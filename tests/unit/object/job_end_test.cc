@@ -87,6 +87,14 @@ imbrex_test::job_outcome run_reporting(const job_shape& s, Start start) {
   return {code, testing::internal::GetCapturedStderr()};
 }
 
+ix::task<int> never_waits(ix::runtime&) { co_return 7; }
+
+// No message comes that the PE could notice it by.
+TEST(job_end, of_a_main_chare_that_never_waits) {
+  for (const job_shape& shape : {job_shape{1, 1}, job_shape{3, 1}, job_shape{1, 2}})
+    EXPECT_EQ(run_and_listen(shape, never_waits).first, 7);
+}
+
 TEST(job_end, an_exit_before_a_failure_of_the_same_method_does_not_hide_it) {
   for (const job_shape& s : imbrex_test::all_shapes()) {
     SCOPED_TRACE(to_text(s));

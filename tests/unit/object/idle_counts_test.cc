@@ -1,0 +1,48 @@
+#include "imbrex/object/idle_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+using namespace imbrex;
+
+namespace {
+
+TEST(idle_counts, are_there_while_published) {
+  idle_counts c;
+  EXPECT_FALSE(c.read().has_value());
+  c.publish({.created = 3, .processed = 2, .pending = 1, .failed = 7});
+  EXPECT_TRUE(c.published());
+  ASSERT_TRUE(c.read().has_value());
+  EXPECT_EQ(c.read()->created, 3U);
+  EXPECT_EQ(c.read()->failed, 7U);
+  c.withdraw();
+  EXPECT_FALSE(c.published());
+  EXPECT_FALSE(c.read().has_value());
+}
+
+TEST(idle_counts, are_of_one_moment) {
+  idle_counts c;
+  std::atomic<bool> over{false};
+  std::thread pe([&] {
+    for (std::uint64_t n = 1; n <= 200'000; ++n) {
+      c.publish({n, n, n, n, n, n, n});
+      c.withdraw();
+    }
+    over = true;
+  });
+  std::uint64_t last = 0;
+  while (!over) {
+    const auto seen = c.read();
+    if (!seen) continue;
+    ASSERT_EQ(seen->created, seen->failed);
+    ASSERT_EQ(seen->processed, seen->waiting);
+    ASSERT_EQ(seen->created, seen->held);
+    ASSERT_GE(seen->created, last);
+    last = seen->created;
+  }
+  pe.join();
+}
+
+}  // namespace
