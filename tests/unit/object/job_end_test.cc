@@ -92,7 +92,7 @@ ix::task<int> never_waits(ix::runtime&) { co_return 7; }
 // No message comes that the PE could notice it by.
 TEST(job_end, of_a_main_chare_that_never_waits) {
   for (const job_shape& shape : {job_shape{1, 1}, job_shape{3, 1}, job_shape{1, 2}})
-    EXPECT_EQ(run_and_listen(shape, never_waits).first, 7);
+    EXPECT_EQ(run_and_listen(shape, never_waits).code, 7);
 }
 
 TEST(job_end, an_exit_before_a_failure_of_the_same_method_does_not_hide_it) {
