@@ -81,6 +81,8 @@ class executor {
 
   bool has_ready() const { return !ready_.empty(); }
   bool inbox_empty() const { return inbox_.empty(); }
+  /// Any thread.
+  bool inbox_was_empty() const { return inbox_.was_empty(); }
   /// Owner: of all items that others have posted.
   std::uint64_t num_collected() const { return num_collected_; }
 

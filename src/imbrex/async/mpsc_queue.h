@@ -34,12 +34,19 @@ class mpsc_queue {
     return head == nullptr || head == asleep();
   }
 
+  /// Any thread: whether nothing is in it; if so, the caller sees what the consumer did before it took the last.
+  bool was_empty() const {
+    const work* head = head_.load(std::memory_order_seq_cst);
+    return head == nullptr || head == asleep();
+  }
+
   /// Consumer only: takes all, oldest first, linked by `next`; null when there is nothing.
   work* take_all() {
     const work* seen = head_.load(std::memory_order_relaxed);
     __builtin_prefetch(seen);  // at the same time as the line of the head
     __builtin_prefetch(next_line(seen));
-    work* newest = head_.exchange(nullptr, std::memory_order_acquire);
+    // Released, too: who finds the inbox empty by this sees what the consumer did before.
+    work* newest = head_.exchange(nullptr, std::memory_order_acq_rel);
     if (newest == asleep()) return nullptr;
     work* oldest = nullptr;
     while (newest != nullptr) {

@@ -51,15 +51,21 @@ class alignas(64) idle_counts {
   void withdraw() { epoch_.store(epoch_.load(std::memory_order_relaxed) + 1); }
   ///@}
 
-  /// Any thread; nothing unless the PE is idle and has said so.
-  std::optional<pe_counts> read() const {
+  /// Any thread: the counts, and when they were published, for `still`. Nothing unless the PE is idle and has said so.
+  struct reading {
+    pe_counts counts;
+    std::uint64_t epoch;
+  };
+  std::optional<reading> read() const {
     const std::uint64_t before = epoch_.load();
     if ((before & 1) == 0) return {};
     std::array<std::uint64_t, num> all{};
     for (std::size_t i = 0; i < num; ++i) all[i] = counts_[i].load(std::memory_order_acquire);
     if (epoch_.load() != before) return {};
-    return pe_counts{all[0], all[1], all[2], all[3], all[4], all[5], all[6]};
+    return reading{{all[0], all[1], all[2], all[3], all[4], all[5], all[6]}, before};
   }
+  /// Any thread: whether the PE has been idle since.
+  bool still(std::uint64_t epoch) const { return epoch_.load() == epoch; }
 
  private:
   static constexpr std::size_t num = 7;

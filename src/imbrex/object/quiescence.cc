@@ -112,33 +112,42 @@ void quiescence_detector::look() {
   if (!wave_running_ && !reporting_ && !look_at_idle_ones()) start_wave();
 }
 
-/// Nothing unless all PEs are here, and all others are idle and have said so.
-std::optional<scheduler::counts> quiescence_detector::sums_of_idle_ones() const {
+/// Sums up what idle PEs have published. False unless all PEs are here, and all others idle.
+bool quiescence_detector::read_idle_ones() {
   const std::vector<scheduler*>& all = pe_.rank().pes;
-  if (static_cast<int>(all.size()) != pe_.num_pes()) return {};
-  scheduler::counts sums = pe_.message_counts();
-  for (const scheduler* other : all) {
-    if (other == &pe_) continue;
-    const std::optional<pe_counts> theirs = other->counts_while_idle().read();
-    if (!theirs) return {};
-    sums += *theirs;
+  if (static_cast<int>(all.size()) != pe_.num_pes()) return false;
+  sums_ = pe_.message_counts();
+  epochs_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == &pe_) continue;
+    const auto theirs = all[i]->counts_while_idle().read();
+    if (!theirs) return false;
+    sums_ += theirs->counts;
+    epochs_[i] = theirs->epoch;
   }
-  return sums;
+  return true;
 }
 
-/// The two waves, read in place. True when that told: quiescence, or messages that are still in somebody's inbox.
-bool quiescence_detector::look_at_idle_ones() {
-  const std::optional<scheduler::counts> first = sums_of_idle_ones();
-  if (!first) return false;
-  const auto balanced = [](const scheduler::counts& c) { return c.created == c.processed && c.pending == 0; };
-  const std::optional<scheduler::counts> second = balanced(*first) ? sums_of_idle_ones() : std::nullopt;
-  last_balanced_ = false;
-  if (!second || !balanced(*second) || second->created != first->created) {
-    look_again_later();
-    return true;
+/// None has stirred since it was read, and nothing lies in an inbox: what lay there in between would still be there,
+/// for whoever takes it stirs.
+bool quiescence_detector::are_idle_still() const {
+  const std::vector<scheduler*>& all = pe_.rank().pes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]->inbox_was_empty()) return false;
+    if (all[i] != &pe_ && !all[i]->counts_while_idle().still(epochs_[i])) return false;
   }
-  sums_ = *second;
-  quiet();
+  return true;
+}
+
+/// True when that told: quiescence, or that something is under way.
+bool quiescence_detector::look_at_idle_ones() {
+  if (!read_idle_ones()) return false;
+  last_balanced_ = false;
+  if (sums_.created == sums_.processed && sums_.pending == 0 && are_idle_still()) {
+    quiet();
+  } else {
+    look_again_later();
+  }
   return true;
 }
 

@@ -11,11 +11,12 @@
 /// Quiescence: no message is on its way or queued, no entry method runs, no operation of a device or timer is pending,
 /// anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the messages created and
 /// performed; two waves in a row with equal, balanced sums prove it. Where all PEs are of one process and idle, their
-/// counts are read instead, twice, and nobody is woken. Messages for elements that do not exist are not on
-/// their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the main chare
-/// has not returned or such messages are left; and failures of tasks that nobody has awaited when the job would end.
-/// Before it reports one, messages to elements that have ended, and insertions of elements that live, are refused:
-/// until then the former might have been inserted again, the latter ended.
+/// counts are read instead, and nobody is woken: if afterwards none has stirred since and all inboxes are empty, then
+/// there was a moment in between when all were idle and nothing was under way. Messages for elements that do not exist
+/// are not on their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the
+/// main chare has not returned or such messages are left; and failures of tasks that nobody has awaited when the job
+/// would end. Before it reports one, messages to elements that have ended, and insertions of elements that live, are
+/// refused: until then the former might have been inserted again, the latter ended.
 namespace imbrex {
 
 /// Lives on every PE; the one of PE 0 coordinates.
@@ -45,7 +46,8 @@ class quiescence_detector {
 
   bool wanted() const { return !waiting_.empty() || exit_code_.has_value(); }
   bool look_at_idle_ones();
-  std::optional<scheduler::counts> sums_of_idle_ones() const;
+  bool read_idle_ones();
+  bool are_idle_still() const;
   void start_wave();
   void end_wave();
   void quiet();
@@ -61,6 +63,7 @@ class quiescence_detector {
   int answers_ = 0;
   scheduler::counts sums_;
   scheduler::counts last_sums_;
+  std::vector<std::uint64_t> epochs_;  // of the idle ones that were read, by PE
   bool last_balanced_ = false;
   std::optional<std::uint64_t> refused_before_;  // how many messages had been, when it was last tried
   std::int64_t eager_since_ns_ = 0;

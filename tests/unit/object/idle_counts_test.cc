@@ -15,11 +15,16 @@ TEST(idle_counts, are_there_while_published) {
   c.publish({.created = 3, .processed = 2, .pending = 1, .failed = 7});
   EXPECT_TRUE(c.published());
   ASSERT_TRUE(c.read().has_value());
-  EXPECT_EQ(c.read()->created, 3U);
-  EXPECT_EQ(c.read()->failed, 7U);
+  EXPECT_EQ(c.read()->counts.created, 3U);
+  EXPECT_EQ(c.read()->counts.failed, 7U);
+  const std::uint64_t epoch = c.read()->epoch;
+  EXPECT_TRUE(c.still(epoch));
   c.withdraw();
   EXPECT_FALSE(c.published());
   EXPECT_FALSE(c.read().has_value());
+  EXPECT_FALSE(c.still(epoch));
+  c.publish({});
+  EXPECT_FALSE(c.still(epoch));
 }
 
 TEST(idle_counts, are_of_one_moment) {
@@ -34,8 +39,9 @@ TEST(idle_counts, are_of_one_moment) {
   });
   std::uint64_t last = 0;
   while (!over) {
-    const auto seen = c.read();
-    if (!seen) continue;
+    const auto read = c.read();
+    if (!read) continue;
+    const pe_counts* const seen = &read->counts;
     ASSERT_EQ(seen->created, seen->failed);
     ASSERT_EQ(seen->processed, seen->waiting);
     ASSERT_EQ(seen->created, seen->held);
