@@ -38,7 +38,8 @@ class opencl_stream final : public stream {
   device& on() const override { return device_; }
   stream_priority urgency() const override { return priority_; }
   /// Between memory of the device and memory of the host, pinned or not, in any direction; memory of other devices of
-  /// OpenCL is copied by way of the host.
+  /// OpenCL is copied by way of the host. Within the host the PE copies, when the stream comes there. A copy from the
+  /// host is handed to the driver once those to the host that stand before it are over (docs/design/0005-opencl.md).
   void copy(void* to, const void* from, std::size_t bytes) override;
   /// Memory of the host is filled by the PE when the stream comes there. Throws `usage_error` for another device's.
   void fill(void* to, unsigned char value, std::size_t bytes) override;
