@@ -5,7 +5,6 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/hetero/slices.h"
 
 namespace imbrex {
 
@@ -74,22 +73,34 @@ void hetero_copies::destroy(hetero_data* d) {
 
 // ------------------------------------------------------------------------------------------------ moving
 
-/// Whether the lane can wait for all that a copy from one to the other has to wait for; if not, who will is noted.
-bool hetero_copies::can_follow(lane& l, const hetero_copy& from, const hetero_copy& to) {
+/// The lane waits for all that a copy of the bytes of `d` has to wait for. If it cannot, who will is noted.
+bool hetero_copies::follow(lane& l, hetero_data& d, hetero_copy& from, hetero_copy& to) {
+  const auto for_each_point = [&](auto f) {
+    for_each_in_same_memory(d, from, [&](hetero_copy& c) { f(c.written); });
+    for_each_in_same_memory(d, to, [&](hetero_copy& c) {
+      f(c.written);
+      c.reads.for_each(f);
+    });
+  };
   bool can = true;
-  const auto look = [&](const lane_point& p) {
+  for_each_point([&](const lane_point& p) {
     if (p.reached() || l.can_wait_for(*p.of)) return;
     pending_.push_back(p);
     can = false;
-  };
-  look(from.written);
-  look(to.written);
-  to.reads.for_each(look);
+  });
+  if (can) for_each_point([&](const lane_point& p) { l.wait(p); });
   return can;
 }
 
+/// The lane follows both.
 void hetero_copies::copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices) {
-  copy_bytes(l, {&from}, {&to}, to.of->bytes, between_devices);
+  if (to.place == 0 && to.of->family != nullptr) [[unlikely]] {
+    copy_gaps(l, *to.of, {&from}, {&to});
+  } else {
+    copy_bytes(l, {&from}, {&to}, to.of->bytes, between_devices);
+    (to.place == 0 ? counts_.bytes_to_host : between_devices ? counts_.bytes_between : counts_.bytes_to_devices) +=
+        to.of->bytes;
+  }
   from.state = coherence::shared;
   to.state = coherence::shared;
   if (to.of->family != nullptr && to.of == to.of->family->whole) to.of->family->carry(from.place, to.place);
@@ -97,9 +108,6 @@ void hetero_copies::copy(lane& l, hetero_copy& from, hetero_copy& to, bool betwe
 
 void hetero_copies::copy_bytes(lane& l, const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes,
                                bool between_devices) {
-  l.wait(from.copy->written);
-  l.wait(to.copy->written);
-  to.copy->reads.for_each([&](const lane_point& p) { l.wait(p); });
   std::byte* const there = to.copy->memory + to.offset;
   const std::byte* const here = from.copy->memory + from.offset;
   if (between_devices) {
@@ -129,28 +137,25 @@ hetero_copy* hetero_copies::newest_device_copy(hetero_data& d, const place& p) c
 bool hetero_copies::bring_to_device(hetero_data& d, place& p) {
   hetero_copy& here = d.at(p.number());
   if (hetero_copy* peer = newest_device_copy(d, p); peer != nullptr) {
-    if (!can_follow(p.from_peers(), *peer, here)) return false;
+    if (!follow(p.from_peers(), d, *peer, here)) return false;
     copy(p.from_peers(), *peer, here, true);
-    counts_.bytes_between += d.bytes;
     return true;
   }
   if (d.at(0).state == coherence::invalid && !bring_to_host(d)) return false;
-  if (!can_follow(p.in(), d.at(0), here)) return false;
+  if (!follow(p.in(), d, d.at(0), here)) return false;
   copy(p.in(), d.at(0), here, false);
-  counts_.bytes_to_devices += d.bytes;
   return true;
 }
 
 bool hetero_copies::bring_to_host(hetero_data& d) {
   hetero_copy& here = d.at(0);
-  if (here.memory == nullptr) here.memory = host().allocate(d.bytes);
+  if (here.memory == nullptr) allocate(here, host());
   for (std::size_t i = 1; i < places_.size(); ++i) {
     hetero_copy& there = d.at(static_cast<int>(i));
     if (there.state == coherence::invalid) continue;
     lane& out = places_[i]->out();
-    if (!can_follow(out, there, here)) return false;
+    if (!follow(out, d, there, here)) return false;
     copy(out, there, here, false);
-    counts_.bytes_to_host += d.bytes;
     return true;
   }
   return true;  // nobody has ever written: whoever reads that was told so
@@ -246,13 +251,9 @@ hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
   return p.idle() && retiring_[static_cast<std::size_t>(p.number())] == 0 ? outcome::never : outcome::no_room;
 }
 
-bool hetero_copies::lies_in_whole(const hetero_data& d) const {
-  return places_.size() == 1 && d.family != nullptr && &d != d.family->whole;
-}
-
 /// The device may have less than it said, since others use it, too: then copies go until it is enough.
 bool hetero_copies::allocate(hetero_copy& c, place& p) {
-  if (lies_in_whole(*c.of)) {
+  if (lies_in_whole(c)) {
     hetero_copy& whole = c.of->family->whole->at(0);
     if (whole.memory == nullptr && !allocate(whole, p)) return false;
     c.memory = whole.memory + c.of->offset;
@@ -328,10 +329,9 @@ bool hetero_copies::evict(place& p, hetero_copy& c) {
     }
     hetero_copy* to = peer != nullptr ? &d.at(peer->number()) : nullptr;
     if (to != nullptr && to->memory == nullptr) to->memory = peer->allocate(d.bytes);
-    if (to != nullptr && to->memory != nullptr && can_follow(peer->from_peers(), c, *to)) {
+    if (to != nullptr && to->memory != nullptr && follow(peer->from_peers(), d, c, *to)) {
       copy(peer->from_peers(), c, *to, true);
       touch(*to);
-      counts_.bytes_between += d.bytes;
     } else if (!bring_to_host(d)) {
       return false;
     }
@@ -373,7 +373,10 @@ struct hetero_copies::retired_wait : lane_arrival {
 };
 
 void hetero_copies::drop(hetero_copy& c) {
-  if (lies_in_whole(*c.of)) {
+  if (lies_in_whole(c)) {
+    hetero_copy& whole = c.of->family->whole->at(0);
+    if (!c.written.reached()) whole.reads.add(c.written);
+    c.reads.for_each([&](const lane_point& p) { whole.reads.add(p); });
     c.memory = nullptr;
     c.state = coherence::invalid;
     return;

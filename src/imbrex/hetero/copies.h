@@ -7,6 +7,7 @@
 #include "imbrex/hetero/hetero_data.h"
 #include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/place.h"
+#include "imbrex/hetero/slices.h"
 #include "imbrex/hetero/task_node.h"
 
 namespace imbrex {
@@ -56,6 +57,14 @@ class hetero_copies {
   /// Points that the host has to wait for, because no lane can, before `bring` can go on.
   std::vector<lane_point>& pending() { return pending_; }
 
+  /// Calls `f` for the points that must be reached before a task on the host uses an object.
+  template <class F>
+  void for_each_point_on_host(const task_access& a, F f) const {
+    for_each_in_same_memory(*a.data, a.data->at(0), [&](hetero_copy& c) {
+      f(c.written);
+      if (writes(a.mode)) c.reads.for_each(f);
+    });
+  }
   /// Waits of a lane for all that must be over before a task uses its objects there.
   void order(task_node& t, place& p, lane& l);
   /// What a task that reads a slice, or an object with slices, would need to have brought.
@@ -71,12 +80,25 @@ class hetero_copies {
   struct retired_wait;
 
   void destroy(hetero_data* d);
-  /// Whether a slice lies in the memory of the whole: where there is the host alone.
-  bool lies_in_whole(const hetero_data& d) const;
+  /// On the host a slice lies in the memory of the whole.
+  static bool lies_in_whole(const hetero_copy& c) {
+    return c.place == 0 && c.of->family != nullptr && c.of != c.of->family->whole;
+  }
+  /// Calls `f` for `c`, a copy that has the bytes of `d`, and for all others in whose memory these bytes lie.
+  template <class F>
+  void for_each_in_same_memory(hetero_data& d, hetero_copy& c, F f) const {
+    f(c);
+    if (c.place != 0 || d.family == nullptr || places_.size() == 1) [[likely]]
+      return;
+    if (&c != &d.at(0)) f(d.at(0));
+    d.family->for_each_overlapping(d, [&](hetero_data& e) {
+      if (&e != c.of) f(e.at(0));
+    });
+  }
   bool bring_to(hetero_data& d, place& p) { return p.is_host() ? bring_to_host(d) : bring_to_device(d, p); }
   bool bring_to_device(hetero_data& d, place& p);
   bool bring_to_host(hetero_data& d);
-  bool can_follow(lane& l, const hetero_copy& from, const hetero_copy& to);
+  bool follow(lane& l, hetero_data& d, hetero_copy& from, hetero_copy& to);
   void copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices);
   hetero_copy* newest_device_copy(hetero_data& d, const place& p) const;
 
@@ -92,7 +114,8 @@ class hetero_copies {
   bool merge(hetero_data& s, place& p);
   part_of_copy nearest_source(hetero_data& s, const place& p) const;
   int closeness(const place& from, const place& to) const;
-  bool copy_part(const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes);
+  bool copy_part(hetero_data& d, const part_of_copy& from, const part_of_copy& to);
+  void copy_gaps(lane& l, hetero_data& d, const part_of_copy& from, const part_of_copy& to);
   void copy_bytes(lane& l, const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes, bool between);
   void bury_dead(slice_family& f);
   bool bury(hetero_data& s);

@@ -344,9 +344,7 @@ hetero_copies::outcome hetero_domain::pin_on_host(task_node& t) {
 
 void hetero_domain::await_host_data(task_node& t) {
   for (task_access& a : t.uses()) {
-    hetero_copy& c = a.data->at(0);
-    await(t, c.written);
-    if (writes(a.mode)) c.reads.for_each([&](const lane_point& p) { await(t, p); });
+    copies_.for_each_point_on_host(a, [&](const lane_point& p) { await(t, p); });
   }
   for (const lane_point& p : t.after) await(t, p);
 }

@@ -1,12 +1,10 @@
 // Objects with slices: what is brought from the whole to a slice and back.
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/hetero/copies.h"
-#include "imbrex/hetero/slices.h"
 
 namespace imbrex {
 
@@ -86,12 +84,16 @@ bool hetero_copies::bring_whole(hetero_data& whole, place& p) {
 /// What was written to a slice is in the whole's copy at a place.
 bool hetero_copies::merge(hetero_data& s, place& p) {
   const std::uint64_t bit = slice_family::bit(p.number());
+  if (p.is_host() && s.at(0).state != coherence::invalid) {
+    s.merged |= bit;
+    return true;
+  }
   part_of_copy from = nearest_source(s, p);
   if (from.copy != nullptr && closeness(*places_[from.copy->place], p) == 0) {
     if (!bring_whole(*s.family->whole, host())) return false;
     from = {&s.family->whole->at(0), s.offset};
   }
-  if (from.copy != nullptr && !copy_part(from, {&s.family->whole->at(p.number()), s.offset}, s.bytes)) return false;
+  if (from.copy != nullptr && !copy_part(s, from, {&s.family->whole->at(p.number()), s.offset})) return false;
   s.merged |= bit;
   return true;
 }
@@ -117,8 +119,14 @@ bool hetero_copies::bring_slice(hetero_data& s, place& p) {
     from = &whole.at(0);
   }
   hetero_copy& here = s.at(p.number());
-  if (p.is_host() && here.memory == nullptr) here.memory = p.allocate(s.bytes);
-  if (!copy_part({from, s.offset}, {&here}, s.bytes)) return false;
+  if (p.is_host() && here.memory == nullptr) allocate(here, p);
+  if (from->place == 0) {
+    hetero_copy& on_host = s.at(0);
+    if (on_host.memory == nullptr) allocate(on_host, host());
+    on_host.state = coherence::shared;
+    return p.is_host() || bring_to_device(s, p);
+  }
+  if (!copy_part(s, {from, s.offset}, {&here})) return false;
   here.state = coherence::shared;
   return true;
 }
@@ -149,29 +157,39 @@ hetero_copies::part_of_copy hetero_copies::nearest_source(hetero_data& s, const 
   return best;
 }
 
-bool hetero_copies::copy_part(const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes) {
+/// Bytes `[d.offset, d.offset + d.bytes)` of the whole, which begin at `from` and `to`; never within the host.
+bool hetero_copies::copy_part(hetero_data& d, const part_of_copy& from, const part_of_copy& to) {
   place& source = *places_[from.copy->place];
   place& target = *places_[to.copy->place];
-  if (source.is_host() && target.is_host()) {
-    const auto before = pending_.size();
-    const auto look = [&](const lane_point& p) {
-      if (!p.reached()) pending_.push_back(p);
-    };
-    look(from.copy->written);
-    look(to.copy->written);
-    to.copy->reads.for_each(look);
-    if (pending_.size() != before) return false;
-    std::memcpy(to.copy->memory + to.offset, from.copy->memory + from.offset, bytes);
+  lane& l = target.is_host() ? source.out() : target.in_from(source);
+  if (!follow(l, d, *from.copy, *to.copy)) return false;
+  if (target.is_host()) {
+    copy_gaps(l, d, from, to);
     return true;
   }
-  lane& l = target.is_host() ? source.out() : target.in_from(source);
-  if (!can_follow(l, *from.copy, *to.copy)) return false;
-  const bool between = !source.is_host() && !target.is_host();
-  copy_bytes(l, from, to, bytes, between && &source != &target);
-  if (&source != &target) {
-    (target.is_host() ? counts_.bytes_to_host : between ? counts_.bytes_between : counts_.bytes_to_devices) += bytes;
-  }
+  const bool between = !source.is_host() && &source != &target;
+  copy_bytes(l, from, to, d.bytes, between);
+  if (&source != &target) (between ? counts_.bytes_between : counts_.bytes_to_devices) += d.bytes;
   return true;
+}
+
+/// To the host, where slices lie in the whole's memory: what these have there is as new, and a task may be reading or
+/// writing it, so only what is between them is copied.
+void hetero_copies::copy_gaps(lane& l, hetero_data& d, const part_of_copy& from, const part_of_copy& to) {
+  std::uint64_t at = d.offset;
+  const std::uint64_t end = d.offset + d.bytes;
+  const auto copy_up_to = [&](std::uint64_t next) {
+    if (next <= at) return;
+    const std::uint64_t skipped = at - d.offset;
+    copy_bytes(l, {from.copy, from.offset + skipped}, {to.copy, to.offset + skipped}, next - at, false);
+    counts_.bytes_to_host += next - at;
+  };
+  d.family->for_each_overlapping_slice(d, [&](hetero_data& s) {
+    if (s.at(0).state == coherence::invalid) return;
+    copy_up_to(std::min(s.offset, end));
+    at = std::max(at, s.offset + s.bytes);
+  });
+  copy_up_to(end);
 }
 
 // ------------------------------------------------------------------------------------------------ their end

@@ -104,6 +104,12 @@ void slice_family::written(hetero_data& d, int place) {
   if (&d == whole) return;
   d.merged = 0;
   d.written_as = ++num_writes;
+  if (place == 0 && whole->at(0).state != coherence::invalid && whole->num_places > 1) {
+    // It lies in the whole's memory; but what is older has to come there first.
+    bool comes_last = true;
+    for_each_overlapping_slice(d, [&](const hetero_data& e) { comes_last = comes_last && (e.merged & bit(0)) != 0; });
+    if (comes_last) d.merged = bit(0);
+  }
 }
 
 void slice_family::carry(int from, int to) {

@@ -129,35 +129,54 @@ TEST(slices, live_on_in_the_whole) {
   EXPECT_EQ(on.memory.used().in_use, 0);
 }
 
-TEST(slices, lie_in_the_memory_of_the_whole_where_there_is_only_the_host) {
-  hetero_pe on;
-  constexpr std::size_t n = 8192;
-  auto x = on.object<double>(n);
-  const double* at = nullptr;
-  auto fill = [&at](std::span<double> v) {
-    at = v.data();
-    std::fill(v.begin(), v.end(), 1.0);
-  };
-  submit(*on.domain, {}, fill, write(x));
-  on.pe.run();
-  const std::uint64_t used = on.domain->places()[0]->used();
-  for (std::size_t i = 0; i < 8; ++i) {
-    auto add = [&at, i](std::span<double> v) {
-      EXPECT_EQ(v.data(), at + i * (n / 8));
-      for (double& e : v) e += static_cast<double>(i);
+TEST(slices, lie_in_the_memory_of_the_whole_on_the_host) {
+  for (const int devices : {0, 1, 2}) {
+    hetero_pe on(devices);
+    constexpr std::size_t n = 8192;
+    auto x = on.object<double>(n);
+    const double* at = nullptr;
+    auto fill = [&at](std::span<double> v) {
+      at = v.data();
+      std::fill(v.begin(), v.end(), 1.0);
     };
-    submit(*on.domain, {}, add, x.slice(i * n / 8, n / 8));
+    submit(*on.domain, {}, fill, write(x));
+    on.pe.run();
+    const std::uint64_t used = on.domain->places()[0]->used();
+    for (std::size_t i = 0; i < 8; ++i) {
+      auto add = [&at, i](std::span<double> v) {
+        EXPECT_EQ(v.data(), at + i * (n / 8));
+        for (double& e : v) e += static_cast<double>(i);
+      };
+      submit(*on.domain, {}, add, x.slice(i * n / 8, n / 8));
+    }
+    on.pe.run();
+    EXPECT_EQ(on.domain->places()[0]->used(), used);
+    submit(
+        *on.domain, {},
+        [](std::span<const double> v) {
+          for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(v[i], 1 + static_cast<double>(i / (n / 8)));
+        },
+        x);
+    on.pe.run();
+    EXPECT_EQ(on.counts().bytes_moved(), 0);
   }
+}
+
+TEST(slices, that_are_newest_on_the_host_stay_when_the_whole_comes) {
+  hetero_pe on(1);
+  auto x = counting(on, 100);
+  submit(*on.domain, {}, add_on_device(1), x);
+  submit(*on.domain, {}, [](std::span<double> v) { std::fill(v.begin(), v.end(), -1.0); }, write(x.slice(20, 10)));
+  submit(*on.domain, {}, [](std::span<double> v) { std::fill(v.begin(), v.end(), -2.0); }, write(x.slice(30, 20)));
+  submit(*on.domain, {}, [](std::span<double> v) { std::fill(v.begin(), v.end(), -3.0); }, write(x.slice(90, 10)));
   on.pe.run();
-  EXPECT_EQ(on.domain->places()[0]->used(), used);
-  submit(
-      *on.domain, {},
-      [](std::span<const double> v) {
-        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(v[i], 1 + static_cast<double>(i / (n / 8)));
-      },
-      x);
-  on.pe.run();
-  EXPECT_EQ(on.counts().bytes_moved(), 0);
+  EXPECT_EQ(on.counts().bytes_moved(), 800);
+  const auto all = values(on, x);
+  EXPECT_EQ(on.counts().bytes_to_host, 480);  // [0, 20) and [50, 90)
+  for (std::size_t i = 0; i < 100; ++i) {
+    const double expected = i < 20 || (i >= 50 && i < 90) ? static_cast<double>(i + 1) : i < 30 ? -1 : i < 50 ? -2 : -3;
+    EXPECT_EQ(all[i], expected) << i;
+  }
 }
 
 TEST(slices, come_before_the_whole_has_memory) {
