@@ -8,6 +8,11 @@
 // After the dialect.
 #include "kernel_dialect.hk"
 
+IX_INLINE_KERNEL(axpy_inline, (int n, double f, IX_GLOBAL const double* x, IX_GLOBAL double* y),
+                 if (i < n) y[i] += f * x[i]);
+IX_INLINE_KERNEL_BELOW(axpy_inline_below, (int n, double f, IX_GLOBAL const double* x, IX_GLOBAL double* y), n,
+                       y[i] += f * x[i]);
+
 namespace {
 
 std::vector<double> numbers(std::size_t n) {
@@ -107,6 +112,8 @@ BENCHMARK(dgemm_dialect)->Arg(512)->Unit(benchmark::kMillisecond);
 BENCHMARK(axpy_plain)->Arg(10'000);
 BENCHMARK_CAPTURE(axpy_dialect, guarded, axpy)->Arg(10'000);
 BENCHMARK_CAPTURE(axpy_dialect, below, axpy_below)->Arg(10'000);
+BENCHMARK_CAPTURE(axpy_dialect, inline_guarded, axpy_inline)->Arg(10'000);
+BENCHMARK_CAPTURE(axpy_dialect, inline_below, axpy_inline_below)->Arg(10'000);
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 # cmake -DFILE=main.cc -DOUTPUT=main.cc.cu -P imbrexInlineKernels.cmake
-# Writes the CUDA file of the IX_INLINE_KERNEL(...); of a C++ file, each of which begins a line and ends one by `);`.
+# Writes the CUDA file of the IX_INLINE_KERNEL(...); and IX_INLINE_KERNEL_BELOW(...); of a C++ file, each of which begins
+# a line and ends one by `);`.
 file(READ "${FILE}" text)
 set(kernels "")
 set(line 1)
 set(text "\n${text}")
-string(FIND "${text}" "\nIX_INLINE_KERNEL(" begin)
+string(FIND "${text}" "\nIX_INLINE_KERNEL" begin)
 while(NOT begin EQUAL -1)
   string(SUBSTRING "${text}" 0 ${begin} before)
   string(REGEX REPLACE "[^\n]" "" before "${before}")
@@ -23,9 +24,9 @@ while(NOT begin EQUAL -1)
   string(LENGTH "${before}" num_lines)
   math(EXPR line "${line} + ${num_lines}")
   string(SUBSTRING "${text}" ${end} -1 text)
-  string(FIND "${text}" "\nIX_INLINE_KERNEL(" begin)
+  string(FIND "${text}" "\nIX_INLINE_KERNEL" begin)
 endwhile()
 if(kernels STREQUAL "")
-  message(FATAL_ERROR "${FILE} has no line that begins with IX_INLINE_KERNEL(")
+  message(FATAL_ERROR "${FILE} has no line that begins with IX_INLINE_KERNEL")
 endif()
 file(WRITE "${OUTPUT}" "// Generated from ${FILE}.\n#include <imbrex/device/kernel_dialect.h>\n${kernels}")

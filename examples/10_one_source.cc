@@ -22,7 +22,7 @@
 namespace ix = imbrex;
 
 // A kernel of one statement needs no file: for each item, `i` is its number.
-IX_INLINE_KERNEL(fill_with, (int n, IX_GLOBAL double* x, double value), if (i < n) x[i] = value);
+IX_INLINE_KERNEL_BELOW(fill_with, (int n, IX_GLOBAL double* x, double value), n, x[i] = value);
 
 // Each of these has a part of the vectors: x = 0, 1, 2, ... and y = 1, 1, 1, ...
 class vector_part : public ix::chare<vector_part, ix::index1d> {

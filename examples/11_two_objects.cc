@@ -21,8 +21,8 @@ namespace ix = imbrex;
 
 using matrix = ix::hetero_object<double>;  // n by n elements; wherever they are needed
 
-IX_INLINE_KERNEL(fill, (int n, IX_GLOBAL double* m, double diagonal, double elsewhere),
-                 if (i < n * n) m[i] = i % (n + 1) == 0 ? diagonal : elsewhere);
+IX_INLINE_KERNEL_BELOW(fill, (int n, IX_GLOBAL double* m, double diagonal, double elsewhere), n* n,
+                       m[i] = i % (n + 1) == 0 ? diagonal : elsewhere);
 
 matrix make_matrix(int n, double diagonal, double elsewhere) {
   matrix m(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));

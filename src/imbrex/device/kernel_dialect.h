@@ -25,13 +25,13 @@
 #define IX_KERNEL(name, parameters) IX_CUDA_KERNEL(name, , parameters)
 #define IX_KERNEL_OF_GROUP(name, group, parameters) \
   IX_CUDA_KERNEL(name, __launch_bounds__(IX_PRODUCT group), parameters)
-#define IX_INLINE_KERNEL(name, parameters, ...) \
-  IX_KERNEL(name, parameters) {                 \
-    IX_ITEMS {                                  \
-      const int i = IX_GLOBAL_ID(0);            \
-      __VA_ARGS__;                              \
-    }                                           \
-  }                                             \
+#define IX_INLINE_KERNEL_IN(region, text, name, parameters, ...) \
+  IX_KERNEL(name, parameters) {                                  \
+    region {                                                     \
+      const int i = IX_GLOBAL_ID(0);                             \
+      __VA_ARGS__;                                               \
+    }                                                            \
+  }                                                              \
   static_assert(true)
 #define IX_FUNCTION [[maybe_unused]] static __device__
 #define IX_GLOBAL
@@ -176,23 +176,32 @@
 
 #define IX_STRING(text) #text
 #define IX_LINE(line) IX_STRING(line)
-/// For a `.cc`: a kernel of one statement, run for each item, `i` being IX_GLOBAL_ID(0). For CUDA too where the `.cc`
-/// is named in imbrex_add_kernel_files.
-#define IX_INLINE_KERNEL(name, parameters, ...)                                                                  \
-  IX_CPU_TYPES(name, (), parameters);                                                                            \
-  IX_CPU_BODY(name, parameters);                                                                                 \
-  IX_CUDA_DECLARED(name)                                                                                         \
-  [[maybe_unused]] static constexpr ::imbrex::kernel<ix_signature_##name> name(                                  \
-      #name, ::imbrex::cpu_forms{IX_CPU_FUNCTION(name)}, IX_CUDA_FUNCTION(name),                                 \
-      IX_OPENCL_DIALECT "#line " IX_LINE(__LINE__) " \"" __FILE__ "\"\nIX_KERNEL(" #name ", " #parameters        \
-                                                   ") { IX_ITEMS { const int i = IX_GLOBAL_ID(0); " #__VA_ARGS__ \
-                                                   "; } }\n");                                                   \
-  IX_CPU_BODY(name, parameters) {                                                                                \
-    IX_ITEMS {                                                                                                   \
-      const int i = IX_GLOBAL_ID(0);                                                                             \
-      __VA_ARGS__;                                                                                               \
-    }                                                                                                            \
-  }                                                                                                              \
+#define IX_INLINE_KERNEL_IN(region, text, name, parameters, ...)                                    \
+  IX_CPU_TYPES(name, (), parameters);                                                               \
+  IX_CPU_BODY(name, parameters);                                                                    \
+  IX_CUDA_DECLARED(name)                                                                            \
+  [[maybe_unused]] static constexpr ::imbrex::kernel<ix_signature_##name> name(                     \
+      #name, ::imbrex::cpu_forms{IX_CPU_FUNCTION(name)}, IX_CUDA_FUNCTION(name),                    \
+      IX_OPENCL_DIALECT "#line " IX_LINE(__LINE__) " \"" __FILE__ "\"\nIX_KERNEL(" text "; } }\n"); \
+  IX_CPU_BODY(name, parameters) {                                                                   \
+    region {                                                                                        \
+      const int i = IX_GLOBAL_ID(0);                                                                \
+      __VA_ARGS__;                                                                                  \
+    }                                                                                               \
+  }                                                                                                 \
   static_assert(true)
 
 #endif
+
+// The text is made here, where the macros in the kernel have not been replaced.
+#define IX_INLINE_TEXT(region, name, parameters, statement) \
+  name ", " parameters ") { " region " { const int i = IX_GLOBAL_ID(0); " statement
+/// For a `.cc`: a kernel of one statement, run for each item, `i` being IX_GLOBAL_ID(0). For CUDA too where the `.cc`
+/// is named in imbrex_add_kernel_files.
+#define IX_INLINE_KERNEL(name, parameters, ...)                                                                 \
+  IX_INLINE_KERNEL_IN(IX_ITEMS, IX_INLINE_TEXT("IX_ITEMS", #name, #parameters, #__VA_ARGS__), name, parameters, \
+                      __VA_ARGS__)
+/// The same for the items whose `i` is below `n`, an expression of the parameters: on the CPU the loop ends there.
+#define IX_INLINE_KERNEL_BELOW(name, parameters, n, ...)                                                             \
+  IX_INLINE_KERNEL_IN(IX_ITEMS_BELOW(n), IX_INLINE_TEXT("IX_ITEMS_BELOW(" #n ")", #name, #parameters, #__VA_ARGS__), \
+                      name, parameters, __VA_ARGS__)

@@ -98,8 +98,9 @@ void hetero_copies::copy(lane& l, hetero_copy& from, hetero_copy& to, bool betwe
     copy_gaps(l, *to.of, {&from}, {&to});
   } else {
     copy_bytes(l, {&from}, {&to}, to.of->bytes, between_devices);
-    (to.place == 0 ? counts_.bytes_to_host : between_devices ? counts_.bytes_between : counts_.bytes_to_devices) +=
-        to.of->bytes;
+    (to.place == 0     ? counts_.bytes_to_host
+     : between_devices ? counts_.bytes_between
+                       : counts_.bytes_to_devices) += to.of->bytes;
   }
   from.state = coherence::shared;
   to.state = coherence::shared;

@@ -14,6 +14,7 @@ using namespace imbrex;
 using namespace imbrex_test;
 
 IX_INLINE_KERNEL(add_one, (int n, IX_GLOBAL double* x), if (i < n) x[i] += 1);
+IX_INLINE_KERNEL_BELOW(add_two, (int n, IX_GLOBAL double* x), n, x[i] += 2);
 
 namespace {
 
@@ -71,13 +72,15 @@ TEST_F(kernel_files, may_use_much_dynamic_shared_memory) {
   }
 }
 
-TEST_F(kernel_files, an_inline_kernel) {
+TEST_F(kernel_files, inline_kernels) {
   constexpr std::size_t n = 1000;
   auto* x = static_cast<double*>(on().allocate(n * sizeof(double), memory_kind::pinned));
   std::fill_n(x, n, 1.5);
   launch(*s, add_one, launch_shape::over(n), static_cast<int>(n), x);
+  launch(*s, add_two, launch_shape::over(n), static_cast<int>(n) - 10, x);
   finish();
-  EXPECT_EQ(std::count(x, x + n, 2.5), static_cast<long>(n));
+  EXPECT_EQ(std::count(x, x + n, 4.5), static_cast<long>(n) - 10);
+  EXPECT_EQ(std::count(x, x + n, 2.5), 10);
   on().free(x, n * sizeof(double), memory_kind::pinned);
 }
 

@@ -18,6 +18,7 @@ using namespace imbrex_test;
 using testing::HasSubstr;
 
 IX_INLINE_KERNEL(halve, (int n, IX_GLOBAL double* x), if (i < n) x[i] /= 2);
+IX_INLINE_KERNEL_BELOW(add_places, (int n, IX_GLOBAL double* x), 2 * n, double a = i, b = 1; x[i] += a * b);
 
 namespace {
 
@@ -215,6 +216,17 @@ TEST_F(on_host, an_inline_kernel) {
   EXPECT_EQ(v, std::vector<double>(100, 4));
   EXPECT_EQ(halve.on_cuda, nullptr);
   EXPECT_THAT(halve.opencl_text, HasSubstr("IX_KERNEL(halve, (int n, IX_GLOBAL double* x))"));
+}
+
+TEST_F(on_host, an_inline_kernel_with_a_bound) {
+  std::vector<double> v(100, 8);
+  launch(*s, add_places, launch_shape::over(100, 16), 25, v.data());
+  pe.run();
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(v[i], i < 50 ? 8 + static_cast<double>(i) : 8);
+  EXPECT_THAT(add_places.opencl_text,
+              HasSubstr("IX_KERNEL(add_places, (int n, IX_GLOBAL double* x)) "
+                        "{ IX_ITEMS_BELOW(2 * n) { const int i = IX_GLOBAL_ID(0); double a = i, "
+                        "b = 1; x[i] += a * b; } }"));
 }
 
 TEST_F(on_host, a_launch_that_is_destroyed_has_not_run) {

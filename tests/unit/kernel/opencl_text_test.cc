@@ -17,6 +17,8 @@ using namespace imbrex;
 using namespace imbrex_test;
 
 IX_INLINE_KERNEL(add_up, (int n, IX_GLOBAL double* x, IX_GLOBAL const double* y), if (i < n) x[i] += y[i] * y[i]);
+IX_INLINE_KERNEL_BELOW(add_up_below, (int n, IX_GLOBAL double* x, IX_GLOBAL const double* y), n - 3, double a = y[i];
+                       x[i] += a * a);
 IX_INLINE_KERNEL(faulty, (IX_GLOBAL double* x), x[i] = 1);
 constexpr int line_of_faulty = __LINE__ - 1;
 
@@ -90,11 +92,16 @@ TEST_F(opencl, gives_the_bits_of_the_cpu) {
 }
 
 TEST_F(opencl, runs_inline_kernels) {
-  const kernel_case c{
-      &add_up,
-      launch_shape::over(100, 16),
-      {given::value(100), given::memory(std::vector<double>(100, 0.1)), given::memory(std::vector<double>(100, 0.7))}};
-  EXPECT_EQ(run(c)[1].bytes, run_case_on_cpu(c)[1].bytes);
+  for (const kernel_source* k :
+       {static_cast<const kernel_source*>(&add_up), static_cast<const kernel_source*>(&add_up_below)}) {
+    const kernel_case c{k,
+                        launch_shape::over(100, 16),
+                        {given::value(100), given::memory(std::vector<double>(100, 0.1)),
+                         given::memory(std::vector<double>(100, 0.7))}};
+    const auto x = run(c)[1];
+    EXPECT_EQ(x.bytes, run_case_on_cpu(c)[1].bytes);
+    EXPECT_EQ(x.as<double>()[97] == 0.1, k == &add_up_below);
+  }
 }
 
 TEST_F(opencl, build_errors_name_the_line_of_an_inline_kernel) {
