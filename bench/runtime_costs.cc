@@ -29,6 +29,11 @@ ix::task<int> start(ix::runtime& rt, scenario what) {
   co_return 0;
 }
 
+const char* all_pes() {
+  static const std::string n = std::to_string(ix::available_cores());
+  return n.c_str();
+}
+
 void job(benchmark::State& state, const char* pes, scenario what) {
   for (auto _ : state) {
     std::array<std::string, 4> words{"bench", "--imbrex-pes", pes, "--imbrex-transport=auto"};
@@ -162,6 +167,44 @@ ix::task<double> create_per_element(ix::runtime& rt) {
   co_return double(ix::now_ns() - begin) / n;
 }
 
+// ------------------------------------------------------------------------------------------------ singletons, quiescence
+
+struct singleton : ix::chare<singleton> {
+  explicit singleton(int) { destroy(); }
+};
+struct maker : ix::chare<maker, ix::index1d> {
+  void go(int n) {
+    for (int i = 0; i < n; ++i) rt().create<singleton>(i);
+  }
+};
+/// Chares made on all PEs without a place given, which end at once; up to quiescence.
+ix::task<double> singletons(ix::runtime& rt) {
+  const int n = 50'000 / rt.num_pes() * rt.num_pes(), rounds = 20;
+  auto makers = rt.create_group<maker>();
+  co_await rt.quiescence();
+  const auto begin = ix::now_ns();
+  for (int i = 0; i < rounds; ++i) {
+    makers.broadcast<&maker::go>(n / rt.num_pes());
+    co_await rt.quiescence();
+  }
+  co_return double(ix::now_ns() - begin) / rounds / n;
+}
+/// From asking to knowing, where all PEs have been idle for 300 us.
+ix::task<double> quiescence_after_idling(ix::runtime& rt) {
+  const int rounds = 200;
+  std::int64_t sum = 0;
+  co_await rt.quiescence();
+  for (int i = 0; i < rounds; ++i) {
+    const auto idle_until = ix::now_ns() + 300'000;
+    while (ix::now_ns() < idle_until) {
+    }
+    const auto begin = ix::now_ns();
+    co_await rt.quiescence();
+    sum += ix::now_ns() - begin;
+  }
+  co_return double(sum) / rounds;
+}
+
 // ------------------------------------------------------------------------------------------------ two PEs
 
 struct player : ix::chare<player, ix::index1d> {
@@ -245,6 +288,11 @@ BENCHMARK_CAPTURE(job, send_same_pe_anywhere, "1", &send_anywhere)->Apply(config
 BENCHMARK_CAPTURE(job, when_per_message, "1", &when_per_message)->Apply(configure);
 BENCHMARK_CAPTURE(job, reduction_per_element, "1", &reduction_per_element)->Apply(configure);
 BENCHMARK_CAPTURE(job, create_per_element, "1", &create_per_element)->Apply(configure);
+BENCHMARK_CAPTURE(job, singletons_1_pe, "1", &singletons)->Apply(configure);
+BENCHMARK_CAPTURE(job, singletons_2_pes, "2", &singletons)->Apply(configure);
+BENCHMARK_CAPTURE(job, singletons_all_pes, all_pes(), &singletons)->Apply(configure);
+BENCHMARK_CAPTURE(job, quiescence_after_idling_2_pes, "2", &quiescence_after_idling)->Apply(configure);
+BENCHMARK_CAPTURE(job, quiescence_after_idling_all_pes, all_pes(), &quiescence_after_idling)->Apply(configure);
 BENCHMARK(core_to_core)->Apply(configure);
 BENCHMARK_CAPTURE(job, other_pe_one_way, "2", &other_pe_one_way)->Apply(configure);
 BENCHMARK_CAPTURE(job, other_pe_flood, "2", &other_pe_flood)->Apply(configure);
