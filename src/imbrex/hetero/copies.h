@@ -88,8 +88,9 @@ class hetero_copies {
   template <class F>
   void for_each_in_same_memory(hetero_data& d, hetero_copy& c, F f) const {
     f(c);
-    if (c.place != 0 || d.family == nullptr || places_.size() == 1) [[likely]]
+    if (d.family == nullptr) [[likely]]
       return;
+    if (c.place != 0 || places_.size() == 1) return;
     if (&c != &d.at(0)) f(d.at(0));
     d.family->for_each_overlapping(d, [&](hetero_data& e) {
       if (&e != c.of) f(e.at(0));

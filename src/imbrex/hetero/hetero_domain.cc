@@ -22,8 +22,10 @@ constexpr int host_tasks_in_a_turn = 64;
 constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
 constexpr int issues_between_flushes = 16;
 
-/// Where the doings of the PE of this thread are recorded; null: nowhere.
-trace_track* track_here() {
+/// Where the doings of the PE of this thread are recorded, if those of `home`, the task's, are; null: nowhere.
+trace_track* track_here(const executor& home) {
+  if (home.track == nullptr) [[likely]]
+    return nullptr;
   const executor* const pe = executor::current();
   return pe != nullptr ? pe->track : nullptr;
 }
@@ -378,7 +380,7 @@ void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& p
 inline void hetero_domain::call_with(task_node& t, stream* order, const host_tasks::taken& part, std::byte** memory) {
   const auto number = t.at->number();
   for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(number).memory;
-  trace_track* const track = track_here();
+  trace_track* const track = track_here(t.domain->pe_);
   if (track != nullptr) [[unlikely]]
     track->begin(t.wishes.name, order != nullptr ? trace_category::runtime : trace_category::kernel);
   try {
