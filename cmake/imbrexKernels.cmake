@@ -49,7 +49,7 @@ function(imbrex_generate_kernel_file target folder file on_cuda)
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
   target_sources(${target} PRIVATE "${generated}")
   file(CONFIGURE OUTPUT "${folder}/${name}.cu"
-    CONTENT "#include <imbrex/device/kernel_dialect.h>\n#include \"${file}\"\n" @ONLY)
+    CONTENT "#include <imbrex/device/cuda_launch.h>\n#include <imbrex/device/kernel_dialect.h>\n#include \"${file}\"\n" @ONLY)
   set(cuda_file "${folder}/${name}.cu" PARENT_SCOPE)
 endfunction()
 

@@ -10,10 +10,8 @@
 
 #define IX_UNPACK(...) __VA_ARGS__
 
+// What a `.cu` needs to launch kernels comes before this.
 #if defined(__CUDACC__)
-
-#include "imbrex/device/cuda_launch.h"
-#include "imbrex/device/launch_shape.h"
 
 #define IX_CUDA_KERNEL(name, bounds, parameters)                                                          \
   __global__ void bounds name parameters;                                                                 \

@@ -3,7 +3,6 @@
 #include <new>
 
 #include "imbrex/base/slab.h"
-#include "imbrex/hetero/hetero_domain.h"
 #include "imbrex/hetero/slices.h"
 
 namespace imbrex {
@@ -57,8 +56,9 @@ void note_outcome(const task_node& t, hetero_data& d) {
   }
 }
 
-void poison(task_node& t, const std::exception_ptr& failure) {
-  if (t.poisoned) t.domain->failures().join(t.failure, failure);
+/// Who sees the one failure has seen the other.
+void poison(task_node& t, const std::exception_ptr& failure, unseen_failures& failures) {
+  if (t.poisoned) failures.join(t.failure, failure);
   t.poisoned = true;
   t.failure = failure;
 }
@@ -78,12 +78,12 @@ void queue_in_family(task_access& a, hetero_data& d) {
   d.written_once = true;
 }
 
-void queue_use(task_access& a) {
+void queue_use(task_access& a, unseen_failures& failures) {
   hetero_data& d = *a.data;
   if (d.family != nullptr) {
     queue_in_family(a, d);
   } else if (reads(a.mode) && d.last_write == nullptr && d.failure != nullptr) {
-    poison(*a.by, d.failure);
+    poison(*a.by, d.failure, failures);
   }
   wait_for_uses(a, d);
   a.before = d.last_use;
@@ -108,8 +108,8 @@ void unqueue_use(task_access& a) {
 
 }  // namespace
 
-void queue_uses(task_node& t) {
-  for (task_access& a : t.uses()) queue_use(a);
+void queue_uses(task_node& t, unseen_failures& failures) {
+  for (task_access& a : t.uses()) queue_use(a, failures);
 }
 
 void unqueue_uses(task_node& t) {
@@ -122,10 +122,10 @@ void unqueue_uses(task_node& t) {
   }
 }
 
-void order_after(task_node& later, task_node& earlier) {
+void order_after(task_node& later, task_node& earlier, unseen_failures& failures) {
   if (earlier.over()) {
     if (earlier.state != task_state::failed) return;
-    return poison(later, earlier.failure);
+    return poison(later, earlier.failure, failures);
   }
   if (earlier.state == task_state::issued && earlier.end.of != nullptr) {
     later.after.push_back(earlier.end);
@@ -136,16 +136,16 @@ void order_after(task_node& later, task_node& earlier) {
   add_edge(e, later, earlier);
 }
 
-void pass_on(task_node& from, const task_edge& edge) {
+void pass_on(task_node& from, const task_edge& edge, unseen_failures& failures) {
   if (edge.linked && from.end.of != nullptr) edge.to->after.push_back(from.end);
   if (from.state != task_state::failed || !edge.poisons) return;
-  poison(*edge.to, from.failure);
+  poison(*edge.to, from.failure, failures);
 }
 
-void poison_by_worthless_bytes(task_node& t) {
+void poison_by_worthless_bytes(task_node& t, unseen_failures& failures) {
   for (const task_access& a : t.uses()) {
     if (!reads(a.mode) || a.data->family == nullptr) continue;
-    if (const std::exception_ptr failure = a.data->family->failure_of(*a.data)) poison(t, failure);
+    if (const std::exception_ptr failure = a.data->family->failure_of(*a.data)) poison(t, failure, failures);
   }
 }
 

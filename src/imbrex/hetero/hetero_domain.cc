@@ -186,8 +186,8 @@ void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
   t->older = last_outstanding_;
   (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
   last_outstanding_ = t;
-  for (const hetero_task& earlier : after) order_after(*t, *earlier.node());
-  queue_uses(*t);
+  for (const hetero_task& earlier : after) order_after(*t, *earlier.node(), failures_);
+  queue_uses(*t, failures_);
   if (t->num_blockers == 0) make_ready(*t);
 }
 
@@ -211,7 +211,7 @@ void hetero_domain::make_ready(task_node& t) {
   t.state = task_state::ready;
   if (!t.in_progress) begin_progress(t);
   if (t.sliced) [[unlikely]]
-    poison_by_worthless_bytes(t);
+    poison_by_worthless_bytes(t, failures_);
   if (t.poisoned || t.placed != placed_by::policy) [[unlikely]] {
     keep_from_policy(t);
   } else {
@@ -227,7 +227,7 @@ void hetero_domain::unblock(task_node& t) {
 }
 
 void hetero_domain::release(task_node& t) {
-  release_successors(t, [this](task_node& free) { make_ready(free); });
+  release_successors(t, failures_, [this](task_node& free) { make_ready(free); });
 }
 
 // ------------------------------------------------------------------------------------------------ starting
