@@ -17,8 +17,8 @@
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/device/cuda_completion.h"
-#include "imbrex/device/cuda_device.h"
+#include "imbrex/device/cuda/cuda_completion.h"
+#include "imbrex/device/cuda/cuda_device.h"
 
 namespace {
 

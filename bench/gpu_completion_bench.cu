@@ -1,6 +1,6 @@
 #include "gpu_completion_bench.h"
 
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 // After the dialect.
 #include "kernel_dialect.hk"
 

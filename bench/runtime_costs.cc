@@ -167,7 +167,8 @@ ix::task<double> create_per_element(ix::runtime& rt) {
   co_return double(ix::now_ns() - begin) / n;
 }
 
-// ------------------------------------------------------------------------------------------------ singletons, quiescence
+// ------------------------------------------------------------------------------------------------ singletons,
+// quiescence
 
 struct singleton : ix::chare<singleton> {
   explicit singleton(int) { destroy(); }

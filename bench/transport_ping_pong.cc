@@ -20,10 +20,10 @@
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/comm/mpi_transport.h"
+#include "imbrex/comm/mpi/mpi_transport.h"
 #if IMBREX_HAVE_UCX
-#include "imbrex/comm/ucx_transport.h"
-#include "imbrex/comm/ucx_worker.h"
+#include "imbrex/comm/ucx/ucx_transport.h"
+#include "imbrex/comm/ucx/ucx_worker.h"
 #endif
 
 namespace {

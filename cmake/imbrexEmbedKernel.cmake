@@ -91,7 +91,7 @@ loops_for(avx512 "avx512f,avx512bw,avx512dq,avx512vl" for_avx512)
 
 file(WRITE "${OUTPUT}" "// Generated from ${SHOWN}.
 ${on_cuda}#define IX_KERNEL_TEXT imbrex_kernel_text
-#include <imbrex/device/kernel_dialect.h>
+#include <imbrex/device/kernel/kernel_dialect.h>
 static constexpr char imbrex_kernel_text[] = IX_OPENCL_DIALECT \"#line 1 \\\"${SHOWN}\\\"\\n\"
 R\"imbrex(${text})imbrex\";
 #if defined(__x86_64__) && defined(__OPTIMIZE__)

@@ -24,8 +24,8 @@ find_program(IMBREX_OPENCL_CHECKER NAMES clang-19 clang-20 clang-18 clang-17 cla
   DOC "A clang that checks kernel files as OpenCL C; empty: they are not checked")
 mark_as_advanced(IMBREX_OPENCL_CHECKER)
 foreach(folder IN ITEMS "${CMAKE_CURRENT_LIST_DIR}/../src" "${CMAKE_CURRENT_LIST_DIR}/../../../include")
-  if(EXISTS "${folder}/imbrex/device/kernel_dialect.h")
-    set(IMBREX_KERNEL_DIALECT "${folder}/imbrex/device/kernel_dialect.h")
+  if(EXISTS "${folder}/imbrex/device/kernel/kernel_dialect.h")
+    set(IMBREX_KERNEL_DIALECT "${folder}/imbrex/device/kernel/kernel_dialect.h")
   endif()
 endforeach()
 set(imbrex_check_kernels "")
@@ -49,7 +49,7 @@ function(imbrex_generate_kernel_file target folder file on_cuda)
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
   target_sources(${target} PRIVATE "${generated}")
   file(CONFIGURE OUTPUT "${folder}/${name}.cu"
-    CONTENT "#include <imbrex/device/cuda_launch.h>\n#include <imbrex/device/kernel_dialect.h>\n#include \"${file}\"\n" @ONLY)
+    CONTENT "#include <imbrex/device/cuda/cuda_launch.h>\n#include <imbrex/device/kernel/kernel_dialect.h>\n#include \"${file}\"\n" @ONLY)
   set(cuda_file "${folder}/${name}.cu" PARENT_SCOPE)
 endfunction()
 
@@ -66,7 +66,7 @@ function(imbrex_generate_inline_kernels folder file)
 endfunction()
 
 # imbrex_add_kernel_files(target file.hk ... file.cc ...): adds to the target the kernels of files in the dialect of
-# <imbrex/device/kernel_dialect.h>: for the CPU, as text for OpenCL, and for CUDA where this imbrex has CUDA and the
+# <imbrex/device/kernel/kernel_dialect.h>: for the CPU, as text for OpenCL, and for CUDA where this imbrex has CUDA and the
 # project has enabled the language. A C++ file of the target is named here for its inline kernels to run on CUDA.
 # Without contraction to FMA, so that all give the same bits. Links imbrex::imbrex. Call it where the target was added.
 function(imbrex_add_kernel_files target)

@@ -1,8 +1,7 @@
-# libimbrex, from every src/imbrex/<layer>/*.cc. A file whose name starts with a feature (mpi_transport.cc,
+# libimbrex, from every .cc below src/imbrex/<layer>/. A file whose name starts with a feature (mpi_transport.cc,
 # hwloc_topology.cc) is built only where that feature was found.
-file(GLOB imbrex_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*/*.cc")
-file(GLOB imbrex_headers CONFIGURE_DEPENDS
-  "${PROJECT_SOURCE_DIR}/src/imbrex/*.h" "${PROJECT_SOURCE_DIR}/src/imbrex/*/*.h")
+file(GLOB_RECURSE imbrex_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.cc")
+file(GLOB_RECURSE imbrex_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.h")
 foreach(feature MPI HWLOC CUDA UCX OPENCL HDF5)
   if(NOT IMBREX_HAVE_${feature})
     string(TOLOWER "${feature}" prefix)
@@ -60,7 +59,7 @@ if(IMBREX_HAVE_CUDA)
 endif()
 # Its own kernels. Not compiled as a part of it, for the same reason.
 if(IMBREX_HAVE_CUDA)
-  file(GLOB imbrex_kernel_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*/*.cu")
+  file(GLOB_RECURSE imbrex_kernel_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.cu")
   add_library(imbrex_own_kernels OBJECT ${imbrex_kernel_sources})
   target_link_libraries(imbrex_own_kernels PRIVATE imbrex_cuda)
   set_target_properties(imbrex_own_kernels PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)

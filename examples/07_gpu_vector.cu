@@ -1,7 +1,7 @@
 // The kernel of 07_gpu_vector.cc. A .cu file sees of imbrex only how to launch: no chare, no coroutine.
 #include "07_gpu_vector.h"
 
-#include <imbrex/device/cuda_launch.h>
+#include <imbrex/device/cuda/cuda_launch.h>
 
 namespace {
 

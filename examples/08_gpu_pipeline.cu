@@ -1,7 +1,7 @@
 // The kernel of 08_gpu_pipeline.cc.
 #include "08_gpu_pipeline.h"
 
-#include <imbrex/device/cuda_launch.h>
+#include <imbrex/device/cuda/cuda_launch.h>
 
 namespace {
 

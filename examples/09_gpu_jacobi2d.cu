@@ -1,7 +1,7 @@
 // The kernel of 09_gpu_jacobi2d.cc: one thread for each cell.
 #include "09_gpu_jacobi2d.h"
 
-#include <imbrex/device/cuda_launch.h>
+#include <imbrex/device/cuda/cuda_launch.h>
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "imbrex/hetero/hetero_domain.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
 #include "runner.h"
 
 #include "matrix_product.hk"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "gpu_kernels.h"
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace jacobi {
 namespace {

@@ -1,6 +1,6 @@
 #include "gpu_kernels.h"
 #include "gpu_rows.cuh"
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace jacobi {
 namespace {

@@ -1,7 +1,7 @@
 #include "gpu_initial_state.h"
 
 #include "gpu_kernels.h"
-#include "imbrex/memory/copy.h"
+#include "imbrex/device/copy.h"
 #include "initial_state.h"
 
 namespace jacobi {

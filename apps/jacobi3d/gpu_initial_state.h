@@ -6,7 +6,7 @@
 #include "decomposition.h"
 #include "gpu_layout.h"
 #include "gpu_planes.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
 #include "options.h"
 
 namespace jacobi {

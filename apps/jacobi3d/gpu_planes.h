@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gpu_layout.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
 
 namespace jacobi {
 

@@ -3,7 +3,7 @@
 #include "exact_sum.h"
 #include "gpu_kernels.h"
 #include "gpu_rows.cuh"
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace jacobi {
 namespace {

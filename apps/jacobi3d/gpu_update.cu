@@ -2,7 +2,7 @@
 
 #include "gpu_kernels.h"
 #include "gpu_update.cuh"
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace jacobi {
 namespace {

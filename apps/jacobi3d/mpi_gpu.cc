@@ -1,6 +1,6 @@
 #include "mpi_gpu.h"
 
-#include "imbrex/device/cuda_stream.h"
+#include "imbrex/device/cuda/cuda_stream.h"
 
 namespace jacobi {
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "imbrex/async/executor.h"
-#include "imbrex/device/cuda_completion.h"
-#include "imbrex/device/cuda_device.h"
-#include "imbrex/device/cuda_gpu.h"
+#include "imbrex/device/cuda/cuda_completion.h"
+#include "imbrex/device/cuda/cuda_device.h"
+#include "imbrex/device/cuda/cuda_gpu.h"
 #include "imbrex/device/stream.h"
 
 namespace jacobi {

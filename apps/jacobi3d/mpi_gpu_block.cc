@@ -5,7 +5,7 @@
 #include "gpu_initial_state.h"
 #include "gpu_kernels.h"
 #include "gpu_planes.h"
-#include "imbrex/memory/copy.h"
+#include "imbrex/device/copy.h"
 #include "serial_reference.h"
 
 namespace jacobi {

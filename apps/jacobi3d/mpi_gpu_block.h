@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gpu_layout.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
 #include "mpi_block.h"
 #include "mpi_gpu.h"
 #include "mpi_gpu_halo_exchange.h"

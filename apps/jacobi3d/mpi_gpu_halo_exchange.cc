@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "imbrex/memory/copy.h"
+#include "imbrex/device/copy.h"
 #include "mpi_gpu.h"
 
 namespace jacobi {

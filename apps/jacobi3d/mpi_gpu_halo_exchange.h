@@ -4,7 +4,7 @@
 
 #include "gpu_kernels.h"
 #include "gpu_layout.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
 #include "mpi_halo_exchange.h"
 #include "mpi_session.h"
 #include "options.h"

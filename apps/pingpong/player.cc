@@ -7,7 +7,7 @@
 #include "message_exchange.h"
 #include "one_sided_exchange.h"
 #if IMBREX_HAVE_MPI
-#include "imbrex/comm/mpi_gpu_support.h"
+#include "imbrex/comm/mpi/mpi_gpu_support.h"
 #include "quiet_barrier.h"
 #include "raw_mpi.h"
 #endif

@@ -1,6 +1,6 @@
 #include "quiet_barrier.h"
 
-#include "imbrex/comm/mpi_transport.h"
+#include "imbrex/comm/mpi/mpi_transport.h"
 #include "imbrex/object/scheduler.h"
 
 namespace pingpong {

@@ -1,6 +1,6 @@
 #include "raw_mpi.h"
 
-#include "imbrex/comm/mpi_gpu_support.h"
+#include "imbrex/comm/mpi/mpi_gpu_support.h"
 #include "player.h"
 #include "quiet_barrier.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "exchange.h"
-#include "imbrex/comm/ucx_context.h"
-#include "imbrex/comm/ucx_worker.h"
+#include "imbrex/comm/ucx/ucx_context.h"
+#include "imbrex/comm/ucx/ucx_worker.h"
 #include "plan.h"
 #include "staged_memory.h"
 

@@ -14,10 +14,10 @@
 #include "sizes.h"
 #include "step_progress.h"
 #if IMBREX_HAVE_MPI
-#include "imbrex/comm/mpi_transport.h"
+#include "imbrex/comm/mpi/mpi_transport.h"
 #endif
 #if IMBREX_HAVE_UCX
-#include "imbrex/comm/ucx_transport.h"
+#include "imbrex/comm/ucx/ucx_transport.h"
 #endif
 
 namespace pingpong {

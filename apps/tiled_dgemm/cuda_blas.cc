@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 #include "imbrex/device/device.h"
 
 namespace tiled_dgemm {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "imbrex/hetero/hetero_domain.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
 #include "matrix.h"
 #include "tile_order.h"
 

@@ -15,11 +15,24 @@ class layers_test(unittest.TestCase):
         return layers.complaints_of(name, text)
 
     def test_downwards_and_sideways(self):
-        self.assertEqual(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/memory/place.h>\n"), [])
+        self.assertEqual(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/device/buffer.h>\n"), [])
         self.assertEqual(self.reasons("src/imbrex/comm/a.cc", '#include "imbrex/comm/b.h"\n'), [])
         self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/object/entry.h>\n")), 1)
         self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "  # include <imbrex/hetero/task.h>\n")), 1)
         self.assertEqual(len(self.reasons("src/imbrex/hetero/a.h", "#include <imbrex/comm/channel.h>\n")), 1)
+
+    def test_rooms(self):
+        self.assertEqual(self.reasons("src/imbrex/device/cuda/a.cc", "#include <imbrex/device/pool/b.h>\n"), [])
+        self.assertEqual(self.reasons("src/imbrex/object/a.cc", "#include <imbrex/object/entry/b.h>\n"), [])
+        self.assertEqual(len(self.reasons("src/imbrex/device/a.cc", "#include <imbrex/device/cuda/b.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/device/cuda/a.cc", "#include <imbrex/device/opencl/b.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/object/entry/a.cc", "#include <imbrex/object/b.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/device/attic/a.cc", "#include <imbrex/device/b.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/device/attic/b.h>\n")), 1)
+
+    def test_crowded_folders(self):
+        self.assertEqual(layers.crowded([f"src/imbrex/base/a{i}.h" for i in range(30)]), [])
+        self.assertEqual(len(layers.crowded([f"src/imbrex/base/a{i}.h" for i in range(31)])), 1)
 
     def test_line_is_named(self):
         found = self.reasons("src/imbrex/base/a.h", "#pragma once\n\n#include <imbrex/async/task.h>\n")
@@ -38,7 +51,7 @@ class layers_test(unittest.TestCase):
         self.assertEqual(len(self.reasons("src/imbrex/base/log.h", "#include <spdlog/spdlog.h>\n")), 1)
         self.assertEqual(self.reasons("src/imbrex/base/log.cc", "#include <spdlog/spdlog.h>\n"), [])
         self.assertEqual(len(self.reasons("src/imbrex/device/stream.cc", "#include <cuda_runtime.h>\n")), 1)
-        self.assertEqual(self.reasons("src/imbrex/device/cuda_device.cc", "#include <cuda_runtime.h>\n"), [])
+        self.assertEqual(self.reasons("src/imbrex/device/cuda/cuda_device.cc", "#include <cuda_runtime.h>\n"), [])
         self.assertEqual(self.reasons("apps/x/kernel.cu", "#include <cuda_runtime.h>\n"), [])
 
 

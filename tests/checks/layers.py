@@ -1,6 +1,8 @@
-"""The one-way rule: a file includes only its own layer or a lower one, never a sibling's."""
+"""The one-way rule: a file includes only its own layer or a lower one, never a sibling's; and so do the rooms inside a
+layer. A folder holds 30 files at most."""
 
 import argparse
+import collections
 import pathlib
 import re
 import sys
@@ -9,16 +11,26 @@ import source_files
 
 LEVEL = {
     "base": 0,
-    "async": 1,
-    "device": 2,
-    "memory": 3,
+    "trace": 1,
+    "async": 2,
+    "device": 3,
     "comm": 4,
     "hetero": 4,
-    "object": 5,
-    "balance": 6,
-    "checkpoint": 6,
-    "runtime": 7,
+    "pe": 5,
+    "object": 6,
+    "balance": 7,
+    "checkpoint": 7,
+    "virtual_time": 7,
+    "runtime": 8,
 }
+# From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
+ROOMS = {
+    "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda", "opencl"}],
+    "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
+    "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
+    "object": [{"entry"}, {"data"}, {"collection"}, {""}],
+}
+MOST_FILES = 30
 USERS = {"apps", "tools", "examples", "python"}
 PRIVATE_LIBRARIES = ("spdlog/", "CLI/", "nlohmann/")
 _CUDA = re.compile(r"^(cuda|cublas|cusparse|cufft|nvtx|nvToolsExt|cooperative_groups|cub/|thrust/)")
@@ -26,21 +38,46 @@ _CUDA_FILE = re.compile(r"(^|/)(fake_)?cuda(_[^/]*)?\.(h|cc)$")
 _OPENCL_FILE = re.compile(r"(^|/)opencl(_[^/]*)?\.(h|cc)$")
 
 
+def room_level(layer, room):
+    """How high a room lies in its layer, or None where the layer has no such room."""
+    rooms = ROOMS.get(layer, [{""}])
+    return next((level for level, names in enumerate(rooms) if room in names), None)
+
+
 def layer_complaint(path, included):
     """Why a file of src/imbrex may not include the header `imbrex/...`, or None."""
     parts = path.parts
     if len(parts) == 3:  # src/imbrex/imbrex.h: the door for users, above every layer
         return None
-    own, target = parts[2], pathlib.PurePath(included).parts
+    target = pathlib.PurePath(included).parts
+    own, own_room = parts[2], "/".join(parts[3:-1])
     if own not in LEVEL:
         return f"{own} is no layer; the layers are {', '.join(LEVEL)}"
+    if room_level(own, own_room) is None:
+        return f"{own} has no room {own_room}; add it to ROOMS, at its height"
     if len(target) == 2:
         return "a layer does not include the header meant for users"
-    if target[1] not in LEVEL:
-        return f"{target[1]} is no layer"
-    if target[1] != own and LEVEL[target[1]] >= LEVEL[own]:
-        return f"{own} (layer {LEVEL[own]}) may not see {target[1]} (layer {LEVEL[target[1]]})"
+    layer, room = target[1], "/".join(target[2:-1])
+    if layer not in LEVEL:
+        return f"{layer} is no layer"
+    if room_level(layer, room) is None:
+        return f"{layer} has no room {room}"
+    if layer != own:
+        if LEVEL[layer] >= LEVEL[own]:
+            return f"{own} (layer {LEVEL[own]}) may not see {layer} (layer {LEVEL[layer]})"
+    elif room != own_room and room_level(own, room) >= room_level(own, own_room):
+        return f"{own}/{own_room} may not see {own}/{room}, which is no lower"
     return None
+
+
+def crowded(names):
+    """Folders of the library with too many files."""
+    files = collections.Counter(str(pathlib.PurePath(n).parent) for n in names)
+    return [
+        f"{folder}: {number} files; make rooms of at most {MOST_FILES}"
+        for folder, number in sorted(files.items())
+        if number > MOST_FILES and folder.startswith("src/")
+    ]
 
 
 def complaints_of(name, text):
@@ -73,6 +110,7 @@ def main():
     found = []
     for name in source_files.cxx_files(root):
         found += complaints_of(name, (root / name).read_text(encoding="utf-8", errors="replace"))
+    found += crowded(source_files.cxx_files(root))
     return source_files.finish("layers", found)
 
 

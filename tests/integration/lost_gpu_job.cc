@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/device/cuda_gpu.h"
+#include "imbrex/device/cuda/cuda_gpu.h"
 
 namespace ix = imbrex;
 

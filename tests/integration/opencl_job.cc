@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "imbrex/device/opencl_machine.h"
+#include "imbrex/device/opencl/opencl_machine.h"
 #include "unit/opencl/opencl_jobs.h"
 
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "imbrex/base/error.h"
-#include "imbrex/comm/ucx_transport.h"
-#include "imbrex/comm/ucx_worker.h"
+#include "imbrex/comm/ucx/ucx_transport.h"
+#include "imbrex/comm/ucx/ucx_worker.h"
 
 namespace {
 

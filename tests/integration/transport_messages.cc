@@ -12,7 +12,7 @@
 #include "imbrex/base/hash.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/comm/mpi_transport.h"
+#include "imbrex/comm/mpi/mpi_transport.h"
 #include "transport_test.h"
 
 namespace transport_test {

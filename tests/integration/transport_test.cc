@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "imbrex/base/build_config.h"
-#include "imbrex/comm/mpi_transport.h"
+#include "imbrex/comm/mpi/mpi_transport.h"
 #if IMBREX_HAVE_UCX
-#include "imbrex/comm/ucx_transport.h"
+#include "imbrex/comm/ucx/ucx_transport.h"
 #endif
 
 namespace transport_test {

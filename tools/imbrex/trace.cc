@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <imbrex/base/trace_summary.h>
+#include <imbrex/trace/trace_summary.h>
 
 #include <CLI/App.hpp>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <imbrex/base/error.h>
-#include <imbrex/comm/protocol_file.h>
+#include <imbrex/comm/data/protocol_file.h>
 #include <imbrex/runtime/runtime.h>
 
 #include <CLI/App.hpp>

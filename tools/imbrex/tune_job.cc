@@ -3,9 +3,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <imbrex/base/build_config.h>
-#include <imbrex/comm/protocol_file.h>
-#include <imbrex/comm/remote_data.h>
-#include <imbrex/comm/switch_points.h>
+#include <imbrex/comm/data/protocol_file.h>
+#include <imbrex/comm/data/remote_data.h>
+#include <imbrex/comm/data/switch_points.h>
 
 #include <algorithm>
 #include <array>
@@ -16,10 +16,10 @@
 
 #include "tune_player.h"
 #if IMBREX_HAVE_MPI
-#include <imbrex/comm/mpi_transport.h>
+#include <imbrex/comm/mpi/mpi_transport.h>
 #endif
 #if IMBREX_HAVE_UCX
-#include <imbrex/comm/ucx_transport.h>
+#include <imbrex/comm/ucx/ucx_transport.h>
 #endif
 
 namespace tune {

@@ -1,7 +1,7 @@
 #include "tune_player.h"
 
 #include <imbrex/base/clock.h>
-#include <imbrex/comm/protocol_file.h>
+#include <imbrex/comm/data/protocol_file.h>
 #include <imbrex/object/scheduler.h>
 
 namespace tune {

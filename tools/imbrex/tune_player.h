@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/comm/protocol.h>
+#include <imbrex/comm/data/protocol.h>
 #include <imbrex/imbrex.h>
 
 #include <array>

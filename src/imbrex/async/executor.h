@@ -8,7 +8,7 @@
 #include "imbrex/async/mpsc_queue.h"
 #include "imbrex/async/ready_queue.h"
 #include "imbrex/base/clock.h"
-#include "imbrex/base/trace.h"
+#include "imbrex/trace/trace.h"
 
 namespace imbrex {
 

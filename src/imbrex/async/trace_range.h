@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "imbrex/async/executor.h"
-#include "imbrex/base/trace.h"
+#include "imbrex/trace/trace.h"
 
 /// A program's own marks in the trace that `--imbrex-trace` records: ranges, instants and counters, by name. On PEs, at
 /// any place of an entry method or of what it calls; elsewhere, and without a trace, nothing happens and costs next to

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/comm/channel_end.h"
-#include "imbrex/comm/channel_send.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/comm/data/channel_end.h"
+#include "imbrex/comm/data/channel_send.h"
+#include "imbrex/device/buffer.h"
 #include "imbrex/object/chare.h"
 #include "imbrex/object/port_table.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "imbrex/object/proxy.h"
 #include "imbrex/object/when.h"
 

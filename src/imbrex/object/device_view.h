@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "imbrex/base/serialize.h"
-#include "imbrex/comm/channel_end.h"
-#include "imbrex/comm/channel_send.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/comm/data/channel_end.h"
+#include "imbrex/comm/data/channel_send.h"
+#include "imbrex/device/buffer.h"
 #include "imbrex/object/scheduler.h"
 
 namespace imbrex {

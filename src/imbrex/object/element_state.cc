@@ -1,7 +1,7 @@
 #include "imbrex/object/element_state.h"
 
-#include "imbrex/hetero/open_task.h"
-#include "imbrex/hetero/slices.h"
+#include "imbrex/hetero/coherence/slices.h"
+#include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/hetero_argument.h"
 #include "imbrex/object/object_desk.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "imbrex/base/serialize.h"
-#include "imbrex/hetero/hetero_object.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
+#include "imbrex/hetero/tasks/hetero_object.h"
 #include "imbrex/object/object_parcel.h"
 #include "imbrex/object/scheduler.h"
 

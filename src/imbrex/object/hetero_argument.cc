@@ -1,9 +1,9 @@
 #include "imbrex/object/hetero_argument.h"
 
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/hetero_domain.h"
-#include "imbrex/hetero/open_task.h"
-#include "imbrex/hetero/slices.h"
+#include "imbrex/hetero/coherence/slices.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/object_desk.h"
 #include "imbrex/object/scheduler.h"
 

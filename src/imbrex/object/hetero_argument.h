@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/hetero/hetero_object.h"
+#include "imbrex/hetero/tasks/hetero_object.h"
 #include "imbrex/object/object_parcel.h"
 #include "imbrex/object/reply.h"
 

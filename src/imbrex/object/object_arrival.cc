@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "imbrex/hetero/hetero_domain.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/object/device_view.h"
 #include "imbrex/object/object_loan.h"
 #include "imbrex/object/reply_impl.h"

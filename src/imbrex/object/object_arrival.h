@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "imbrex/hetero/open_task.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
+#include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/object_desk.h"
 #include "imbrex/object/reply.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/hetero_domain.h"
-#include "imbrex/hetero/open_task.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/object_arrival.h"
 #include "imbrex/object/object_loan.h"
 #include "imbrex/object/scheduler.h"

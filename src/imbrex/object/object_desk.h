@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "imbrex/async/activity.h"
-#include "imbrex/comm/remote_data.h"
+#include "imbrex/comm/data/remote_data.h"
 #include "imbrex/device/event.h"
-#include "imbrex/hetero/hetero_task.h"
+#include "imbrex/hetero/tasks/hetero_task.h"
 #include "imbrex/object/object_parcel.h"
 #include "imbrex/object/reply.h"
 

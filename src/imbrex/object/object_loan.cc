@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "imbrex/comm/lent_buffer.h"
-#include "imbrex/hetero/hetero_domain.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/comm/data/lent_buffer.h"
+#include "imbrex/device/buffer.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/object/scheduler.h"
 
 namespace imbrex::detail {

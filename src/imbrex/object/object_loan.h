@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "imbrex/hetero/open_task.h"
+#include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/object_desk.h"
 
 namespace imbrex::detail {

@@ -9,7 +9,7 @@
 
 #include "imbrex/async/task.h"
 #include "imbrex/base/error.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
 #include "imbrex/object/proxy.h"
 #include "imbrex/object/scheduler.h"
 

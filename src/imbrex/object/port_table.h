@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "imbrex/comm/channel_end.h"
+#include "imbrex/comm/data/channel_end.h"
 
 namespace imbrex {
 

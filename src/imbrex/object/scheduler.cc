@@ -11,7 +11,7 @@
 #include "imbrex/async/progress_source.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/log.h"
-#include "imbrex/hetero/hetero_domain.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/object/callback.h"
 #include "imbrex/object/collection.h"
 #include "imbrex/object/entry_activity.h"

@@ -11,14 +11,13 @@
 #include "imbrex/async/executor.h"
 #include "imbrex/base/ids.h"
 #include "imbrex/base/slab.h"
-#include "imbrex/base/trace.h"
 #include "imbrex/base/type_name.h"
-#include "imbrex/comm/data_mover.h"
-#include "imbrex/comm/exposure_table.h"
+#include "imbrex/comm/data/data_mover.h"
+#include "imbrex/comm/data/exposure_table.h"
 #include "imbrex/comm/job_end.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/hetero/hetero_options.h"
-#include "imbrex/hetero/task_stealing.h"
+#include "imbrex/hetero/tasks/task_stealing.h"
 #include "imbrex/object/active_message.h"
 #include "imbrex/object/arrival_order.h"
 #include "imbrex/object/future_table.h"
@@ -27,6 +26,7 @@
 #include "imbrex/object/parted_message.h"
 #include "imbrex/object/reducer.h"
 #include "imbrex/object/reply.h"
+#include "imbrex/trace/trace.h"
 
 namespace imbrex {
 

@@ -8,12 +8,12 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/placement.h"
+#include "imbrex/hetero/placement/placement.h"
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda_devices.h"
+#include "imbrex/device/cuda/cuda_devices.h"
 #endif
 #if IMBREX_HAVE_OPENCL
-#include "imbrex/device/opencl_devices.h"
+#include "imbrex/device/opencl/opencl_devices.h"
 #endif
 
 namespace imbrex {

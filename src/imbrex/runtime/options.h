@@ -7,7 +7,7 @@
 
 #include "imbrex/base/config.h"
 #include "imbrex/base/log.h"
-#include "imbrex/comm/protocol.h"
+#include "imbrex/comm/data/protocol.h"
 #include "imbrex/device/completion_mode.h"
 #include "imbrex/hetero/hetero_options.h"
 

@@ -16,7 +16,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/topology.h"
-#include "imbrex/comm/protocol_file.h"
+#include "imbrex/comm/data/protocol_file.h"
 #include "imbrex/object/entry_activity.h"
 #include "imbrex/object/quiescence.h"
 #include "imbrex/runtime/device_sharing.h"

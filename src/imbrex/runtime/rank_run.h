@@ -7,15 +7,15 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/comm/transport.h"
-#include "imbrex/device/host_device.h"
-#include "imbrex/hetero/cost_store.h"
+#include "imbrex/device/host/host_device.h"
+#include "imbrex/hetero/placement/cost_store.h"
 #include "imbrex/object/scheduler.h"
 #include "imbrex/runtime/runtime.h"
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda_devices.h"
+#include "imbrex/device/cuda/cuda_devices.h"
 #endif
 #if IMBREX_HAVE_OPENCL
-#include "imbrex/device/opencl_devices.h"
+#include "imbrex/device/opencl/opencl_devices.h"
 #endif
 
 namespace imbrex::detail {

@@ -7,15 +7,15 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/topology.h"
-#include "imbrex/comm/protocol_file.h"
+#include "imbrex/comm/data/protocol_file.h"
 #if IMBREX_HAVE_UCX
-#include "imbrex/comm/ucx_transport.h"
+#include "imbrex/comm/ucx/ucx_transport.h"
 #endif
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda_gpu.h"
+#include "imbrex/device/cuda/cuda_gpu.h"
 #endif
 #if IMBREX_HAVE_OPENCL
-#include "imbrex/device/opencl_machine.h"
+#include "imbrex/device/opencl/opencl_machine.h"
 #endif
 
 namespace imbrex {

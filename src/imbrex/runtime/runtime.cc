@@ -8,19 +8,19 @@
 
 #include "imbrex/base/address_watch.h"
 #include "imbrex/base/build_config.h"
-#include "imbrex/comm/loopback_transport.h"
-#include "imbrex/hetero/cost_store.h"
+#include "imbrex/comm/loopback/loopback_transport.h"
+#include "imbrex/hetero/placement/cost_store.h"
 #include "imbrex/object/quiescence.h"
 #include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda_driver.h"
+#include "imbrex/device/cuda/cuda_driver.h"
 #endif
 #if IMBREX_HAVE_MPI
-#include "imbrex/comm/mpi_transport.h"
+#include "imbrex/comm/mpi/mpi_transport.h"
 #endif
 #if IMBREX_HAVE_UCX
-#include "imbrex/comm/ucx_transport.h"
+#include "imbrex/comm/ucx/ucx_transport.h"
 #endif
 
 namespace imbrex {

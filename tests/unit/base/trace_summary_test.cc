@@ -1,4 +1,4 @@
-#include "imbrex/base/trace_summary.h"
+#include "imbrex/trace/trace_summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "imbrex/base/error.h"
-#include "imbrex/base/trace.h"
+#include "imbrex/trace/trace.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "imbrex/base/trace.h"
+#include "imbrex/trace/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "imbrex/comm/data_mover.h"
+#include "imbrex/comm/data/data_mover.h"
 
 #include <gtest/gtest.h>
 

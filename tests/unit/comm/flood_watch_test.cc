@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "imbrex/comm/loopback_transport.h"
+#include "imbrex/comm/loopback/loopback_transport.h"
 #include "unit/async/bare_pe.h"
 
 using namespace imbrex;

@@ -1,4 +1,4 @@
-#include "imbrex/comm/loopback_transport.h"
+#include "imbrex/comm/loopback/loopback_transport.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

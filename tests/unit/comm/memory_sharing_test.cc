@@ -1,4 +1,4 @@
-#include "imbrex/comm/memory_sharing.h"
+#include "imbrex/comm/data/memory_sharing.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "imbrex/base/error.h"
-#include "imbrex/comm/loopback_transport.h"
+#include "imbrex/comm/loopback/loopback_transport.h"
 
 using namespace imbrex;
 

@@ -1,4 +1,4 @@
-#include "imbrex/comm/mpi_tags.h"
+#include "imbrex/comm/mpi/mpi_tags.h"
 
 #include <gtest/gtest.h>
 

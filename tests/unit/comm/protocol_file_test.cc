@@ -1,4 +1,4 @@
-#include "imbrex/comm/protocol_file.h"
+#include "imbrex/comm/data/protocol_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "imbrex/comm/switch_points.h"
+#include "imbrex/comm/data/switch_points.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "imbrex/comm/ucx_order.h"
+#include "imbrex/comm/ucx/ucx_order.h"
 
 #include <gtest/gtest.h>
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "imbrex/base/build_config.h"
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "unit/async/bare_pe.h"
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda_device.h"
+#include "imbrex/device/cuda/cuda_device.h"
 #endif
 #if IMBREX_HAVE_OPENCL
-#include "imbrex/device/opencl_device.h"
+#include "imbrex/device/opencl/opencl_device.h"
 #endif
 
 namespace imbrex_test {

@@ -6,8 +6,8 @@
 #include "device_bench.h"
 #include "held_stream.h"
 #include "imbrex/base/error.h"
+#include "imbrex/device/copy.h"
 #include "imbrex/device/run_ahead.h"
-#include "imbrex/memory/copy.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -1,4 +1,4 @@
-#include "imbrex/device/host_memory.h"
+#include "imbrex/device/host/host_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "imbrex/base/error.h"
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "unit/async/bare_pe.h"
 
 using namespace imbrex;

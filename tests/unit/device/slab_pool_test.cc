@@ -1,4 +1,4 @@
-#include "imbrex/device/slab_pool.h"
+#include "imbrex/device/pool/slab_pool.h"
 
 #include <gtest/gtest.h>
 

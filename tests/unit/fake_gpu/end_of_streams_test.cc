@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "fake_gpu_fixture.h"
-#include "imbrex/device/cuda_event.h"
+#include "imbrex/device/cuda/cuda_event.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "imbrex/base/clock.h"
-#include "imbrex/device/cuda_stream.h"
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
+#include "imbrex/device/cuda/cuda_stream.h"
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/gpu/gpu_fixture.h"
 

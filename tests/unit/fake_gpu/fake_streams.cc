@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "fake_machine.h"
-#include "imbrex/device/cuda_driver.h"
-#include "imbrex/device/cuda_pull.h"
+#include "imbrex/device/cuda/cuda_driver.h"
+#include "imbrex/device/cuda/cuda_pull.h"
 
 using namespace fake_cuda;
 

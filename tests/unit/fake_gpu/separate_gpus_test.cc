@@ -1,6 +1,6 @@
 // GPUs of one process that do not reach each other's memory.
 #include "fake_gpu_fixture.h"
-#include "imbrex/device/cuda_event.h"
+#include "imbrex/device/cuda/cuda_event.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -1,4 +1,4 @@
-#include "imbrex/device/cuda_devices.h"
+#include "imbrex/device/cuda/cuda_devices.h"
 
 #include <gtest/gtest.h>
 

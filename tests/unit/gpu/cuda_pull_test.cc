@@ -2,9 +2,9 @@
 
 #include "gpu_fixture.h"
 #include "imbrex/base/clock.h"
-#include "imbrex/device/cuda_event.h"
-#include "imbrex/device/cuda_stream.h"
-#include "imbrex/memory/copy.h"
+#include "imbrex/device/copy.h"
+#include "imbrex/device/cuda/cuda_event.h"
+#include "imbrex/device/cuda/cuda_stream.h"
 #include "test_kernels.h"
 
 using namespace imbrex;

@@ -5,8 +5,8 @@
 #include "gpu_fixture.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
+#include "imbrex/device/copy.h"
 #include "imbrex/device/run_ahead.h"
-#include "imbrex/memory/copy.h"
 #include "test_kernels.h"
 
 using namespace imbrex;

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "imbrex/device/cuda_completion.h"
-#include "imbrex/device/cuda_device.h"
-#include "imbrex/device/cuda_gpu.h"
+#include "imbrex/device/cuda/cuda_completion.h"
+#include "imbrex/device/cuda/cuda_device.h"
+#include "imbrex/device/cuda/cuda_gpu.h"
 #include "unit/async/bare_pe.h"
 
 namespace imbrex_test {

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "gpu_fixture.h"
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "unit/hetero/device_graph.h"
 
 using namespace imbrex;

@@ -4,11 +4,11 @@
 
 #include "gpu_fixture.h"
 #include "imbrex/base/error.h"
-#include "imbrex/device/host_device.h"
-#include "imbrex/hetero/tasks.h"
+#include "imbrex/device/host/host_device.h"
+#include "imbrex/hetero/tasks/tasks.h"
 #include "test_kernels.h"
 
-#include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 
 #include "hetero_kernels.hk"
 

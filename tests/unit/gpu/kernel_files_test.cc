@@ -5,7 +5,7 @@
 
 #include "gpu_fixture.h"
 #include "imbrex/base/error.h"
-#include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 #include "unit/kernel/kernel_cases.h"
 // After the dialect.
 #include "unit/kernel/cases.hk"

@@ -1,6 +1,6 @@
 #include "test_kernels.h"
 
-#include "imbrex/device/cuda_launch.h"
+#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "imbrex/hetero/cost_store.h"
+#include "imbrex/hetero/placement/cost_store.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "hetero_fixture.h"
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/shortest_finish.h"
+#include "imbrex/hetero/placement/shortest_finish.h"
 
 using namespace imbrex;
 using testing::HasSubstr;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "imbrex/device/kernel_dialect.h"
-#include "imbrex/hetero/tasks.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
+#include "imbrex/hetero/tasks/tasks.h"
 #include "mix.hk"
 
 /// What a task of a random graph over devices does, and the same on plain memory.

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/device/host_device.h"
-#include "imbrex/hetero/tasks.h"
+#include "imbrex/device/host/host_device.h"
+#include "imbrex/hetero/tasks/tasks.h"
 #include "unit/async/bare_pe.h"
 
 namespace imbrex_test {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "hetero_fixture.h"
-#include "imbrex/hetero/open_task.h"
+#include "imbrex/hetero/tasks/open_task.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

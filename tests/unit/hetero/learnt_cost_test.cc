@@ -2,7 +2,7 @@
 
 #include "hetero_fixture.h"
 #include "imbrex/base/clock.h"
-#include "imbrex/hetero/shortest_finish.h"
+#include "imbrex/hetero/placement/shortest_finish.h"
 
 // What is learnt of a task is how long it runs, however long it has to wait for its turn.
 using namespace imbrex;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "imbrex/async/activity.h"
-#include "imbrex/hetero/open_task.h"
-#include "imbrex/hetero/tasks.h"
+#include "imbrex/hetero/tasks/open_task.h"
+#include "imbrex/hetero/tasks/tasks.h"
 
 namespace imbrex_test {
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "unit/object/job.h"
 
 // Policies of the program's own, and objects of domains of its own.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "imbrex/device/device.h"
-#include "imbrex/device/host_memory.h"
+#include "imbrex/device/host/host_memory.h"
 
 namespace imbrex_test {
 

@@ -1,6 +1,6 @@
 #include "unit/kernel/kernel_cases.h"
 
-#include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 // After the dialect.
 #include "unit/kernel/cases.hk"
 #include "unit/kernel/matrix.hk"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/device/kernel.h"
+#include "imbrex/device/kernel/kernel.h"
 
 namespace imbrex_test {
 

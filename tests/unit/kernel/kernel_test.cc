@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "imbrex/base/error.h"
-#include "imbrex/device/host_device.h"
-#include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/host/host_device.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 #include "unit/async/bare_pe.h"
 #include "unit/kernel/kernel_cases.h"
 // After the dialect.

@@ -1,8 +1,8 @@
-#include "imbrex/device/kernel_text.h"
+#include "imbrex/device/kernel/kernel_text.h"
 
 #include <gmock/gmock.h>
 
-#include "imbrex/device/kernel_dialect.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 
 using namespace imbrex;
 using testing::HasSubstr;

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "imbrex/device/kernel_dialect.h"
-#include "imbrex/device/kernel_text.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
+#include "imbrex/device/kernel/kernel_text.h"
 #include "unit/kernel/kernel_cases.h"
 // After the dialect.
 #include "unit/kernel/cases.hk"

@@ -1,10 +1,10 @@
-#include "imbrex/memory/buffer.h"
+#include "imbrex/device/buffer.h"
 
 #include <gtest/gtest.h>
 
 #include "imbrex/base/error.h"
-#include "imbrex/device/host_device.h"
-#include "imbrex/memory/copy.h"
+#include "imbrex/device/copy.h"
+#include "imbrex/device/host/host_device.h"
 #include "unit/async/bare_pe.h"
 
 using namespace imbrex;

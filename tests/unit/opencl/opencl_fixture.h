@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/device/opencl_devices.h"
-#include "imbrex/device/opencl_stream.h"
-#include "imbrex/memory/copy.h"
+#include "imbrex/device/copy.h"
+#include "imbrex/device/opencl/opencl_devices.h"
+#include "imbrex/device/opencl/opencl_stream.h"
 #include "unit/async/bare_pe.h"
 
 namespace imbrex_test {

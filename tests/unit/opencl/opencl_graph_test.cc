@@ -1,5 +1,5 @@
 // Random graphs of tasks over all devices of OpenCL, alone and beside one of the host.
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "opencl_fixture.h"
 #include "unit/hetero/device_graph.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "imbrex/device/opencl_stream.h"
+#include "imbrex/device/opencl/opencl_stream.h"
 
 /// Main chares of whole jobs with chares on devices of OpenCL; each gives 0 when all results are right.
 namespace imbrex_test::opencl_jobs {

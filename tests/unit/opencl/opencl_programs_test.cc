@@ -1,4 +1,4 @@
-#include "imbrex/device/opencl_programs.h"
+#include "imbrex/device/opencl/opencl_programs.h"
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
-#include "imbrex/device/opencl_stream.h"
+#include "imbrex/device/opencl/opencl_stream.h"
 
 #include <numeric>
 
 #include "imbrex/async/progress_pair.h"
 #include "imbrex/base/error.h"
-#include "imbrex/device/host_device.h"
+#include "imbrex/device/host/host_device.h"
 #include "opencl_fixture.h"
 #include "unit/device/held_stream.h"
 

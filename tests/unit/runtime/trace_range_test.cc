@@ -1,8 +1,8 @@
 #include "imbrex/async/trace_range.h"
 
 #include <gtest/gtest.h>
-#include <imbrex/base/trace_summary.h>
 #include <imbrex/imbrex.h>
+#include <imbrex/trace/trace_summary.h>
 
 #include <unistd.h>
 

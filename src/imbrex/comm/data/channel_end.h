@@ -1,0 +1,261 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "imbrex/async/activity.h"
+#include "imbrex/base/aligned_bytes.h"
+#include "imbrex/base/serialize.h"
+#include "imbrex/comm/data/data_mover.h"
+#include "imbrex/comm/data/lent_buffer.h"
+#include "imbrex/comm/data/race_check.h"
+#include "imbrex/device/buffer.h"
+#include "imbrex/device/device.h"
+
+/// The receiving half of a channel: puts messages in order and matches them with receives, first with first. Knows
+/// nothing of chares; the object layer carries the messages.
+namespace imbrex {
+
+class channel_end;
+
+/// What one end of a channel knows of the other.
+struct channel_peer {
+  rank_id rank = -1;  ///< -1: it has not said so yet
+  pe_id pe = no_pe;
+  memory_kind kind = memory_kind::host;
+
+  bool known() const { return rank >= 0; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & rank & pe & kind;
+  }
+};
+
+/// Memory of another process that is read where it is; moving it leaves nothing behind.
+struct mapped_bytes {
+  const std::byte* data = nullptr;
+
+  mapped_bytes() = default;
+  explicit mapped_bytes(const std::byte* d) : data(d) {}
+  mapped_bytes(mapped_bytes&& other) noexcept : data(std::exchange(other.data, nullptr)) {}
+  mapped_bytes& operator=(mapped_bytes&& other) noexcept {
+    std::swap(data, other.data);
+    return *this;
+  }
+};
+
+/// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory, or
+/// word of where the bytes are.
+struct channel_message {
+  std::uint64_t sequence = 0;
+  std::uint64_t element_type = 0;  ///< hash of the element type's name
+  std::uint32_t element_bytes = 1;
+  lent_buffer lent;
+  aligned_bytes copied;         ///< aligned to 64 bytes
+  buffer<std::byte> own;        ///< the same in a device's memory
+  data_elsewhere remote;        ///< where they are, when they did not come along
+  mapped_bytes mapped;          ///< they are read there
+  data_mover* mover = nullptr;  ///< with `mapped`: of the PE that reads
+  bool offered = false;         ///< they are read where they are, and whoever offered them waits for word of it
+  std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
+  channel_peer hello;                         ///< known: no message of the user's, but the other end telling of itself
+  device* on = nullptr;                       ///< whose memory the lent bytes are; null: host memory
+  event ready;                                ///< with `on`: the point after which they are there
+  std::shared_ptr<race_check> checked;        ///< null unless races are looked for
+
+  /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
+  /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
+  void give_back(stream* reader, bool pulled = false) {
+    if (std::exchange(mapped.data, nullptr) != nullptr)
+      reader->then("read", [by = mover, what = *remote] { by->has_been_read(what); });
+    if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
+    if (!lent.holds()) {
+      if (reader != nullptr && !copied.empty()) reader->then("read", [held = std::move(copied)] {});
+    } else if (on != nullptr) {
+      if (checked != nullptr) race_check::will_be_read(checked, *reader);
+      lent.give_back_after(pulled ? reader->record_for_others() : reader->record());
+    } else if (reader != nullptr) {
+      reader->then("read", [held = std::move(lent), check = std::move(checked)] {
+        if (check != nullptr) check->was_read();
+      });
+    } else {
+      if (checked != nullptr) checked->was_read();
+      lent = lent_buffer();
+    }
+  }
+
+  const std::byte* data() const {
+    return mapped.data != nullptr  ? mapped.data
+           : own.data() != nullptr ? own.data()
+           : lent.holds()          ? lent.data()
+                                   : copied.data();
+  }
+  std::uint64_t bytes() const { return remote ? remote->bytes : lent.holds() ? lent.bytes() : copied.size(); }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & sequence & element_type & element_bytes & remote & hello;
+    if (remote || hello.known()) return;
+    if constexpr (Archive::is_loading) {
+      std::uint64_t n = 0;
+      ar & n;
+      ar.check_count(n, 1);
+      copied.resize(n);
+      ar.bytes(copied.data(), n);
+    } else {
+      std::uint64_t n = bytes();
+      ar & n;
+      if (on != nullptr) {  // to another process after all: the receiver was thought to be in this one
+        std::vector<std::byte> on_host(n);
+        on->read_now(on_host.data(), data(), n, ready);
+        ar.bytes(on_host.data(), n);
+      } else {
+        ar.bytes(data(), n);
+      }
+    }
+  }
+};
+
+static_assert(sizeof(void*) != 8 || sizeof(channel_message) <= 208,
+              "messages are moved several times on their way: what few of them need lies elsewhere");
+
+/// A message that has come and waits for a receive. The memory lent with it is no operation under way meanwhile:
+/// quiescence does not wait for a receive that may never come. For the PE that receives.
+class parked_message {
+ public:
+  explicit parked_message(channel_message&& m)
+      : message_(std::move(m)), counted_(message_.lent.holds() || message_.remote) {
+    if (counted_) --executor::current()->operations;
+  }
+  parked_message(parked_message&& other) noexcept
+      : message_(std::move(other.message_)), counted_(std::exchange(other.counted_, false)) {}
+  parked_message& operator=(parked_message&&) = delete;
+  ~parked_message() {
+    if (counted_) ++executor::current()->operations;
+  }
+  channel_message take() {
+    if (std::exchange(counted_, false)) ++executor::current()->operations;
+    return std::move(message_);
+  }
+
+ private:
+  channel_message message_;
+  bool counted_;
+};
+
+/// Where one receive wants its bytes: copied to `to`, or, if `keep` is set, the message itself. In both cases what is
+/// enqueued on `in_order_of` from then on sees them.
+struct channel_receive : waiter {
+  channel_message* keep = nullptr;
+  void* to = nullptr;
+  std::uint64_t capacity = 0;  ///< bytes
+  memory_kind kind = memory_kind::host;
+  stream* in_order_of = nullptr;
+  std::uint64_t received = 0;       ///< bytes, once matched
+  data_fetch* under_way = nullptr;  ///< matched, and its data are coming
+  channel_receive* next_receive = nullptr;
+
+ protected:
+  /// \name For its awaiter; the end lives until after `leave`
+  ///@{
+  bool ready(channel_end& end);
+  void wait(channel_end& end, std::coroutine_handle<> h);
+  /// Throws `usage_error` when the end was closed meanwhile.
+  void finish();
+  void leave(channel_end& end);
+  ///@}
+
+ private:
+  friend class channel_end;
+  enum class phase {
+    apart,    // not waiting, or matched
+    waiting,  // in the queue of the end
+    refused,  // the end was closed; in the PE's queue
+  };
+  void refuse();
+
+  phase phase_ = phase::apart;
+  channel_end* end_of_wait_ = nullptr;  ///< for reports
+};
+
+/// What became of a receive that was tried.
+enum class receive_state { nothing_there, under_way, complete };
+
+class channel_end {
+ public:
+  /// `mover` may be null where there is one rank only.
+  channel_end(std::string name, std::uint64_t element_type, std::uint32_t element_bytes, data_mover* mover)
+      : name_(std::move(name)), element_type_(element_type), element_bytes_(element_bytes), mover_(mover) {}
+  ~channel_end() {
+    if (gone_ != nullptr) *gone_ = true;
+  }
+  channel_end(const channel_end&) = delete;
+  channel_end& operator=(const channel_end&) = delete;
+
+  /// A message has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
+  void arrived(channel_message&& m);
+  /// Tries to match `r` with what has come. `complete`: the copy stands in its stream. `under_way`: it will be resumed.
+  /// Receives that are waiting go first.
+  receive_state try_receive(channel_receive& r);
+  void wait(channel_receive* r);
+  void forget(channel_receive* r);
+  /// Nobody receives here any more: whoever waits, or tries to later, gets a `usage_error`. What has come is given
+  /// back, also to other processes unless the job `is_ending`, when nothing is sent any more.
+  void close(bool is_ending);
+
+  const std::string& name() const { return name_; }
+  std::uint64_t next_sequence() { return next_sent_++; }
+  std::uint64_t element_type() const { return element_type_; }
+  std::uint32_t element_bytes() const { return element_bytes_; }
+  /// What the other end has told of itself, if it is in another process.
+  const channel_peer& peer() const { return peer_; }
+  data_mover* mover() const { return mover_; }
+
+ private:
+  bool accept(channel_receive& r, channel_message&& m);
+  bool keep(channel_receive& r, channel_message&& m);
+  bool take_from_process(channel_receive& r, channel_message&& m);
+  bool take_copy(channel_receive& r, channel_message&& m);
+  void drop(parked_message&& parked, bool is_ending);
+
+  std::string name_;
+  std::uint64_t element_type_;
+  std::uint32_t element_bytes_;
+  data_mover* mover_;
+  channel_peer peer_;
+  std::uint64_t next_sent_ = 0;
+  std::uint64_t next_expected_ = 0;
+  std::deque<parked_message> ready_;               // in order
+  std::map<std::uint64_t, parked_message> early_;  // ahead of a message that has not come yet
+  channel_receive* first_waiting_ = nullptr;
+  channel_receive* last_waiting_ = nullptr;
+  bool* gone_ = nullptr;  // in `arrived`, while it resumes
+  bool closed_ = false;
+};
+
+inline bool channel_receive::ready(channel_end& end) { return end.try_receive(*this) == receive_state::complete; }
+
+inline void channel_receive::wait(channel_end& end, std::coroutine_handle<> h) {
+  end_of_wait_ = &end;
+  suspend(h, [](const waiter* w) {
+    return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name();
+  });
+  if (under_way != nullptr) return;
+  phase_ = phase::waiting;
+  end.wait(this);
+}
+
+inline void channel_receive::leave(channel_end& end) {
+  if (under_way != nullptr) {
+    under_way->abandon();
+  } else if (phase_ == phase::waiting) {
+    end.forget(this);
+  } else if (phase_ == phase::refused && handle) {
+    home->withdraw(this);
+  }
+}
+
+}  // namespace imbrex

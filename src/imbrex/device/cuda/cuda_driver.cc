@@ -1,0 +1,53 @@
+#include "imbrex/device/cuda/cuda_driver.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "imbrex/base/error.h"
+
+namespace imbrex::cuda_driver {
+
+namespace {
+
+using value_function = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+
+template <class Function>
+Function find(const char* name) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);  // the CUDA runtime has loaded it
+  void* const found = driver != nullptr ? dlsym(driver, name) : nullptr;
+  if (found == nullptr) throw device_error(std::string("the NVIDIA driver has no ") + name + ": update it");
+  return reinterpret_cast<Function>(found);
+}
+
+cudaError_t as_runtime_error(CUresult r) {
+  if (r == CUDA_SUCCESS) return cudaSuccess;
+  const cudaError_t pending = cudaPeekAtLastError();
+  return pending != cudaSuccess ? pending : static_cast<cudaError_t>(r);  // the numbers are the same since CUDA 10.1
+}
+
+}  // namespace
+
+cudaError_t write_value(cudaStream_t s, void* word, std::uint64_t value) {
+  static const value_function f = find<value_function>("cuStreamWriteValue64_v2");
+  return as_runtime_error(f(s, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT));
+}
+
+cudaError_t wait_value(cudaStream_t s, const void* word, std::uint64_t value) {
+  static const value_function f = find<value_function>("cuStreamWaitValue64_v2");
+  return as_runtime_error(f(s, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ));
+}
+
+bool loads_kernels_early() {
+  using mode_function = CUresult (*)(CUmoduleLoadingMode*);
+  static const bool early = [] {
+    CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
+    return find<mode_function>("cuModuleGetLoadingMode")(&mode) == CUDA_SUCCESS && mode == CU_MODULE_EAGER_LOADING;
+  }();
+  return early;
+}
+
+void ask_to_load_kernels_early() { static_cast<void>(setenv("CUDA_MODULE_LOADING", "EAGER", 0)); }
+
+}  // namespace imbrex::cuda_driver

@@ -1,0 +1,42 @@
+#include "imbrex/device/cuda/cuda_graph.h"
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "imbrex/device/cuda/cuda_error.h"
+
+namespace imbrex {
+
+namespace {
+struct destroy_graph {
+  void operator()(cudaGraph_t g) const { static_cast<void>(cudaGraphDestroy(g)); }
+};
+using owned_graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroy_graph>;
+}  // namespace
+
+cuda_graph::cuda_graph(cudaGraph_t native) {
+  const owned_graph owned(native);
+  instantiate(native);
+}
+
+cuda_graph::~cuda_graph() {
+  if (executable_ != nullptr) static_cast<void>(cudaGraphExecDestroy(executable_));
+}
+
+void cuda_graph::instantiate(cudaGraph_t native) {
+  check_cuda(cudaGraphGetNodes(native, nullptr, &num_operations_), "counting the nodes of a graph");
+  check_cuda(cudaGraphInstantiateWithFlags(&executable_, native, 0), "instantiating a graph");
+}
+
+bool cuda_graph::update(cudaGraph_t native) {
+  const owned_graph owned(native);
+  cudaGraphExecUpdateResultInfo result{};
+  if (cudaGraphExecUpdate(executable_, native, &result) == cudaSuccess) return true;
+  static_cast<void>(cudaGetLastError());
+  static_cast<void>(cudaGraphExecDestroy(std::exchange(executable_, nullptr)));
+  instantiate(native);
+  return false;
+}
+
+}  // namespace imbrex

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "imbrex/device/cuda/cuda_mark.h"
+#include "imbrex/device/kernel/launch_shape.h"
+
+/// What a `.cu` file needs to launch its kernels. Includes nothing of coroutines, which nvcc need not read.
+namespace imbrex {
+
+class stream;
+
+namespace detail {
+
+/// One launch into a stream of a CUDA device: makes that device current, and afterwards notes the kernel's name, so
+/// that a failure can be laid at its door.
+class cuda_launch {
+ public:
+  /// Throws `usage_error` when `s` is not a stream of a CUDA device. `name` has static lifetime.
+  cuda_launch(stream& s, const char* name);
+  cudaStream_t native() const { return native_; }
+  /// With which the kernel tells of its end itself.
+  kernel_mark mark() const;
+  /// As `done`, of a kernel that does.
+  void done_marked(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
+  /// Throws `device_error` naming kernel, stream and launch configuration when the launch was refused.
+  void done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
+
+ private:
+  stream& stream_;
+  const char* name_;
+  cudaStream_t native_;
+};
+
+/// For kernels of the dialect: `function` is a __global__ function. Lets it have more than 48 KiB of dynamic shared
+/// memory.
+inline void launch_function(stream& s, const char* name, const void* function, const launch_shape& shape,
+                            void* const* arguments) {
+  cuda_launch at(s, name);
+  const dim3 grid(shape.groups[0], shape.groups[1], shape.groups[2]),
+      block(shape.group[0], shape.group[1], shape.group[2]);
+  cudaError_t status = cudaSuccess;
+  if (shape.shared_bytes > std::size_t{48} * 1024)
+    status = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shape.shared_bytes));
+  if (status == cudaSuccess)
+    status = cudaLaunchKernel(function, grid, block, const_cast<void**>(arguments), shape.shared_bytes, at.native());
+  at.done(status, grid, block, shape.shared_bytes);
+}
+
+template <class T>
+struct exactly {
+  using type = T;
+};
+
+}  // namespace detail
+
+#if defined(__CUDACC__)
+/// Launches `kernel` in the order of stream `s` and returns at once; what the arguments point to must live until it has
+/// finished. `name`, of static lifetime, stands for it in traces and errors.
+/// Throws `device_error` when the launch is refused. A failure while it runs ends the job with a report that names the
+/// kernel and the stream.
+template <class... P>
+void launch(stream& s, const char* name, void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            typename detail::exactly<P>::type... arguments) {
+  detail::cuda_launch at(s, name);
+  void* places[] = {&arguments..., nullptr};
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  at.done(cudaLaunchKernel(function, grid, block, places, shared_bytes, at.native()), grid, block, shared_bytes);
+}
+
+/// The same for a kernel whose first parameter is a `kernel_mark`, of which every thread calls `reached()` in the end:
+/// the host learns from the kernel's own last instruction that it has finished. Worth it for the last kernel before
+/// something is awaited; a kernel of very many small thread blocks pays for counting them. Where completion is noticed
+/// otherwise (`--imbrex-completion`), and in a graph, `reached` does nothing.
+template <class... P>
+void launch_marked(stream& s, const char* name, void (*kernel)(kernel_mark, P...), dim3 grid, dim3 block,
+                   std::size_t shared_bytes, typename detail::exactly<P>::type... arguments) {
+  detail::cuda_launch at(s, name);
+  kernel_mark mark = at.mark();
+  void* places[] = {&mark, &arguments...};
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  at.done_marked(cudaLaunchKernel(function, grid, block, places, shared_bytes, at.native()), grid, block, shared_bytes);
+}
+#endif
+
+}  // namespace imbrex

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/executor.h"
+#include "imbrex/hetero/coherence/copies.h"
+#include "imbrex/hetero/graph/unseen_failures.h"
+#include "imbrex/hetero/hetero_options.h"
+#include "imbrex/hetero/placement/host_tasks.h"
+#include "imbrex/hetero/placement/placement.h"
+#include "imbrex/hetero/placement/ready_list.h"
+#include "imbrex/hetero/task_node.h"
+#include "imbrex/hetero/tasks/hetero_task.h"
+
+namespace imbrex {
+
+struct recorded_window;
+class task_journal;
+class task_stealing;
+
+/// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
+/// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
+/// the host run on the PE, from its loop. For the PE's thread.
+class hetero_domain final : placement_view {
+ public:
+  /// The devices outlive the domain; `host` is the PE's host device. Throws `config_error`.
+  hetero_domain(executor& pe, device& host, const std::vector<device*>& devices, const hetero_options& options = {});
+  /// With a policy of the user's own.
+  hetero_domain(executor& pe, device& host, const std::vector<device*>& devices, const hetero_options& options,
+                std::unique_ptr<placement_policy> policy);
+  /// Objects that are left are gone, and tasks that have not ended are dropped. No device may be at work for it.
+  ~hetero_domain() override;
+  hetero_domain(const hetero_domain&) = delete;
+  hetero_domain& operator=(const hetero_domain&) = delete;
+  /// Where it can, it begins with a cache line. Not by its type: it may also lie in the frame of a coroutine.
+  static void* operator new(std::size_t bytes) { return ::operator new(bytes, std::align_val_t(64)); }
+  static void operator delete(void* memory) { ::operator delete(memory, std::align_val_t(64)); }
+
+  /// The domain of the calling PE, made now if it is the first time. Throws `usage_error` where there is no PE.
+  static hetero_domain& current();
+
+  executor& pe() const { return pe_; }
+  const hetero_counts& counts() const { return copies_.counts(); }
+  placement_policy& policy() const { return *policy_; }
+  const std::vector<std::unique_ptr<place>>& places() const override { return copies_.places(); }
+  /// Tasks submitted and not over.
+  std::uint64_t num_outstanding() const { return num_outstanding_; }
+  hetero_copies& copies() { return copies_; }
+
+  /// Takes over a node with its accesses and wishes, which waits for the tasks `after` besides; each handle counts as a
+  /// reference. Throws `usage_error` or `out_of_memory` when it could never run; then nothing refers to the node any
+  /// more, and it is destroyed if there is no handle.
+  void submit(task_node* t, std::span<const hetero_task> after = {});
+  /// Runs a task's function where it was placed, or has it enqueue; what it throws becomes the task's failure.
+  static void call(task_node& t, stream* order, const host_tasks::taken& part = {});
+  /// With room for the addresses of its objects' copies.
+  static void call_with(task_node& t, stream* order, const host_tasks::taken& part, std::byte** memory);
+  /// Where tasks go instead while a window is recorded.
+  recorded_window* recording = nullptr;
+  /// The newest data go to the host, and the copies at devices that nobody uses are freed.
+  void evict(hetero_data& d) {
+    copies_.evict(d);
+    wake_up();
+  }
+  /// A task that was submitted with a blocker more than it has tasks to wait for, has one less.
+  void unblock(task_node& t);
+  /// A task that stayed open is over; on a device, when what has been enqueued in its lane by now is.
+  void close(task_node& t);
+  /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
+  void share_host_tasks(task_stealing& with, std::size_t place);
+  /// For these: runs a task of another PE here, or parts of it, and says whether that was the last of it; and then at
+  /// home, with what it did with objects and tasks (null: nothing).
+  static bool run_anywhere(const host_tasks::taken& part);
+  void ended_elsewhere(task_node& t, task_journal* deeds);
+  /// Starts what can be started, now instead of when the PE's loop comes to it.
+  void dispatch();
+
+  /// Failures of tasks that nobody has been told of.
+  unseen_failures& failures() { return failures_; }
+  const unseen_failures& failures() const { return failures_; }
+  /// `t` goes on only when a coroutine of the PE does something: it is no operation under way any more.
+  void rest(task_node& t) {
+    if (!std::exchange(t.in_progress, false)) return;
+    if (--num_in_progress_ == 0) --pe_.operations;
+  }
+  /// Whether there are tasks that nothing lets run, if nothing else happens any more: they wait for views that are
+  /// held.
+  bool has_stuck() const;
+  /// Lines about them, at most `limit`.
+  std::vector<std::string> describe_stuck(std::size_t limit) const;
+  /// The oldest of all that are not over.
+  const task_node* first_outstanding() const { return first_outstanding_; }
+
+ private:
+  struct turn : work {
+    hetero_domain* owner = nullptr;
+    static void take(work* w, work_action action);
+  };
+  struct point_wait;
+
+  void check_after(const task_node& t, std::span<const hetero_task> after) const;
+  void check_uses(task_node& t) const;
+  void check_places(task_node& t) const;
+  /// Of one that is not.
+  void begin_progress(task_node& t) {
+    t.in_progress = true;
+    if (num_in_progress_++ == 0) ++pe_.operations;
+  }
+  void keep(task_node& t, std::span<const hetero_task> after);
+  void make_ready(task_node& t);
+  void keep_from_policy(task_node& t);
+  void release(task_node& t);
+  void release_uses(task_node& t);
+  void start(task_node& t);
+  void start_waiting_ones();
+  void start_unplaced_ones();
+  bool gather(task_node& t);
+  hetero_copies::outcome pin_on_host(task_node& t);
+  void await(task_node& t, const lane_point& p);
+  void await_host_data(task_node& t);
+  void run_on_host(task_node& t);
+  void run_on_device(task_node& t);
+  lane& choose_lane(task_node& t) const;
+  void enqueued(task_node& t, lane& l);
+  static void note_begin(task_node& t, lane& l);
+  static void note_end(task_node& t, lane& l);
+  place& choose_place(const task_node& t) const;
+  place& place_of_data(const task_node& t) const;
+  place& place_of_next_use(const task_node& t) const;
+  void run_own_host_task(task_node& t);
+  static bool run_or_share(task_node& t);
+  void complete(task_node& t);
+  static void fail(task_node& t);
+  void drop(task_node& t);
+  void wake_up();
+
+  bool eligible(const task_node& t, const place& p) const override;
+  std::uint64_t missing_bytes(const task_node& t, const place& p) const override;
+  bool has_room(const place& p) const override;
+
+  executor& pe_;
+  const hetero_options options_;
+  hetero_copies copies_;
+  std::unique_ptr<placement_policy> policy_;
+  const bool timed_;
+  std::uint64_t num_submitted_ = 0;
+  std::uint64_t num_outstanding_ = 0;
+  std::uint64_t num_in_progress_ = 0;  // of these: neither blocked by another task nor held open by a coroutine
+  unseen_failures failures_;
+  task_node* first_outstanding_ = nullptr;
+  task_node* last_outstanding_ = nullptr;
+  ready_list doomed_;                        // they will fail
+  ready_list unplaced_;                      // they could run, and it is not the policy that says where
+  ready_list gathered_;                      // what they waited for has come
+  std::vector<task_node*> short_of_memory_;  // by place: waits for room, before all that come later
+  host_tasks runnable_;                      // here or elsewhere
+  task_stealing* helpers_ = nullptr;
+  std::size_t place_among_helpers_ = 0;
+  turn turn_;
+  bool turn_posted_ = false;
+  bool dispatching_ = false;
+  bool changed_ = false;  // while dispatching
+};
+
+}  // namespace imbrex

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/hetero/tasks/hetero_view.h"
+#include "imbrex/hetero/tasks/submit.h"
+#include "imbrex/hetero/tasks/task_journal.h"
+
+namespace imbrex {
+
+/// Elements that live wherever they are needed (Thomadakis and Chrisochoides 2024, 3.1.1): the runtime keeps copies on
+/// the host and on devices, brings the newest to where a task runs, and lets tasks use them in the order of submission.
+/// The elements are undefined until a task or a view has written them. Copying the handle makes another handle of the
+/// same object; the object lives until the last handle, task and view is gone. For the PE of its domain; send it in a
+/// message to have it elsewhere.
+template <class T>
+class hetero_object {
+  static_assert(std::is_trivially_copyable_v<T>, "imbrex: a hetero_object holds trivially copyable elements");
+
+ public:
+  using element_type = T;
+
+  hetero_object() = default;
+  /// Of the calling PE. Memory comes with the first use.
+  explicit hetero_object(std::size_t size) : hetero_object(hetero_domain::current(), size) {}
+  hetero_object(hetero_domain& domain, std::size_t size)
+      : data_(domain.copies().make(domain, size * sizeof(T))), size_(size) {
+    hold();
+  }
+  hetero_object(const hetero_object& other) : data_(other.data_), size_(other.size_) {
+    if (data_ != nullptr) hold();
+  }
+  hetero_object(hetero_object&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  hetero_object& operator=(hetero_object other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~hetero_object() { release(); }
+
+  /// Elements.
+  std::size_t size() const { return size_; }
+  bool exists() const { return data_ != nullptr; }
+
+  /// `auto view = co_await obj.host(imbrex::access_mode::read)`: the elements in memory of the host, once all earlier
+  /// tasks that write them (for writing: that use them) have finished; they are const in a view that reads. Until the
+  /// view ends, later tasks that would change what it sees wait. Submitted now: what is submitted later comes later.
+  template <access_mode::kind Mode>
+  auto host(access_mode::constant<Mode> mode) const {
+    using seen = std::conditional_t<Mode == access_mode::kind::read, const T, T>;
+    return host_access<seen>(*domain(), *data(), size_, mode);
+  }
+
+  /// Brings a copy to device `number` of that kind, in the order of submission, for tasks to come.
+  void prefetch(device_kind kind, int number = -1) const {
+    auto nothing = [](stream&, std::span<const T>) {};
+    submit(*domain(), task_options{.name = "prefetch", .on = kind, .number = number}, nothing, *this);
+  }
+  /// Frees the copies at devices that no task uses now; the newest data go to the host first.
+  void evict() const {
+    if (task_journal* const j = task_journal::current(); j != nullptr) return j->evict(*data_);
+    domain()->evict(*data());
+  }
+  /// Gives this handle up.
+  void release() {
+    size_ = 0;
+    hetero_data* const d = std::exchange(data_, nullptr);
+    if (d == nullptr) return;
+    if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
+      return j->give_up(*d);
+    --d->handles;
+    d->domain->copies().release(d);
+  }
+
+  /// Elements `offset` to `offset + count` as an object of their own, with dependencies and copies of their own: tasks
+  /// on slices that do not overlap are independent of each other, and a device that only works on a slice holds only
+  /// the slice. Tasks on the whole wait for those on its slices and see what they wrote, and the other way round, in
+  /// order of submission. Slices of a slice are slices of the whole; the same range gives the same slice; all of it
+  /// gives the object.
+  /// Submitting a task throws `usage_error` when it uses a slice that overlaps another one to which there is a handle,
+  /// and either is or was written; or two parts that overlap, of which it writes one.
+  /// Throws `usage_error` for a range that is empty or not inside.
+  hetero_object slice(std::size_t offset, std::size_t count) const {
+    if (count == 0 || offset > size_ || count > size_ - offset) {
+      throw usage_error("a slice from element " + std::to_string(offset) + ", of " + std::to_string(count) +
+                        ", of an object of " + std::to_string(size_) + ": it has to be inside, and not empty");
+    }
+    hetero_object part;
+    task_journal* const away = task_journal::current();
+    part.data_ = away != nullptr ? away->slice(*data_, offset * sizeof(T), count * sizeof(T), sizeof(T))
+                                 : domain()->copies().slice(*data(), offset * sizeof(T), count * sizeof(T), sizeof(T));
+    part.size_ = count;
+    part.hold();
+    return part;
+  }
+  /// What its copy at a place is worth; for tests and reports.
+  coherence state_at(int place) const { return data()->at(place).state; }
+
+  hetero_domain* domain() const {
+    if (data_ == nullptr) throw usage_error("a hetero_object was used that is empty: give it a domain and a size");
+    return data_->domain;
+  }
+  hetero_data* data() const { return data_ != nullptr ? data_->itself() : nullptr; }
+
+ private:
+  void hold() {
+    if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
+      return j->hold(*data_);
+    ++data_->references;
+    ++data_->handles;
+  }
+
+  hetero_data* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,57 @@
+#include "imbrex/hetero/tasks/hetero_view.h"
+
+#include <new>
+
+#include "imbrex/base/error.h"
+#include "imbrex/base/slab.h"
+
+namespace imbrex::detail {
+
+namespace {
+std::byte of_no_bytes{};  // an object without elements has no memory, but is there
+}
+
+view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mode mode) {
+  if (task_journal::current() != nullptr) {
+    throw usage_error(
+        "a view was asked for inside a task: a task uses its arguments, and coroutines of chares take views");
+  }
+  auto* n = new (slab::allocate(sizeof(view_node))) view_node;
+  n->use.by = n;
+  n->use.data = &data;
+  n->use.mode = mode;
+  n->accesses = &n->use;
+  n->num_accesses = 1;
+  n->stays_open = true;
+  n->runs_on = task_node::on_the_host;
+  n->is_view = true;
+  n->wishes.name = "host view";
+  n->run = [](task_node* t, const task_call& c) {
+    auto* self = static_cast<view_node*>(t);
+    self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
+    wake_waiting(*t);
+    if (self->abandoned) {
+      self->stays_open = false;
+    } else {
+      self->domain->rest(*self);
+    }
+  };
+  n->destroy = [](task_node* t) {
+    static_cast<view_node*>(t)->~view_node();
+    slab::free(t);
+  };
+  domain.submit(n);
+  return n;
+}
+
+void view_node::end(task_node* t) {
+  auto* self = static_cast<view_node*>(t);
+  if (self->over()) return;
+  if (self->memory == nullptr) {
+    self->abandoned = true;
+  } else {
+    self->domain->close(*self);
+  }
+}
+
+}  // namespace imbrex::detail

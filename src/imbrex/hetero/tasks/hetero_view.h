@@ -1,0 +1,123 @@
+#pragma once
+
+#include <coroutine>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/hetero/tasks/hetero_task.h"
+#include "imbrex/hetero/tasks/task_waits.h"
+
+namespace imbrex {
+
+/// An object's elements in memory of the host, for as long as this lives: nobody changes them meanwhile, and, if it may
+/// write (`T` is not const), nobody reads them. Later tasks that conflict wait. For the PE of the domain. Who waits for
+/// such a task while it keeps this waits for ever: when nothing else is left to happen, that is reported as a deadlock.
+template <class T>
+class host_view {
+ public:
+  host_view() = default;
+  host_view(task_node* t, T* data, std::size_t size) : node_(t), data_(data), size_(size) {}
+  host_view(host_view&& other) noexcept
+      : node_(std::exchange(other.node_, nullptr)), data_(other.data_), size_(other.size_) {}
+  /// One that could write, as one that reads; the mode stays what it was asked for.
+  template <class U>
+    requires std::is_same_v<T, const U>
+  host_view(host_view<U>&& other) noexcept  // NOLINT(google-explicit-constructor)
+      : node_(std::exchange(other.node_, nullptr)), data_(other.data_), size_(other.size_) {}
+  host_view& operator=(host_view&& other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~host_view() { release(); }
+  /// Ends it early.
+  void release();
+
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+  T* begin() const { return data_; }
+  T* end() const { return data_ + size_; }
+
+ private:
+  template <class U>
+  friend class host_view;
+
+  task_node* node_ = nullptr;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+namespace detail {
+/// The task that a view is: it runs when the data are there, and is over when the view ends.
+struct view_node final : task_node {
+  task_access use;
+  std::byte* memory = nullptr;
+  bool taken = false;      ///< somebody has the view
+  bool abandoned = false;  ///< nobody will
+
+  static view_node* submit(hetero_domain& domain, hetero_data& data, access_mode mode);
+  static void end(task_node* t);
+};
+}  // namespace detail
+
+/// What `hetero_object::host` gives: `co_await` it once for the view. Throws what the task threw that should have
+/// written the data.
+template <class T>
+class [[nodiscard]] host_access {
+ public:
+  host_access(hetero_domain& domain, hetero_data& data, std::size_t size, access_mode mode)
+      : node_(detail::view_node::submit(domain, data, mode)), task_(node_), size_(size) {}
+  host_access(host_access&& other) noexcept
+      : node_(std::exchange(other.node_, nullptr)), task_(std::move(other.task_)), size_(other.size_) {}
+  ~host_access() {
+    if (node_ != nullptr && !node_->taken) detail::view_node::end(node_);
+  }
+  /// Whether a `co_await` would not wait.
+  bool ready() const { return node_->memory != nullptr || node_->over(); }
+
+  class [[nodiscard]] awaiter : waiter {
+   public:
+    explicit awaiter(host_access& a) : access_(a) {}
+    ~awaiter() {
+      if (handle) stop_waiting(*access_.node_, *this);
+    }
+    bool await_ready() const { return access_.ready(); }
+    void await_suspend(std::coroutine_handle<> h) {
+      suspend(h, [](const waiter* w) {
+        return "an object's data on the host, " + how_far(*static_cast<const awaiter*>(w)->access_.node_);
+      });
+      add_waiting(*access_.node_, *this);
+    }
+    host_view<T> await_resume() {
+      handle = nullptr;
+      detail::view_node& n = *access_.node_;
+      if (n.state == task_state::failed) n.rethrow();
+      n.taken = true;
+      ++n.references;
+      return host_view<T>(&n, reinterpret_cast<T*>(n.memory), access_.size_);
+    }
+
+   private:
+    host_access& access_;
+  };
+  awaiter operator co_await() { return awaiter(*this); }
+
+ private:
+  detail::view_node* node_;
+  hetero_task task_;
+  std::size_t size_;
+};
+
+template <class T>
+void host_view<T>::release() {
+  if (node_ == nullptr) return;
+  task_node* const t = std::exchange(node_, nullptr);
+  detail::view_node::end(t);
+  t->release();
+}
+
+}  // namespace imbrex

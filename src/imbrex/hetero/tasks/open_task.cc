@@ -1,0 +1,110 @@
+#include "imbrex/hetero/tasks/open_task.h"
+
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "imbrex/base/slab.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
+
+namespace imbrex::detail {
+
+namespace {
+constexpr std::uint8_t anywhere = task_node::on_the_host | task_node::on_devices(device_kind::host) |
+                                  task_node::on_devices(device_kind::cuda) | task_node::on_devices(device_kind::opencl);
+}
+
+open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mode mode, const char* name, waiter& told,
+                             bool held) {
+  auto* t = new (slab::allocate(sizeof(open_task))) open_task;
+  t->use.by = t;
+  t->use.data = &data;
+  t->use.mode = mode;
+  t->accesses = &t->use;
+  t->num_accesses = 1;
+  t->stays_open = true;
+  t->runs_on = anywhere;
+  t->placed = writes(mode) ? placed_by::next_use : placed_by::its_data;
+  t->num_blockers = held ? 1 : 0;
+  t->wishes.name = name;
+  t->run = [](task_node* n, const task_call& c) {
+    auto* self = static_cast<open_task*>(n);
+    self->memory = c.arguments[0];
+    self->order = c.order;
+    self->opened = true;
+    wake_waiting(*n);
+  };
+  t->destroy = [](task_node* n) {
+    static_cast<open_task*>(n)->~open_task();
+    slab::free(n);
+  };
+  domain.submit(t);
+  add_waiting(*t, told);
+  return t;
+}
+
+void open_task::let_go(bool comes_from_device) {
+  from_device = comes_from_device;
+  domain->unblock(*this);
+}
+
+void open_task::end() { domain->close(*this); }
+
+void open_task::fail(std::exception_ptr why) {
+  threw = true;
+  failure = std::move(why);
+  domain->close(*this);
+}
+
+bool has_one_handle(const hetero_data& d) { return d.family == nullptr && d.references == d.of_tasks + 1; }
+
+bool is_ready_on_host(hetero_data& d) {
+  return d.defined && d.family == nullptr && d.first_use == nullptr && d.failure == nullptr &&
+         d.at(0).state != coherence::invalid && d.at(0).written.reached();
+}
+
+void define_on_host(hetero_data& d, const std::byte* from) {
+  d.defined = true;
+  if (d.bytes == 0) return;
+  hetero_copy& c = d.at(0);
+  c.memory = d.domain->copies().host().allocate(d.bytes);
+  std::memcpy(c.memory, from, d.bytes);
+  c.state = coherence::exclusive;
+}
+
+namespace {
+struct copy_task final : task_node {
+  std::array<task_access, 2> from_to;
+  std::uint64_t bytes = 0;
+};
+}  // namespace
+
+void submit_copy(hetero_data& from, hetero_data& to) {
+  auto* t = new (slab::allocate(sizeof(copy_task))) copy_task;
+  t->bytes = from.bytes;
+  for (task_access& a : t->from_to) a.by = t;
+  t->from_to[0].data = &from;
+  t->from_to[1].data = &to;
+  t->from_to[1].mode = access_mode::write;
+  t->accesses = t->from_to.data();
+  t->num_accesses = 2;
+  t->runs_on = anywhere;
+  t->placed = placed_by::its_data;
+  t->wishes.name = "copy";
+  t->run = [](task_node* n, const task_call& c) {
+    const std::uint64_t size = static_cast<copy_task*>(n)->bytes;
+    if (size == 0) return;
+    if (c.order != nullptr) {
+      c.order->copy(c.arguments[1], c.arguments[0], size);
+    } else {
+      std::memcpy(c.arguments[1], c.arguments[0], size);
+    }
+  };
+  t->destroy = [](task_node* n) {
+    static_cast<copy_task*>(n)->~copy_task();
+    slab::free(n);
+  };
+  from.domain->submit(t);
+}
+
+}  // namespace imbrex::detail

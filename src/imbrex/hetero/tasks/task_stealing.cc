@@ -1,0 +1,93 @@
+#include "imbrex/hetero/tasks/task_stealing.h"
+
+#include <new>
+
+#include "imbrex/base/slab.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/hetero/tasks/task_journal.h"
+
+namespace imbrex {
+
+namespace {
+
+/// A task comes home.
+struct ended_note : work {
+  task_node* task = nullptr;
+  std::unique_ptr<task_journal> deeds;  // null: it has done nothing with objects and tasks
+};
+
+/// When the job ends before, what the task has submitted is dropped with all that has not run.
+void come_home(work* w, work_action action) {
+  auto* note = static_cast<ended_note*>(w);
+  task_node& t = *note->task;
+  const std::unique_ptr<task_journal> deeds = std::move(note->deeds);
+  note->~ended_note();
+  slab::free(note);
+  if (action == work_action::run || deeds != nullptr) t.domain->ended_elsewhere(t, deeds.get());
+}
+
+bool run_away_from_home(const host_tasks::taken& part, task_journal& deeds) {
+  const task_journal::scope here(deeds);
+  return hetero_domain::run_anywhere(part);
+}
+
+}  // namespace
+
+task_stealing::task_stealing(const std::vector<executor*>& pes) : offered_(pes.size()), asking_(pes.size()) {
+  for (std::size_t i = 0; i < pes.size(); ++i) {
+    sleeper& s = asking_[i];
+    s.pe = pes[i];
+    s.set_priority(priorities::communication);
+    s.act = [](work* w, work_action) { static_cast<sleeper*>(w)->called.store(false, std::memory_order_release); };
+  }
+}
+
+std::size_t task_stealing::place_of(const executor& pe) const {
+  std::size_t i = 0;
+  while (asking_[i].pe != &pe) ++i;
+  return i;
+}
+
+bool task_stealing::run_one(std::size_t i) {
+  for (std::size_t n = 1; n < offered_.size(); ++n) {
+    host_tasks* const of = offered_[(i + n) % offered_.size()].load(std::memory_order_acquire);
+    const host_tasks::taken part = of != nullptr ? of->take() : host_tasks::taken{};
+    if (part.task == nullptr) continue;
+    executor& home = part.task->domain->pe();
+    task_journal deeds(*part.task->domain);
+    if (!run_away_from_home(part, deeds)) return true;
+    auto* note = new (slab::allocate(sizeof(ended_note))) ended_note;
+    note->task = part.task;
+    if (!deeds.empty()) note->deeds = std::make_unique<task_journal>(std::move(deeds));
+    note->act = &come_home;
+    note->set_priority(priorities::communication);
+    home.post(note);
+    return true;
+  }
+  return false;
+}
+
+// Either the one that offers sees who asks, or the one that asks sees what is offered.
+void task_stealing::ask(std::size_t i) {
+  if (!asking_[i].wanted.exchange(true, std::memory_order_relaxed)) num_asking_.fetch_add(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void task_stealing::withdraw(std::size_t i) {
+  if (asking_[i].wanted.exchange(false, std::memory_order_relaxed)) num_asking_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void task_stealing::call(int num_tasks) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (num_asking_.load(std::memory_order_relaxed) == 0) return;
+  for (std::size_t i = 0; i < asking_.size() && num_tasks > 0; ++i) {
+    sleeper& s = asking_[i];
+    if (!s.wanted.exchange(false, std::memory_order_relaxed)) continue;
+    num_asking_.fetch_sub(1, std::memory_order_relaxed);
+    if (s.called.exchange(true, std::memory_order_acq_rel)) continue;  // it has been, and has not come to that yet
+    s.pe->post(&s);
+    --num_tasks;
+  }
+}
+
+}  // namespace imbrex
