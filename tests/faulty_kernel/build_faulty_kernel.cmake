@@ -6,7 +6,7 @@ if(LANGUAGE STREQUAL "cc")
   execute_process(COMMAND "${CMAKE_COMMAND}" "-DFILE=${file}" -DSHOWN=tests/faulty_kernel/faulty.hk
     "-DOUTPUT=${output}" -DON_CUDA=0 -P "${EMBED}" COMMAND_ERROR_IS_FATAL ANY)
 else()
-  file(WRITE "${output}" "#include <imbrex/device/kernel/kernel_dialect.h>\n#include \"${file}\"\n")
+  file(WRITE "${output}" "#include <imbrex/device/cuda/cuda_launch.h>\n#include <imbrex/device/kernel/kernel_dialect.h>\n#include \"${file}\"\n")
 endif()
 execute_process(COMMAND "${COMPILER}" ${FLAGS} -c "${output}" -o "${output}.o"
   RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)

@@ -25,4 +25,12 @@ struct collection_id {
   friend bool operator==(const collection_id&, const collection_id&) = default;
 };
 
+/// Names a subset of an array: who announced it and the how-manieth of that PE it is.
+struct section_id {
+  pe_id creator = no_pe;
+  std::uint32_t number = 0;
+  friend bool operator==(const section_id&, const section_id&) = default;
+  bool whole_array() const { return creator == no_pe; }
+};
+
 }  // namespace imbrex

@@ -17,7 +17,7 @@ namespace imbrex {
 template <class Index>
 class array_part : public collection {
  public:
-  array_part(scheduler& pe, collection_id id, const char* chare_name, const Index& extent, bool filled)
+  array_part(chare_pe& pe, collection_id id, const char* chare_name, const Index& extent, bool filled)
       : collection(pe, id, chare_name), extent_(extent), bounded_(filled) {
     if constexpr (is_grid_index<Index>) {
       if (bounded_) table_.resize(volume(extent));
@@ -125,7 +125,7 @@ namespace imbrex {
 /// The part of collection `c` on `pe`, or null.
 template <class Index>
 [[gnu::always_inline]] inline array_part<Index>* find_part(scheduler& pe, collection_id c) {
-  return static_cast<array_part<Index>*>(pe.find_collection(c));
+  return static_cast<array_part<Index>*>(chare_pe::of(pe).find_collection(c));
 }
 
 }  // namespace imbrex

@@ -49,7 +49,7 @@ struct missed_broadcast {
   void operator()(scheduler& pe) {
     array_part<Index>* const part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     element<Index>& e = part->record(index);
@@ -181,7 +181,7 @@ struct broadcast_body {
     void operator()(scheduler& pe) {
       array_part<Index>* const part = find_part<Index>(pe, array);
       if (part == nullptr || !part->complete()) {
-        pe.hold_for_collection(array, std::move(*this));
+        chare_pe::of(pe).hold_for_collection(array, std::move(*this));
         return;
       }
       broadcast_ledger& ledger = part->broadcasts();
@@ -217,7 +217,7 @@ struct section_broadcast_body {
   void operator()(scheduler& pe) {
     array_part<Index>* const part = find_part<Index>(pe, array);
     if (part == nullptr || !part->complete()) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     section_part* const s = part->find_section(section);
@@ -255,7 +255,7 @@ void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, a
   detail::leave_pe(*args);
   const auto level = static_cast<std::int8_t>(p.value);
   if (s.whole_array()) {
-    const std::uint32_t number = pe.number_broadcast(c, p);
+    const std::uint32_t number = chare_pe::of(pe).number_broadcast(c, p);
     pe.spread(broadcast_body<E, Index>{no_pe, c, level, number, std::move(args)}, p);
   } else {
     pe.send(s.creator, section_broadcast_body<E, Index>{c, s, level, std::move(args)}, p);

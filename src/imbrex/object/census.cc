@@ -15,7 +15,7 @@ struct census_request {
   std::uint32_t wave = 0;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::communication);
-    pe.find_collection(array)->counting().begin(wave);
+    chare_pe::of(pe).find_collection(array)->counting().begin(wave);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -28,7 +28,7 @@ struct census_answer {
   std::uint32_t wave = 0;
   std::uint64_t count = 0;
   std::uint32_t first = 0;
-  void operator()(scheduler& pe) { pe.find_collection(array)->counting().add(wave, count, first); }
+  void operator()(scheduler& pe) { chare_pe::of(pe).find_collection(array)->counting().add(wave, count, first); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & wave & count & first;
@@ -42,7 +42,7 @@ struct census_result {
   std::uint32_t from = 0;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::communication);
-    pe.find_collection(array)->counting().conclude(wave, from);
+    chare_pe::of(pe).find_collection(array)->counting().conclude(wave, from);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -66,7 +66,7 @@ void census::begin(std::uint32_t wave) {
   moves_answered_ = moves_;
   scheduler& pe = array_.pe();
   std::vector<pe_id> children;
-  pe.tree_children_of(pe.id(), array_.root(), children);
+  pe.tree().children_of(pe.id(), array_.root(), children);
   answers_left_ = children.size();
   if (answers_left_ == 0) answer();
 }

@@ -26,7 +26,7 @@ struct channel_body {
   void operator()(scheduler& pe) {
     array_part<Index>* part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     element<Index>& e = part->record(index);
@@ -37,7 +37,7 @@ struct channel_body {
     try {
       e.ports().deliver(port, std::move(message));
     } catch (...) {
-      pe.fail_entry(&e, "a channel", std::current_exception());
+      chare_pe::of(pe).fail_method(&e, "a channel", std::current_exception());
     }
   }
   template <class Archive>

@@ -13,7 +13,7 @@ class chare_part final : public array_part<typename C::index_type> {
  public:
   using Index = typename C::index_type;
 
-  chare_part(scheduler& pe, collection_id id, const array_shape<Index, Map>& shape)
+  chare_part(chare_pe& pe, collection_id id, const array_shape<Index, Map>& shape)
       : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled), map_(shape.map) {}
 
   void move(element_base& e, pe_id to) override {

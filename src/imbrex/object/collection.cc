@@ -33,13 +33,13 @@ void chare_access::destroy(chare_base* c) {
 
 chare_base::chare_base() : element_(nullptr) {
   scheduler* pe = scheduler::current_or_null();
-  if (pe != nullptr) element_ = std::exchange(pe->constructing, nullptr);
+  if (pe != nullptr) element_ = std::exchange(chare_pe::of(*pe).constructing, nullptr);
   if (element_ == nullptr) {
     throw usage_error("a chare was constructed directly: make it with create, create_array, create_group or insert");
   }
 }
 
-collection::collection(scheduler& pe, collection_id id, const char* chare_name)
+collection::collection(chare_pe& pe, collection_id id, const char* chare_name)
     : pe_(pe),
       id_(id),
       chare_name_(chare_name),
@@ -319,10 +319,10 @@ struct change_notice {
     collection_id array;
     std::uint32_t wave = 0;
     void operator()(scheduler& pe) {
-      if (collection* const part = pe.find_collection(array)) {
+      if (collection* const part = chare_pe::of(pe).find_collection(array)) {
         part->set_changing(wave);
       } else {
-        pe.hold_for_collection(array, std::move(*this));
+        chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       }
     }
     template <class Archive>

@@ -9,12 +9,12 @@
 #include "imbrex/object/broadcast_ledger.h"
 #include "imbrex/object/broadcast_slices.h"
 #include "imbrex/object/census.h"
+#include "imbrex/object/chare_pe.h"
 #include "imbrex/object/element.h"
 #include "imbrex/object/head_count.h"
 #include "imbrex/object/index.h"
 #include "imbrex/object/map.h"
 #include "imbrex/object/reducer.h"
-#include "imbrex/object/scheduler.h"
 #include "imbrex/object/section.h"
 
 namespace imbrex {
@@ -22,12 +22,12 @@ namespace imbrex {
 /// This PE's part of a chare array, group or singleton: the elements that live here and what is known of others.
 class collection {
  public:
-  collection(scheduler& pe, collection_id id, const char* chare_name);
+  collection(chare_pe& pe, collection_id id, const char* chare_name);
   virtual ~collection();
   collection(const collection&) = delete;
   collection& operator=(const collection&) = delete;
 
-  scheduler& pe() const { return pe_; }
+  chare_pe& pe() const { return pe_; }
   collection_id id() const { return id_; }
   /// The PE that created the collection: where its reductions end.
   pe_id root() const { return id_.creator; }
@@ -140,7 +140,7 @@ class collection {
   broadcast_history ahead_of_here(const broadcast_history& history) const;
   void forget_hearing(element_extras& x);
 
-  scheduler& pe_;
+  chare_pe& pe_;
   const collection_id id_;
   const char* chare_name_;
   bool complete_ = false;

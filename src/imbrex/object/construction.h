@@ -36,7 +36,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
   void* memory = nullptr;
   try {
     memory = allocate_object<C>();
-    pe.constructing = &e;
+    chare_pe::of(pe).constructing = &e;
     pe.constructing_type = type_name<C>();
     C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
     pe.constructing_type = nullptr;
@@ -44,10 +44,10 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
     part.settle(e, object);
     return true;
   } catch (...) {
-    pe.constructing = nullptr;
+    chare_pe::of(pe).constructing = nullptr;
     pe.constructing_type = nullptr;
     if (memory != nullptr) free_object_memory(memory, alignof(C));
-    pe.fail_entry(&e, "the constructor", std::current_exception());
+    chare_pe::of(pe).fail_method(&e, "the constructor", std::current_exception());
     return false;
   }
 }

@@ -10,7 +10,7 @@ std::uint64_t detail::count_below(const scheduler& on, pe_id pe, pe_id root, con
     const pe_id at = todo.back();
     todo.pop_back();
     n += counts[static_cast<std::size_t>(at)];
-    on.tree_children_of(at, root, children);
+    on.tree().children_of(at, root, children);
     todo.insert(todo.end(), children.begin(), children.end());
   }
   return n;

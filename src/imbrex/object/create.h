@@ -41,7 +41,7 @@ struct create_body {
       if (shape.filled) fill(pe, part);
     }
     part.set_complete();
-    pe.release_held(id);
+    chare_pe::of(pe).release_held(id);
   }
 
   /// Passes the news on and makes this PE's part, still without elements. The creator does this at once: what it sends
@@ -49,9 +49,9 @@ struct create_body {
   void announce(scheduler& pe) {
     pe.relay(*this, priorities::communication);
     announced = true;
-    auto owned = std::make_unique<chare_part<C, Map>>(pe, id, shape);
+    auto owned = std::make_unique<chare_part<C, Map>>(chare_pe::of(pe), id, shape);
     chare_part<C, Map>& part = *owned;
-    pe.add_collection(std::move(owned));
+    chare_pe::of(pe).add_collection(std::move(owned));
     if (!shape.filled) {
       part.set_changing(0);
       part.reductions().expect(0, 0);

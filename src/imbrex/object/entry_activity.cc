@@ -2,6 +2,16 @@
 
 namespace imbrex {
 
+void entry_activity::end(scheduler& pe, ended_activity& ended) {
+  auto& a = static_cast<entry_activity&>(ended);
+  try {
+    a.conclude(pe, a);
+  } catch (...) {
+    chare_pe::of(pe).fail_method(a.element, a.name, std::current_exception());
+  }
+  destroy(pe, &a);
+}
+
 void entry_activity::destroy(scheduler& pe, entry_activity* a) {
   if (a->previous != nullptr) {
     a->previous->following = a->following;
@@ -10,7 +20,7 @@ void entry_activity::destroy(scheduler& pe, entry_activity* a) {
   }
   if (a->following != nullptr) a->following->previous = a->previous;
   a->frame.destroy();
-  --pe.num_activities;
+  --chare_pe::of(pe).num_activities;
   a->~entry_activity();
   slab::free(a);
 }

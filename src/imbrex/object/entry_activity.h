@@ -6,19 +6,18 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/async/task.h"
+#include "imbrex/object/chare_pe.h"
 #include "imbrex/object/element.h"
-#include "imbrex/object/scheduler.h"
 
 namespace imbrex {
 
 /// An entry method that is a coroutine, while it runs or waits. Owns the frame.
-struct entry_activity : activity {
+struct entry_activity : activity, ended_activity {
   element_base* element = nullptr;  ///< null: the main chare
   std::coroutine_handle<> frame;
   reply_to reply;
   entry_activity* previous = nullptr;  // of the element (or, without one, of the PE)
   entry_activity* following = nullptr;
-  entry_activity* next_ended = nullptr;
   /// Takes the result or exception out of the ended frame and answers, reports or drops it.
   void (*conclude)(scheduler& pe, entry_activity& a) = nullptr;
 
@@ -31,21 +30,26 @@ struct entry_activity : activity {
   static void destroy(scheduler& pe, entry_activity* a);
 
  private:
-  entry_activity*& list(scheduler& pe) { return element != nullptr ? element->activities : pe.first_activity; }
+  /// Its coroutine has ended: concludes, and destroys it.
+  static void end(scheduler& pe, ended_activity& ended);
+  entry_activity*& list(scheduler& pe) {
+    return element != nullptr ? element->activities : chare_pe::of(pe).first_activity;
+  }
 };
 
 template <class R>
 void entry_activity::start(scheduler& pe, element_base* e, const char* name, task<R> t, const reply_to& reply,
                            void (*conclude)(scheduler& pe, entry_activity& a)) {
   auto* a = new (slab::allocate(sizeof(entry_activity))) entry_activity;
-  ++pe.num_activities;
+  ++chare_pe::of(pe).num_activities;
   auto handle = t.release();
   a->name = name;
   a->element = e;
   a->frame = handle;
   a->reply = reply;
   a->conclude = conclude;
-  a->on_end = [](activity* self) { scheduler::current().ended(static_cast<entry_activity*>(self)); };
+  a->on_end = [](activity* self) { scheduler::current().ended(*static_cast<entry_activity*>(self)); };
+  a->see_to = &entry_activity::end;
   a->following = a->list(pe);
   if (a->following != nullptr) a->following->previous = a;
   a->list(pe) = a;

@@ -67,7 +67,7 @@ void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
 /// Says no with a `usage_error`: as the answer if one is wanted, else to the job.
 template <class R>
 void refuse(scheduler& pe, const reply_to& r, std::string why) {
-  pe.count_refused();
+  chare_pe::of(pe).count_refused();
   if (!r.wanted()) throw usage_error(why);
   failure f;
   f.kind = "usage";
@@ -84,7 +84,7 @@ void fail(scheduler& pe, const element_base* e, const char* name, const reply_to
   if (reply.wanted()) {
     send_failure<R>(pe, reply, std::move(thrown));
   } else {
-    pe.fail_entry(e, name, std::move(thrown));
+    chare_pe::of(pe).fail_method(e, name, std::move(thrown));
   }
 }
 
@@ -276,7 +276,7 @@ struct entry_body {
   void find_and_invoke(scheduler& pe) {
     array_part<Index>* part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     if constexpr (std::is_same_v<Index, no_index>) {
@@ -316,7 +316,8 @@ struct entry_body {
         pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
       }
       pass_on(pe, next);
-    } else if (e.state == presence::deleted && (pe.refuses_held() || detail::has_device_views<args_tuple>)) {
+    } else if (e.state == presence::deleted &&
+               (chare_pe::of(pe).refuses_held() || detail::has_device_views<args_tuple>)) {
       // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
       refuse_deleted(pe, part);
     } else {
@@ -453,7 +454,7 @@ template <class Index>
 void location_update<Index>::operator()(scheduler& pe) {
   array_part<Index>* part = find_part<Index>(pe, array);
   if (part == nullptr) {
-    pe.hold_for_collection(array, std::move(*this));
+    chare_pe::of(pe).hold_for_collection(array, std::move(*this));
     return;
   }
   if constexpr (std::is_same_v<Index, no_index>) {

@@ -11,7 +11,7 @@ namespace {
 struct counted_answer {
   collection_id array;
   std::uint32_t first = 0;
-  void operator()(scheduler& pe) { pe.find_collection(array)->heads().counted(first); }
+  void operator()(scheduler& pe) { chare_pe::of(pe).find_collection(array)->heads().counted(first); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & first;
@@ -26,9 +26,9 @@ struct count_request {
   std::vector<std::uint32_t> died;
 
   void operator()(scheduler& pe) {
-    collection* const part = pe.find_collection(array);
+    collection* const part = chare_pe::of(pe).find_collection(array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     part->announce_change();

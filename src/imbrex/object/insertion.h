@@ -28,7 +28,7 @@ struct insert_body {
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     element<Index>* e = nullptr;
@@ -59,7 +59,7 @@ struct insert_body {
   void exists_already(scheduler& pe, array_part<Index>& part, element<Index>& e) {
     if (if_absent) {
       if (reply.wanted()) send_reply<void>(pe, reply, std::monostate{});
-    } else if (pe.refuses_held()) {
+    } else if (chare_pe::of(pe).refuses_held()) {
       refuse<void>(pe, reply, fmt::format("{} was inserted, but it exists already", part.text(e)));
     } else {
       part.hold(e, active_message<insert_body>::make(priorities::communication, std::move(*this)));
@@ -118,7 +118,7 @@ struct end_body {
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     if constexpr (std::is_same_v<Index, no_index>) {

@@ -60,7 +60,7 @@ struct arrive_body {
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     element<Index>& e = part->record(index);
@@ -97,7 +97,7 @@ struct move_body {
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, array);
     if (part == nullptr) {
-      pe.hold_for_collection(array, std::move(*this));
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
     if constexpr (std::is_same_v<Index, no_index>) {

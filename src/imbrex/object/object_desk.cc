@@ -82,7 +82,7 @@ object_desk::~object_desk() {
 
 object_desk& object_desk::of(scheduler& pe) {
   if (pe.objects == nullptr) pe.objects = std::make_unique<object_desk>(pe);
-  return *pe.objects;
+  return static_cast<object_desk&>(*pe.objects);
 }
 
 // ------------------------------------------------------------------------------------------------ exposing

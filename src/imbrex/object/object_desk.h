@@ -13,6 +13,7 @@
 #include "imbrex/hetero/tasks/hetero_task.h"
 #include "imbrex/object/object_parcel.h"
 #include "imbrex/object/reply.h"
+#include "imbrex/object/scheduler.h"
 
 /// Objects' data between PEs: one lends, another asks for them and writes them into an object of its own. Either may
 /// be at a device. In a process the reader copies them, device to device where these reach each other; between
@@ -20,7 +21,6 @@
 namespace imbrex {
 
 class device;
-class scheduler;
 class stream;
 
 namespace detail {
@@ -111,13 +111,11 @@ struct loan_return {
 };
 
 /// One PE's objects that others read, write or will. For the PE's thread.
-class object_desk {
+class object_desk : public pe_part {
  public:
   explicit object_desk(scheduler& pe);
   /// With the job: nobody is told.
-  ~object_desk();
-  object_desk(const object_desk&) = delete;
-  object_desk& operator=(const object_desk&) = delete;
+  ~object_desk() override;
 
   /// The desk of this PE, made now if it is the first time.
   static object_desk& of(scheduler& pe);

@@ -305,7 +305,7 @@ class array_proxy {
   template <class T = C>
   section_proxy<T> section(std::vector<typename T::index_type> members) const {
     scheduler& pe = scheduler::current();
-    const section_id s = pe.new_section_id();
+    const section_id s = chare_pe::of(pe).new_section_id();
     pe.send(pe.id(), section_request<typename T::index_type>{array_, s, std::move(members)}, priorities::communication);
     return section_proxy<T>(array_, s);
   }
@@ -338,7 +338,7 @@ class array_proxy {
                                                                  A&&... args) const {
     static_assert(std::is_constructible_v<T, const detail::kept_argument<A>&...>,
                   "imbrex: this chare has no constructor for these arguments");
-    if (array_.creator == no_pe) scheduler::refuse_unknown(array_);
+    if (array_.creator == no_pe) scheduler::refuse_pe(array_.creator);
     return detail::insertion<T, detail::kept_argument<A>...>(insert_body<T, detail::kept_argument<A>...>{
         array_, std::move(i), pe, if_absent, reply_to{}, {std::forward<A>(args)...}, {}, 0});
   }

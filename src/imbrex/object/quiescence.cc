@@ -6,7 +6,6 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/log.h"
-#include "imbrex/object/entry_message.h"
 #include "imbrex/object/reply_impl.h"
 
 namespace imbrex {
@@ -185,7 +184,8 @@ void quiescence_detector::end_wave() {
 
 void quiescence_detector::quiet() {
   if (!waiting_.empty()) {
-    for (const reply_to& who : std::exchange(waiting_, {})) send_reply<void>(pe_, who, std::monostate{});
+    for (const reply_to& who : std::exchange(waiting_, {}))
+      pe_.send(who.pe, reply_body<void>{who, outcome<std::monostate>()}, priorities::communication);
     if (!exit_code_) pe_.set_idle_interval(watch_interval_ns);
     return;
   }

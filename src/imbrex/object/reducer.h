@@ -18,14 +18,6 @@ class collection;
 class scheduler;
 struct element_base;
 
-/// Names a subset of an array: who announced it and the how-manieth of that PE it is.
-struct section_id {
-  pe_id creator = no_pe;
-  std::uint32_t number = 0;
-  friend bool operator==(const section_id&, const section_id&) = default;
-  bool whole_array() const { return creator == no_pe; }
-};
-
 /// Which reduction: of an array, or of a section of it, and the how-manieth.
 struct reduction_id {
   collection_id array;

@@ -19,8 +19,9 @@ reducer& detail::section_reducer(collection& part, const section_id& s, bool at_
 void detail::reduction_request::operator()(scheduler& pe) {
   reducer* red = find_reducer(pe, which);
   if (red == nullptr) {
-    if (pe.find_collection(which.array) != nullptr) throw usage_error("the reduction of a section that was freed");
-    pe.hold_for_collection(which.array, std::move(*this));
+    if (chare_pe::of(pe).find_collection(which.array) != nullptr)
+      throw usage_error("the reduction of a section that was freed");
+    chare_pe::of(pe).hold_for_collection(which.array, std::move(*this));
     return;
   }
   red->ask(reply, std::move(wanted_type));

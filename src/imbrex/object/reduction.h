@@ -121,7 +121,7 @@ struct partial final : partial_base {
 
 /// The reducer of `r` on `pe`; null when its array is not known here yet, or its section was freed.
 inline reducer* find_reducer(scheduler& pe, const reduction_id& r) {
-  collection* c = pe.find_collection(r.array);
+  collection* c = chare_pe::of(pe).find_collection(r.array);
   if (c == nullptr) return nullptr;
   if (r.section.whole_array()) return &c->reductions();
   if (c->was_freed(r.section)) return nullptr;
@@ -208,7 +208,8 @@ struct partial_body {
   void operator()(scheduler& pe) {
     reducer* red = find_reducer(pe, which);
     if (red == nullptr) {
-      if (pe.find_collection(which.array) == nullptr) pe.hold_for_collection(which.array, std::move(*this));
+      if (chare_pe::of(pe).find_collection(which.array) == nullptr)
+        chare_pe::of(pe).hold_for_collection(which.array, std::move(*this));
       return;
     }
     if (outside != no_pe) red->note_outside(outside);
@@ -355,7 +356,7 @@ struct section_reduced {
   T value{};
 
   void operator()(scheduler& pe) {
-    section_part* const s = pe.find_collection(which.array)->find_section(which.section);
+    section_part* const s = chare_pe::of(pe).find_collection(which.array)->find_section(which.section);
     if (s == nullptr) return;
     for (const pe_id child : s->children) pe.send(child, section_reduced(*this), priorities::communication);
     for (const pe_id to : s->reductions.outside()) pe.send(to, section_reduced(*this), priorities::communication);

@@ -12,19 +12,13 @@
 #include "imbrex/base/clock.h"
 #include "imbrex/base/log.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
-#include "imbrex/object/callback.h"
-#include "imbrex/object/collection.h"
-#include "imbrex/object/entry_activity.h"
-#include "imbrex/object/object_desk.h"
 #include "imbrex/object/quiescence.h"
 #include "imbrex/object/registered_types.h"
-#include "imbrex/object/singles.h"
 
 namespace imbrex {
 
 namespace {
-constexpr unsigned network_interval = 16;  // pieces of work between two looks at the network
-constexpr int tree_arity = 4;
+constexpr unsigned network_interval = 16;   // pieces of work between two looks at the network
 constexpr std::int64_t settle_ns = 50'000;  // without work, after which what GPUs still do is looked after
 }  // namespace
 
@@ -34,10 +28,7 @@ std::vector<handler_info*>& handler_info::registry() {
 }
 
 std::uint64_t handler_info::seal() {
-  static const std::uint64_t digest = [] {
-    const std::uint64_t handlers = detail::number_by_name(registry());
-    return mix(handlers ^ mix(singles_class::seal() ^ mix(detail::callback_kind::seal())));
-  }();
+  static const std::uint64_t digest = detail::number_by_name(registry());
   return digest;
 }
 
@@ -45,6 +36,7 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
     : rank_(rank),
       id_(id),
       num_pes_(rank.num_pes()),
+      tree_(rank.num_ranks, rank.pes_per_rank),
       transport_(rank.transport),
       bundles_(rank.transport, id, rank.pes_per_rank) {
   track = t;
@@ -59,7 +51,6 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
       pe.hetero->share_host_tasks(*all, static_cast<std::size_t>(pe.id() - pe.rank().first_pe()));
   };
   polls_network_ = transport_ != nullptr && transport_->needs_polling();
-  collections_.resize(static_cast<std::size_t>(num_pes_));
   quiescence_ = std::make_unique<quiescence_detector>(*this);
   if (id_ == 0) idle_interval_ns_ = 50'000'000;
 }
@@ -109,7 +100,7 @@ bool scheduler::poll_network() {
   try {
     return transport_->poll();
   } catch (...) {
-    fail_entry(nullptr, "the transport", std::current_exception());
+    fail_entry("the transport", std::current_exception());
     return false;
   }
 }
@@ -228,20 +219,10 @@ void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {
   transport_->send(m->header.to / rank_.pes_per_rank, m);
 }
 
-void scheduler::ended(entry_activity* a) {
-  a->next_ended = ended_;
-  ended_ = a;
-}
-
 void scheduler::reap() {
-  while (entry_activity* a = ended_) {
+  while (ended_activity* a = ended_) {
     ended_ = a->next_ended;
-    try {
-      a->conclude(*this, *a);
-    } catch (...) {
-      fail_entry(a->element, a->name, std::current_exception());
-    }
-    entry_activity::destroy(*this, a);
+    a->see_to(*this, *a);
   }
 }
 
@@ -286,266 +267,20 @@ void scheduler::receive_in_turn(work* w, work_action action) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ the PE tree
-
-// Ranks form a tree of their own, so that each message between ranks serves a whole process; the first PE of each rank
-// (on the root's rank: the root) passes it on to the other PEs of its process.
-pe_id scheduler::tree_parent_of(pe_id pe, pe_id root) const {
-  const int p = rank_.pes_per_rank;
-  const int rank = pe / p;
-  const int root_rank = root / p;
-  const pe_id leader = rank == root_rank ? root : rank * p;
-  if (pe != leader) {
-    const int place = (pe - leader + p) % p;
-    return rank * p + (leader - rank * p + (place - 1) / tree_arity) % p;
-  }
-  const int place = (rank - root_rank + rank_.num_ranks) % rank_.num_ranks;
-  if (place == 0) return no_pe;
-  const int above = ((place - 1) / tree_arity + root_rank) % rank_.num_ranks;
-  return above == root_rank ? root : above * p;
-}
-
-void scheduler::tree_children_of(pe_id pe, pe_id root, std::vector<pe_id>& children) const {
-  children.clear();
-  const int p = rank_.pes_per_rank;
-  const int rank = pe / p;
-  const int root_rank = root / p;
-  const pe_id leader = rank == root_rank ? root : rank * p;
-  if (pe == leader) {
-    const int place = (rank - root_rank + rank_.num_ranks) % rank_.num_ranks;
-    for (int c = place * tree_arity + 1; c <= place * tree_arity + tree_arity && c < rank_.num_ranks; ++c) {
-      children.push_back((c + root_rank) % rank_.num_ranks * p);
-    }
-  }
-  const int place = (pe - leader + p) % p;
-  for (int c = place * tree_arity + 1; c <= place * tree_arity + tree_arity && c < p; ++c) {
-    children.push_back(rank * p + (leader - rank * p + c) % p);
-  }
-}
-
-// ------------------------------------------------------------------------------------------------ collections
-
-void scheduler::add_collection(std::unique_ptr<collection> c) {
-  auto& of_creator = collections_[static_cast<std::size_t>(c->id().creator)];
-  const std::size_t number = c->id().number;
-  if (of_creator.size() <= number) of_creator.resize(number + 1);
-  std::erase_if(early_broadcasts_, [&](const early_broadcasts& b) {
-    if (!(b.array == c->id())) return false;
-    c->broadcasts().continue_from(b.begun);
-    return true;
-  });
-  of_creator[number] = std::move(c);
-}
-
-std::uint32_t scheduler::number_broadcast(collection_id c, priority p) {
-  if (collection* const part = find_collection(c)) return part->broadcasts().begin(p.value);
-  const auto place = static_cast<std::size_t>(p.value - priority::most_urgent);
-  for (early_broadcasts& b : early_broadcasts_) {
-    if (b.array == c) return ++b.begun[place];
-  }
-  early_broadcasts_.push_back({c});
-  return ++early_broadcasts_.back().begun[place];
-}
-
-void scheduler::refuse_unknown(collection_id c) {
-  if (c.creator == no_pe) {
+void scheduler::refuse_pe(pe_id to) {
+  if (to == no_pe) {
     throw usage_error(
         "an empty proxy was used, which names no chare: assign it one that create, create_array or another chare gave");
   }
-  throw usage_error(fmt::format("a proxy names a chare that PE {} created, but there is no such PE", c.creator));
+  throw usage_error(fmt::format("a proxy names a chare that PE {} created, but there is no such PE", to));
 }
 
-collection* scheduler::look_up_singles(collection_id c) {
-  const auto& classes = singles_class::registry();
-  const std::size_t number = c.number & ~collection_id::singles;
-  if (number >= classes.size()) refuse_unknown({no_pe, 0});
-  if (singles_.size() < classes.size()) singles_.resize(classes.size());
-  if (singles_[number] == nullptr) singles_[number] = classes[number]->make(*this, c);
-  last_found_id_ = c;
-  last_found_ = singles_[number].get();
-  return last_found_;
-}
-
-template <class F>
-void scheduler::for_each_collection(F f) const {
-  for (const auto& of_creator : collections_) {
-    for (const auto& c : of_creator) {
-      if (c) f(*c);
-    }
-  }
-  for (const auto& c : singles_) {
-    if (c) f(*c);
-  }
-}
-
-void scheduler::refuse_held() {
-  refuses_held_ = true;
-  for_each_collection([](collection& c) { c.retry_held(); });
-  refuses_held_ = false;
-}
-
-void scheduler::release_held(collection_id c) {
-  std::vector<work*> released;
-  std::erase_if(held_, [&](const held& h) {
-    if (h.id == c) released.push_back(h.message);
-    return h.id == c;
-  });
-  post_in_front(released);
-}
-
-// ------------------------------------------------------------------------------------------------ failure and end
-
-namespace {
-struct exit_body {
-  static constexpr bool counted = false;
-  bool to_rank = false;
-  job_end end;
-
-  void operator()(scheduler& pe) {
-    rank_context& rank = pe.rank();
-    if (to_rank) {
-      rank.end.decide(end);
-      for (scheduler* other : rank.pes) {
-        if (other != &pe) pe.send(other->id(), exit_body{false, end}, priorities::system);
-      }
-    }
-    pe.stop();
-  }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & to_rank & end;
-  }
-};
-
-void write_report(const rank_context& rank, const std::string& report) {
-  const std::string line = rank.num_ranks > 1 ? fmt::format("imbrex [rank {}]: error: {}\n", rank.rank, report)
-                                              : fmt::format("imbrex: error: {}\n", report);
-  std::fflush(stdout);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
-}
-}  // namespace
-
-void scheduler::exit_job(int code, bool failed) noexcept {
-  const job_end end{failed, code};
-  if (rank_.end.decide(end)) tell_end(end);
-}
-
-// A rank that cannot be told is waited for in `transport::stop`, after a failure for some seconds only.
-void scheduler::tell_end(const job_end& end) noexcept {
-  for (int r = 0; r < rank_.num_ranks; ++r) {
-    if (r == rank_.rank) continue;
-    try {
-      send(r * rank_.pes_per_rank, exit_body{true, end}, priorities::system);
-    } catch (const std::exception& e) {
-      if (rank_.end.decide({true, exit_code_failed_entry}))
-        write_report(rank_, fmt::format("rank {} could not be told of the end: {}", r, e.what()));
-    }
-  }
-  for (scheduler* other : rank_.pes) send(other->id(), exit_body{false, end}, priorities::system);
-}
-
-void scheduler::fail_job(const std::string& report, int code) noexcept {
-  const job_end end{true, code};
-  if (!rank_.end.decide(end)) return;
-  write_report(rank_, report);
-  tell_end(end);
-}
-
-void scheduler::fail_entry(const element_base* e, const char* method, std::exception_ptr failure) noexcept {
-  std::string what;
-  int code = exit_code_failed_entry;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const error& x) {
-    what = x.what();
-    // The main chare speaks for the program: a wrong option it finds is the user's, not a crash.
-    if (e == nullptr && method == main_chare_name) code = x.exit_code();
-  } catch (const std::exception& x) {
-    what = fmt::format("{} ({})", x.what(), "std::exception");
-  } catch (...) {
-    what = "an exception that is no std::exception";
-  }
-  if (code != exit_code_failed_entry) {
-    fail_job(what, code);
-    return;
-  }
-  const std::string who = e != nullptr ? fmt::format("{} of {}", method, e->part->text(*e)) : std::string(method);
-  fail_job(fmt::format("{} on PE {} (rank {}) threw: {}", who, id_, rank_.rank, what), code);
-}
-
-void scheduler::fail_body(const char* type, std::exception_ptr failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const error& x) {
-    fail_job(fmt::format("{} (on PE {} of rank {})", x.what(), id_, rank_.rank), exit_code_failed_entry);
-  } catch (...) {
-    fail_entry(nullptr, type, std::current_exception());
-  }
-}
-
-void scheduler::discard_queued() {
-  if (progress_source* const all = failed_devices_ != nullptr ? failed_devices_ : devices; all != nullptr)
-    all->let_pass();
-  bundles_.discard();
-  arrivals_.discard();
-  do {
-    collect();
-    while (work* w = next()) w->act(w, work_action::discard);
-  } while (!inbox_empty());
-  for (const held& h : std::exchange(held_, {})) h.message->act(h.message, work_action::discard);
-}
-
-void scheduler::destroy_objects() {
-  stopping_ = true;
-  if (failed_devices_ != nullptr) devices = failed_devices_;
-  constexpr std::int64_t patience_ns = 5'000'000'000;
-  if (devices != nullptr && !devices->drain(rank_.end.get().failed ? now_ns() + patience_ns : INT64_MAX))
-    leave_devices();
-  ended_ = nullptr;
-  while (first_activity != nullptr) entry_activity::destroy(*this, first_activity);
-  for_each_collection([](collection& c) { c.destroy_objects(); });
-}
-
-void scheduler::destroy_collections() {
-  discard_queued();
-  last_found_id_ = nothing_found;
-  last_found_ = nullptr;
-  collections_.clear();
-  singles_.clear();
-  objects.reset();
-  tell_failures();
-  hetero.reset();
-  slab::flush_returns();
-}
-
-/// Of a job that was ended before it was quiet: otherwise they have made it fail.
-void scheduler::tell_failures() {
-  if (rank_.end.get().failed) return;
-  for (const std::string& line : describe_failures(16)) {
-    std::fprintf(stderr, "imbrex: error: a task has failed, and nobody has awaited it: %s\n", line.c_str());
-    rank_.end.decide({true, exit_code_failed_entry});
-  }
-}
-
-void scheduler::unbind_from_this_thread() {
-  slab::unbind_this_thread();
-  executor::set_current(nullptr);
-}
-
-// Memory that something on a GPU may still write to cannot be given back: the process ends as it is.
-void scheduler::leave_devices() {
-  std::fprintf(
-      stderr, "imbrex: error: what PE %d of rank %d has on its GPUs did not end within 5 s of the failure: giving up\n",
-      id_, rank_.rank);
-  std::fflush(nullptr);
-  const int code = rank_.end.get().code;
-  if (transport_ != nullptr) transport_->abort(code);
-  std::_Exit(code);
-}
+// ------------------------------------------------------------------------------------------------ what it says of
+// itself
 
 scheduler::counts scheduler::message_counts() const {
-  counts c{created_, processed_, operations, held_messages_, refused_messages_, num_activities, 0};
+  counts c{.created = created_, .processed = processed_, .pending = operations};
+  add_counts(c);
   if (hetero == nullptr) return c;
   c.held += hetero->has_stuck() ? 1 : 0;
   c.failed = hetero->failures().size();
@@ -569,31 +304,11 @@ std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
       ++left_out;
     }
   };
-  auto describe = [&](const entry_activity* a, const std::string& who) {
-    for (; a != nullptr; a = a->following) {
-      std::string what;
-      for (const waiter* w = a->first_waiter; w != nullptr; w = w->following) {
-        what += fmt::format("{}{}", what.empty() ? "" : " and for ", w->describe(w));
-      }
-      add(fmt::format("{}{}{} waits for {}", a->name, who.empty() ? "" : " of ", who,
-                      what.empty() ? "something the runtime does not know" : what));
-    }
-  };
-  describe(first_activity, "");
-  for_each_collection([&](collection& c) {
-    for (const element_base* e : c.here()) describe(e->activities, c.text(*e));
-    c.for_each_known([&](element_base& e) {
-      std::size_t n = 0;
-      for (work* w = e.extras ? e.extras->held_first : nullptr; w != nullptr; w = w->next) ++n;
-      if (n > 0) add(fmt::format("{} message{} for {}, which does not exist", n, n == 1 ? "" : "s", c.text(e)));
-    });
-    if (std::string r = c.reductions().describe(); !r.empty()) add(r);
-  });
+  add_waits(add);
   if (hetero != nullptr) {
     for (const std::string& line : hetero->describe_stuck(limit)) add(line);
     for (const std::string& line : hetero->failures().texts(limit)) add("failed, and nobody has awaited it: " + line);
   }
-  if (!held_.empty()) add(fmt::format("{} messages for a collection that was never created here", held_.size()));
   if (left_out > 0) lines.push_back(fmt::format("PE {}: and {} more", id_, left_out));
   return lines;
 }

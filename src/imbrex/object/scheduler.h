@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,24 +26,15 @@
 #include "imbrex/object/idle_counts.h"
 #include "imbrex/object/message_bundles.h"
 #include "imbrex/object/parted_message.h"
-#include "imbrex/object/reducer.h"
+#include "imbrex/object/pe_tree.h"
 #include "imbrex/object/reply.h"
 #include "imbrex/trace/trace.h"
 
 namespace imbrex {
 
-class collection;
 class device;
 class quiescence_detector;
 class runtime;
-struct element_base;
-struct entry_activity;
-namespace detail {
-class object_desk;
-}
-
-/// The name under which the main chare's coroutine runs.
-inline constexpr char main_chare_name[] = "the main chare";
 
 /// What the PEs of one rank share. Made by the runtime layer; read-only while the PEs run, except the atomics.
 struct rank_context {
@@ -67,12 +60,28 @@ struct rank_context {
   }
 };
 
-/// One PE: the loop that makes the transport progress, dispatches messages and resumes coroutines, and the PE's
-/// part of every collection. All members are for the PE's own thread unless said otherwise.
+/// What a layer above keeps on a PE. Ends with the PE's other objects.
+class pe_part {
+ public:
+  pe_part() = default;
+  pe_part(const pe_part&) = delete;
+  pe_part& operator=(const pe_part&) = delete;
+  virtual ~pe_part() = default;
+};
+
+/// What has ended and is seen to when the PE is back in its loop, and so on nobody's stack.
+struct ended_activity {
+  ended_activity* next_ended = nullptr;
+  void (*see_to)(scheduler& pe, ended_activity& a) = nullptr;
+};
+
+/// One PE: the loop that makes the transport progress, dispatches messages and resumes coroutines. Knows messages and
+/// who else is there; what they are about is known by those derived from it. All members are for the PE's own thread
+/// unless said otherwise.
 class scheduler : public executor {
  public:
   scheduler(rank_context& rank, pe_id id, trace_track* track);
-  ~scheduler();
+  virtual ~scheduler();
 
   /// The PE whose thread this is. Undefined on other threads.
   static scheduler& current() { return static_cast<scheduler&>(*executor::current()); }
@@ -115,62 +124,16 @@ class scheduler : public executor {
   /// operator() must begin with `pe.relay(*this)`.
   template <class H>
   void spread(H body, priority p = priorities::normal);
+  /// Throws the `usage_error` of a proxy that names no PE.
+  [[noreturn]] static void refuse_pe(pe_id to);
   /// Passes a spread body on to the PEs below this one in the tree.
   template <class H>
   void relay(const H& body, priority p = priorities::normal);
 
+  /// Of all PEs.
+  const pe_tree& tree() const { return tree_; }
   /// The PE above this one in the spanning tree rooted at `root`; `no_pe` for the root itself.
-  pe_id tree_parent(pe_id root) const { return tree_parent_of(id_, root); }
-  pe_id tree_parent_of(pe_id pe, pe_id root) const;
-  /// The PEs below `pe` in that tree.
-  void tree_children_of(pe_id pe, pe_id root, std::vector<pe_id>& children) const;
-
-  /// \name Collections
-  ///@{
-  collection_id new_collection_id() { return {id_, next_collection_++}; }
-  section_id new_section_id() { return {id_, next_section_++}; }
-  /// The PE of the next singleton that this PE makes without naming one: all in turn, from this one on.
-  pe_id next_seed_pe() {
-    const pe_id pe = id_ + next_seed_ < num_pes_ ? id_ + next_seed_ : id_ + next_seed_ - num_pes_;
-    if (++next_seed_ == num_pes_) next_seed_ = 0;
-    return pe;
-  }
-  void add_collection(std::unique_ptr<collection> c);
-  /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
-  [[gnu::always_inline]] collection* find_collection(collection_id c) {
-    if (c == last_found_id_) [[likely]]
-      return last_found_;
-    return look_up_collection(c);
-  }
-  /// Throws the `usage_error` of a proxy that names no collection.
-  [[noreturn]] static void refuse_unknown(collection_id c);
-  /// Made with its first use.
-  collection* look_up_singles(collection_id c);
-  [[gnu::noinline]] collection* look_up_collection(collection_id c) {
-    if (c.is_of_singles()) return look_up_singles(c);
-    if (static_cast<std::size_t>(c.creator) >= collections_.size()) [[unlikely]]
-      refuse_unknown(c);
-    const auto& of_creator = collections_[static_cast<std::size_t>(c.creator)];
-    collection* found = c.number < of_creator.size() ? of_creator[c.number].get() : nullptr;
-    if (found != nullptr) {
-      last_found_id_ = c;
-      last_found_ = found;
-    }
-    return found;
-  }
-  /// Keeps a body until collection `c` exists here, then performs it.
-  template <class H>
-  void hold_for_collection(collection_id c, H&& body);
-  ///@}
-
-  /// The number of a broadcast to array `c` that begins here now; known here or not yet.
-  std::uint32_t number_broadcast(collection_id c, priority p);
-
-  /// Performs what waited for collection `c`, which is complete now.
-  void release_held(collection_id c);
-
-  /// The element that is being constructed; taken by `chare_base`.
-  element_base* constructing = nullptr;
+  pe_id tree_parent(pe_id root) const { return tree_.parent_of(id_, root); }
 
   /// Replies to `call` that this PE waits for.
   reply_table replies;
@@ -180,8 +143,10 @@ class scheduler : public executor {
   void begin_operation() { ++operations; }
   void end_operation() { --operations; }
 
-  /// An exception left `method` of `e` (null: the runtime itself): reports it and ends the job with exit code 70.
-  void fail_entry(const element_base* e, const char* method, std::exception_ptr failure) noexcept;
+  /// An exception left `who`, such as "halo of block(1, 2)": reports it and ends the job with exit code 70.
+  void fail_entry(std::string_view who, std::exception_ptr failure) noexcept;
+  /// The same of the main chare, which speaks for the program: a wrong option that it finds is the user's, not a crash.
+  void fail_main(std::exception_ptr failure) noexcept;
   /// An exception left a body of the runtime itself, e.g. because it was asked for something impossible: the same.
   void fail_body(const char* type, std::exception_ptr failure) noexcept;
   /// Ends the job on all ranks with `report` on standard error, unless it ends by a failure already.
@@ -189,8 +154,11 @@ class scheduler : public executor {
   /// Ends the job on all ranks now. The first of several exits counts; a failure takes the place of any.
   void exit_job(int exit_code, bool failed) noexcept;
 
-  /// A coroutine chain has ended; its frame is destroyed once the PE is back in its loop.
-  void ended(entry_activity* a);
+  /// `a` is seen to once the PE is back in its loop.
+  void ended(ended_activity& a) {
+    a.next_ended = ended_;
+    ended_ = &a;
+  }
 
   quiescence_detector& quiescence() { return *quiescence_; }
 
@@ -216,27 +184,32 @@ class scheduler : public executor {
   /// Messages whose large arguments are on their way, and what waits for them.
   arrival_order& arrivals() { return arrivals_; }
 
-  /// Whether messages that wait for something that cannot come any more are refused now (see `quiescence_detector`).
-  bool refuses_held() const { return refuses_held_; }
-  void count_refused() { ++refused_messages_; }
-  /// Performs all messages that are held for elements once more, refusing what can be.
-  void refuse_held();
+  /// Messages that wait for something that cannot come any more are performed again and refused (see
+  /// `quiescence_detector`).
+  virtual void refuse_held() {}
 
   void count_created() { ++created_; }
   void count_processed() { ++processed_; }
-  void count_held(int difference) { held_messages_ += static_cast<std::uint64_t>(difference); }
 
   /// A number for a message arrow in the trace; the caller records the arrow's start.
   std::uint64_t trace_send(std::uint64_t bytes, pe_id to);
 
-  entry_activity* first_activity = nullptr;      ///< those of no chare that exist on this PE
-  std::uint64_t num_activities = 0;              ///< all on this PE
-  device* default_device = nullptr;              ///< what `chare::on_device` gives
-  device* host = nullptr;                        ///< this PE's host device
-  std::unique_ptr<data_mover> mover;             ///< null: one rank only
-  std::vector<device*> gpus;                     ///< this PE's handles of all GPUs of the rank
-  std::unique_ptr<hetero_domain> hetero;         ///< once somebody has made an object or a task here
-  std::unique_ptr<detail::object_desk> objects;  ///< once an object has been sent or exposed
+  device* default_device = nullptr;       ///< what `chare::on_device` gives
+  device* host = nullptr;                 ///< this PE's host device
+  std::unique_ptr<data_mover> mover;      ///< null: one rank only
+  std::vector<device*> gpus;              ///< this PE's handles of all GPUs of the rank
+  std::unique_ptr<hetero_domain> hetero;  ///< once somebody has made an object or a task here
+  std::unique_ptr<pe_part> objects;       ///< `object_desk`, once an object has been sent or exposed
+
+ protected:
+  /// \name For those derived: their part in what is asked of all that a PE holds
+  ///@{
+  virtual void add_counts(pe_counts&) const {}
+  virtual void add_waits(const std::function<void(std::string)>& add) const { static_cast<void>(add); }
+  virtual void discard_waiting() {}
+  virtual void destroy_chares() {}
+  virtual void destroy_parts() {}
+  ///@}
 
  private:
   void tell_end(const job_end& end) noexcept;
@@ -263,42 +236,19 @@ class scheduler : public executor {
   rank_context& rank_;
   const pe_id id_;
   const int num_pes_;
+  const pe_tree tree_;
   class transport* const transport_;
   message_bundles bundles_;
   arrival_order arrivals_{*this};
   bool polls_network_ = false;
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
-  bool refuses_held_ = false;
 
   std::uint64_t created_ = 0;
   std::uint64_t processed_ = 0;
-  std::uint64_t held_messages_ = 0;
-  std::uint64_t refused_messages_ = 0;
 
   slab slab_;
-  template <class F>
-  void for_each_collection(F f) const;
-
-  std::vector<std::vector<std::unique_ptr<collection>>> collections_;  // [creator][number]
-  std::vector<std::unique_ptr<collection>> singles_;                   // [class]
-  static constexpr collection_id nothing_found{no_pe - 1, 0};          // other than that of an empty proxy
-  collection_id last_found_id_ = nothing_found;
-  collection* last_found_ = nullptr;
-  std::uint32_t next_collection_ = 0;
-  std::uint32_t next_section_ = 0;
-  pe_id next_seed_ = 0;
-  struct held {
-    collection_id id;
-    work* message;
-  };
-  std::vector<held> held_;
-  struct early_broadcasts {
-    collection_id array;
-    std::uint32_t begun[priority::num_levels] = {};
-  };
-  std::vector<early_broadcasts> early_broadcasts_;  // begun here before the array was known here
-  entry_activity* ended_ = nullptr;
+  ended_activity* ended_ = nullptr;
 
   std::unique_ptr<quiescence_detector> quiescence_;
   std::int64_t idle_interval_ns_ = 0;  // 0: never
@@ -405,7 +355,7 @@ void scheduler::send_to_rank(pe_id to, H&& body, priority p) {
   if (stopping_) [[unlikely]]
     return;  // a destructor's message, at the end of the job
   if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(num_pes_)) [[unlikely]]
-    refuse_unknown({to, 0});
+    refuse_pe(to);
   if constexpr (is_counted<B>()) ++created_;
   B& readable = const_cast<B&>(body);
   if constexpr (is_aggregated<B>()) {
@@ -475,17 +425,8 @@ void scheduler::spread(H body, priority p) {
 template <class H>
 void scheduler::relay(const H& body, priority p) {
   thread_local std::vector<pe_id> children;
-  tree_children_of(id_, body.root, children);
+  tree_.children_of(id_, body.root, children);
   for (std::size_t i = 0; i < children.size(); ++i) send(children[i], H(body), p);
-}
-
-template <class H>
-void scheduler::hold_for_collection(collection_id c, H&& body) {
-  using B = std::remove_cvref_t<H>;
-  if constexpr (is_counted<B>()) ++created_;  // performed, and counted, a second time
-  priority p = priorities::communication;
-  if constexpr (requires { body.level; }) p = priority(body.level);
-  held_.push_back({c, active_message<B>::make(p, std::forward<H>(body))});
 }
 
 }  // namespace imbrex

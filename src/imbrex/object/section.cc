@@ -5,9 +5,9 @@
 namespace imbrex {
 
 void section_end::operator()(scheduler& pe) {
-  collection* const part = pe.find_collection(array);
+  collection* const part = chare_pe::of(pe).find_collection(array);
   if (part == nullptr) {
-    pe.hold_for_collection(array, std::move(*this));
+    chare_pe::of(pe).hold_for_collection(array, std::move(*this));
     return;
   }
   section_part* const s = part->find_section(section);
@@ -22,7 +22,7 @@ void section_end::operator()(scheduler& pe) {
 }
 
 void member_end::operator()(scheduler& pe) {
-  collection& part = *pe.find_collection(array);
+  collection& part = *chare_pe::of(pe).find_collection(array);
   if (section_part* const s = part.find_section(section)) s->reductions.element_died(first_missing);
 }
 

@@ -15,7 +15,7 @@ template <class Index>
 void section_request<Index>::operator()(scheduler& pe) {
   array_part<Index>* const part = find_part<Index>(pe, array);
   if (part == nullptr) {
-    pe.hold_for_collection(array, std::move(*this));
+    chare_pe::of(pe).hold_for_collection(array, std::move(*this));
     return;
   }
   std::map<pe_id, std::vector<Index>> of_pe{{pe.id(), {}}};
@@ -34,7 +34,7 @@ template <class Index>
 void section_announcement<Index>::operator()(scheduler& pe) {
   array_part<Index>* const part = find_part<Index>(pe, array);
   if (part == nullptr) {
-    pe.hold_for_collection(array, std::move(*this));
+    chare_pe::of(pe).hold_for_collection(array, std::move(*this));
     return;
   }
   section_part& s = part->add_section(section);

@@ -14,7 +14,7 @@ std::uint64_t singles_class::seal() { return detail::number_by_name(registry());
 
 using singles = array_part<no_index>;
 
-singles::array_part(scheduler& pe, collection_id id, const char* chare_name) : collection(pe, id, chare_name) {
+singles::array_part(chare_pe& pe, collection_id id, const char* chare_name) : collection(pe, id, chare_name) {
   set_complete();
   has_no_reductions();
 }

@@ -19,7 +19,7 @@ namespace imbrex {
 
 /// A class of singletons. One object per class, registered before main.
 struct singles_class {
-  using maker = std::unique_ptr<collection> (*)(scheduler&, collection_id);
+  using maker = std::unique_ptr<collection> (*)(chare_pe&, collection_id);
   singles_class(const char* name, maker m) : type_name(name), make(m) { registry().push_back(this); }
 
   const char* type_name;
@@ -40,7 +40,7 @@ class array_part<no_index> : public collection {
  public:
   using record_type = element<no_index>;
 
-  array_part(scheduler& pe, collection_id id, const char* chare_name);
+  array_part(chare_pe& pe, collection_id id, const char* chare_name);
   ~array_part() override;
 
   pe_id home(const no_index& i) const { return i.home; }

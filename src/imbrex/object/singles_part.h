@@ -14,8 +14,8 @@ namespace detail {
 template <class C>
 class singles_part final : public array_part<no_index> {
  public:
-  singles_part(scheduler& pe, collection_id id) : array_part<no_index>(pe, id, type_name<C>()) {}
-  static std::unique_ptr<collection> make(scheduler& pe, collection_id id) {
+  singles_part(chare_pe& pe, collection_id id) : array_part<no_index>(pe, id, type_name<C>()) {}
+  static std::unique_ptr<collection> make(chare_pe& pe, collection_id id) {
     return std::make_unique<singles_part>(pe, id);
   }
   void move(element_base& e, pe_id to) override {
@@ -45,7 +45,7 @@ struct single_body {
   std::tuple<Args...> args;
 
   void operator()(scheduler& pe) {
-    auto& part = static_cast<array_part<no_index>&>(*pe.find_collection(detail::singles_of<C>()));
+    auto& part = static_cast<array_part<no_index>&>(*chare_pe::of(pe).find_collection(detail::singles_of<C>()));
     element<no_index>& e = part.record(index);
     e.epoch = std::uint64_t{1} << 32;
     part.note_made(index);

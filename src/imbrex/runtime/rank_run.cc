@@ -18,6 +18,7 @@
 #include "imbrex/base/topology.h"
 #include "imbrex/comm/data/protocol_file.h"
 #include "imbrex/object/entry_activity.h"
+#include "imbrex/object/program_digest.h"
 #include "imbrex/object/quiescence.h"
 #include "imbrex/runtime/device_sharing.h"
 #include "imbrex/runtime/readonly.h"
@@ -81,7 +82,7 @@ rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std
 rank_run::~rank_run() = default;
 
 void rank_run::agree(const std::string& command_line) {
-  const std::uint64_t program = handler_info::seal();
+  const std::uint64_t program = program_digest();
   if (context_.num_ranks == 1) return;
   const auto all = transport_->all_gather(to_bytes(std::tuple(command_line, context_.pes_per_rank, program)));
   std::tuple<std::string, int, std::uint64_t> first;
@@ -134,7 +135,7 @@ int rank_run::run(const main_function& main) {
   for (int i = 0; i < plan_.pes; ++i) {
     const pe_id id = context_.first_pe() + i;
     trace_track* track = recorder_ ? &recorder_->add_track(fmt::format("PE {}", id), i) : nullptr;
-    pes_.push_back(std::make_unique<scheduler>(context_, id, track));
+    pes_.push_back(std::make_unique<chare_pe>(context_, id, track));
     pes_.back()->recorder = recorder_.get();
     if (options_.schedule_seed != 0)
       pes_.back()->set_schedule_seed(mix(options_.schedule_seed) + static_cast<std::uint64_t>(id));
@@ -340,13 +341,13 @@ void rank_run::start_main(scheduler& pe, const main_function& main) {
                             using promise = task_promise<int>;
                             auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
                             if (p.failure) {
-                              on.fail_entry(nullptr, main_chare_name, p.failure);
+                              on.fail_main(p.failure);
                             } else {
                               on.quiescence().exit_when_quiet(p.take());
                             }
                           });
   } catch (...) {
-    pe.fail_entry(nullptr, main_chare_name, std::current_exception());
+    pe.fail_main(std::current_exception());
   }
 }
 

@@ -9,7 +9,7 @@
 #include "imbrex/comm/transport.h"
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/placement/cost_store.h"
-#include "imbrex/object/scheduler.h"
+#include "imbrex/object/chare_pe.h"
 #include "imbrex/runtime/runtime.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_devices.h"
@@ -65,7 +65,7 @@ class rank_run {
 #if IMBREX_HAVE_OPENCL
   std::unique_ptr<opencl_devices> opencl_;
 #endif
-  std::vector<std::unique_ptr<scheduler>> pes_;
+  std::vector<std::unique_ptr<chare_pe>> pes_;
   std::atomic<int> arrived_{0};
   job_end end_;  // as all ranks agreed
 };

@@ -46,7 +46,7 @@ class runtime {
   /// in turn. Costs one message, or none on this PE; nothing is kept of it once it has ended (`destroy`, `erase`).
   template <class C, class... A>
   element_proxy<C> create(A&&... args) {
-    return create_on<C>(scheduler::current().next_seed_pe(), std::forward<A>(args)...);
+    return create_on<C>(chare_pe::current().next_seed_pe(), std::forward<A>(args)...);
   }
   /// The same on the given PE.
   template <class C, class... A>
@@ -141,7 +141,7 @@ class runtime {
   collection_id create_collection(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
     scheduler& pe = scheduler::current();
     create_body<C, Map, detail::kept_argument<A>...> body;
-    body.id = pe.new_collection_id();
+    body.id = chare_pe::of(pe).new_collection_id();
     body.shape = shape;
     body.args = std::make_shared<const std::tuple<detail::kept_argument<A>...>>(std::forward<A>(args)...);
     const collection_id id = body.id;

@@ -40,6 +40,11 @@ struct server : ix::chare<server, ix::index1d> {
   ix::task<> relayed() { co_await array()[(index() + 1) % extent()].call<&server::config>(); }
   int foreign() { throw unregistered("the last page"); }
   int number() { throw 5; }
+  ix::task<int> when_told() {
+    co_await told(1);
+    co_return 1;
+  }
+  ix::when<int> told;
   int last = 0;
 };
 
@@ -155,7 +160,7 @@ TEST(call, in_when_all_throws_the_first_failure) { run_over_all_shapes(first_err
 
 struct abandoned : ix::chare<abandoned, ix::index1d> {
   ix::task<> ask(ix::element_proxy<server> whom) {
-    const int n = co_await whom.call<&server::slowly>(50);
+    const int n = co_await whom.call<&server::when_told>();
     ADD_FAILURE() << "an element that had ended went on with " << n;
   }
 };
@@ -166,6 +171,8 @@ ix::task<int> asker_ends(ix::runtime& rt) {
   co_await askers.insert_on(rt.num_pes() - 1, 0);
   askers[0].send<&abandoned::ask>(servers[0]);
   askers[0].erase();
+  co_await rt.quiescence();
+  servers[0].send<&server::told>(1);  // the answer finds nobody
   co_await rt.quiescence();
   co_return 0;
 }

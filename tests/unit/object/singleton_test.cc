@@ -119,7 +119,7 @@ struct census_taker : ix::chare<census_taker, ix::index1d> {
   int count() {
     int n = 0;
     const ix::collection_id all = ix::detail::singles_of<loner>();
-    ix::scheduler::current().find_collection(all)->for_each_known([&](ix::element_base&) { ++n; });
+    ix::chare_pe::current().find_collection(all)->for_each_known([&](ix::element_base&) { ++n; });
     return n;
   }
 };
