@@ -1,7 +1,7 @@
 #include "quiet_barrier.h"
 
 #include "imbrex/comm/mpi/mpi_transport.h"
-#include "imbrex/object/scheduler.h"
+#include "imbrex/pe/scheduler.h"
 
 namespace pingpong {
 namespace {

@@ -17,7 +17,7 @@ class layers_test(unittest.TestCase):
     def test_downwards_and_sideways(self):
         self.assertEqual(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/device/buffer.h>\n"), [])
         self.assertEqual(self.reasons("src/imbrex/comm/a.cc", '#include "imbrex/comm/b.h"\n'), [])
-        self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/object/entry.h>\n")), 1)
+        self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/object/entry/entry.h>\n")), 1)
         self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "  # include <imbrex/hetero/task.h>\n")), 1)
         self.assertEqual(len(self.reasons("src/imbrex/hetero/a.h", "#include <imbrex/comm/channel.h>\n")), 1)
 

@@ -3,7 +3,7 @@
 // many went apart from their messages.
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
-#include <imbrex/object/scheduler.h>
+#include <imbrex/pe/scheduler.h>
 
 #include <cstdio>
 #include <vector>

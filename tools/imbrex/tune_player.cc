@@ -2,7 +2,7 @@
 
 #include <imbrex/base/clock.h>
 #include <imbrex/comm/data/protocol_file.h>
-#include <imbrex/object/scheduler.h>
+#include <imbrex/pe/scheduler.h>
 
 namespace tune {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/object/broadcast_slices.h"
-#include "imbrex/object/entry_message.h"
+#include "imbrex/object/collection/broadcast_slices.h"
+#include "imbrex/object/collection/entry_message.h"
 
 /// A broadcast: down the PE tree rooted at the sender, or down a section's own tree, then to the elements of each PE.
 /// Each element hears it exactly once, wherever it moves meanwhile; broadcasts of one PE with equal priority are heard

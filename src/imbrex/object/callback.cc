@@ -1,6 +1,6 @@
 #include "imbrex/object/callback.h"
 
-#include "imbrex/object/registered_types.h"
+#include "imbrex/pe/registered_types.h"
 
 namespace imbrex::detail {
 

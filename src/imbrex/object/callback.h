@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/object/future_table.h"
 #include "imbrex/object/proxy.h"
+#include "imbrex/pe/future_table.h"
 
 /// "Tell me when it is done" as a value: who takes a callback need not know who is behind it.
 namespace imbrex {

@@ -9,7 +9,7 @@
 #include "imbrex/comm/data/channel_send.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/object/chare.h"
-#include "imbrex/object/port_table.h"
+#include "imbrex/object/data/port_table.h"
 
 namespace imbrex {
 

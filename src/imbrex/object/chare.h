@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "imbrex/device/host/host_device.h"
+#include "imbrex/object/entry/when.h"
 #include "imbrex/object/proxy.h"
-#include "imbrex/object/when.h"
 
 namespace imbrex {
 

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "imbrex/object/array_part.h"
+#include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/movement.h"
 
 namespace imbrex {

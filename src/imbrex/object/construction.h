@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "imbrex/base/type_name.h"
-#include "imbrex/object/collection.h"
+#include "imbrex/object/collection/collection.h"
 
 /// How one element comes to be.
 namespace imbrex::detail {

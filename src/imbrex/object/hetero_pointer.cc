@@ -1,7 +1,7 @@
 #include "imbrex/object/hetero_pointer.h"
 
-#include "imbrex/object/object_desk.h"
-#include "imbrex/object/reply_impl.h"
+#include "imbrex/object/data/object_desk.h"
+#include "imbrex/pe/reply_impl.h"
 
 namespace imbrex::detail {
 

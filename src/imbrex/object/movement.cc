@@ -1,6 +1,6 @@
 #include "imbrex/object/movement.h"
 
-#include "imbrex/object/entry_activity.h"
+#include "imbrex/object/collection/entry_activity.h"
 
 namespace imbrex {
 

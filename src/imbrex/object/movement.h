@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/object/collection/element_state.h"
+#include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/construction.h"
-#include "imbrex/object/element_state.h"
-#include "imbrex/object/entry_message.h"
 
 /// How elements move from PE to PE: serialised, destroyed, default-constructed over there and read back.
 namespace imbrex {

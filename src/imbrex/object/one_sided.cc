@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "imbrex/object/reply_impl.h"
+#include "imbrex/pe/reply_impl.h"
 
 namespace imbrex::detail {
 

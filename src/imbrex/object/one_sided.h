@@ -11,7 +11,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/object/proxy.h"
-#include "imbrex/object/scheduler.h"
+#include "imbrex/pe/scheduler.h"
 
 /// One-sided movement of data (PREMA 3.2.2): a chare exposes memory, host or device; who has a pointer to it puts there
 /// and gets from there, without an entry method of the other side.

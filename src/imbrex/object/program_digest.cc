@@ -1,9 +1,9 @@
 #include "imbrex/object/program_digest.h"
 
 #include "imbrex/base/hash.h"
-#include "imbrex/object/active_message.h"
 #include "imbrex/object/callback.h"
-#include "imbrex/object/singles.h"
+#include "imbrex/object/collection/singles.h"
+#include "imbrex/pe/active_message.h"
 
 namespace imbrex {
 

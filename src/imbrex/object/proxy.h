@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "imbrex/object/broadcast.h"
+#include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/create.h"
-#include "imbrex/object/entry_message.h"
-#include "imbrex/object/index_holder.h"
+#include "imbrex/object/entry/index_holder.h"
 #include "imbrex/object/insertion.h"
 #include "imbrex/object/reduction.h"
-#include "imbrex/object/reply_impl.h"
 #include "imbrex/object/section_impl.h"
 #include "imbrex/object/singles_part.h"
+#include "imbrex/pe/reply_impl.h"
 
 /// Proxies: the names by which chares speak to each other. Plain values: copy them, keep them, send them in messages.
 /// Used on PEs only (in entry methods, constructors and the main chare).

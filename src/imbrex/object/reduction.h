@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include "imbrex/object/array_part.h"
 #include "imbrex/object/broadcast.h"
-#include "imbrex/object/entry_message.h"
-#include "imbrex/object/reply_impl.h"
+#include "imbrex/object/collection/array_part.h"
+#include "imbrex/object/collection/entry_message.h"
+#include "imbrex/pe/reply_impl.h"
 
 /// Reductions over an array or a section: the operations, the targets of the result, and how a contribution travels.
 namespace imbrex {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/object/array_part.h"
-#include "imbrex/object/section.h"
+#include "imbrex/object/collection/array_part.h"
+#include "imbrex/object/collection/section.h"
 
 namespace imbrex {
 

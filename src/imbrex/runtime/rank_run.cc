@@ -17,9 +17,9 @@
 #include "imbrex/base/clock.h"
 #include "imbrex/base/topology.h"
 #include "imbrex/comm/data/protocol_file.h"
-#include "imbrex/object/entry_activity.h"
+#include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/program_digest.h"
-#include "imbrex/object/quiescence.h"
+#include "imbrex/pe/quiescence.h"
 #include "imbrex/runtime/device_sharing.h"
 #include "imbrex/runtime/readonly.h"
 

@@ -9,7 +9,7 @@
 #include "imbrex/comm/transport.h"
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/placement/cost_store.h"
-#include "imbrex/object/chare_pe.h"
+#include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/runtime/runtime.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_devices.h"

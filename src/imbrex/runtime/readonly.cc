@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "imbrex/object/entry_message.h"
-#include "imbrex/object/reply_impl.h"
+#include "imbrex/object/collection/entry_message.h"
+#include "imbrex/pe/reply_impl.h"
 
 namespace imbrex::detail {
 

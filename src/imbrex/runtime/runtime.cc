@@ -10,7 +10,7 @@
 #include "imbrex/base/build_config.h"
 #include "imbrex/comm/loopback/loopback_transport.h"
 #include "imbrex/hetero/placement/cost_store.h"
-#include "imbrex/object/quiescence.h"
+#include "imbrex/pe/quiescence.h"
 #include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
 #if IMBREX_HAVE_CUDA

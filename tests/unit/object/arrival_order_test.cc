@@ -1,4 +1,4 @@
-#include "imbrex/object/arrival_order.h"
+#include "imbrex/pe/arrival_order.h"
 
 #include <gtest/gtest.h>
 

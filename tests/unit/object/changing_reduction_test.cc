@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
-#include <imbrex/object/scheduler.h>
+#include <imbrex/pe/scheduler.h>
 
 #include <cstdint>
 

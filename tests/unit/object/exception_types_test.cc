@@ -1,4 +1,4 @@
-#include "imbrex/object/exception_types.h"
+#include "imbrex/pe/exception_types.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "imbrex/base/error.h"
-#include "imbrex/object/scheduler.h"
+#include "imbrex/pe/scheduler.h"
 
 using namespace imbrex;
 

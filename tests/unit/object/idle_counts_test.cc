@@ -1,4 +1,4 @@
-#include "imbrex/object/idle_counts.h"
+#include "imbrex/pe/idle_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "imbrex/object/map.h"
+#include "imbrex/object/entry/map.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "imbrex/object/quiescence.h"
+#include "imbrex/pe/quiescence.h"
 
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>

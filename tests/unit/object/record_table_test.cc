@@ -1,4 +1,4 @@
-#include "imbrex/object/record_table.h"
+#include "imbrex/object/entry/record_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
-#include <imbrex/object/scheduler.h>
+#include <imbrex/pe/scheduler.h>
 
 #include <vector>
 

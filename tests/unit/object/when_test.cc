@@ -1,4 +1,4 @@
-#include "imbrex/object/when.h"
+#include "imbrex/object/entry/when.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "imbrex/object/collection/collection.h"
+#include "imbrex/object/entry/index.h"
+#include "imbrex/object/entry/map.h"
+#include "imbrex/object/entry/record_table.h"
+
+namespace imbrex {
+
+/// One PE's part of a chare array, knowing the type of its indices.
+template <class Index>
+class array_part : public collection {
+ public:
+  array_part(chare_pe& pe, collection_id id, const char* chare_name, const Index& extent, bool filled)
+      : collection(pe, id, chare_name), extent_(extent), bounded_(filled) {
+    if constexpr (is_grid_index<Index>) {
+      if (bounded_) table_.resize(volume(extent));
+      first_slot_ = table_.flat();
+    }
+  }
+  ~array_part() override {
+    table_.for_each([](element<Index>* e) { delete_element(e); });
+    for (auto& known : known_) delete_element(known.second);
+  }
+
+  /// Where the element is unless it was inserted elsewhere or moved. Throws `usage_error` for an index outside the
+  /// extent, and when the map names no PE.
+  pe_id home(const Index& i) const {
+    if constexpr (is_grid_index<Index>) {
+      if (bounded_ && !inside(i, extent_)) [[unlikely]]
+        outside_extent(i);
+    }
+    const pe_id where = mapped(i);
+    if (where < 0 || where >= pe().num_pes()) [[unlikely]]
+      bad_home(i, where);
+    return where;
+  }
+  const Index& extent() const { return extent_; }
+  /// The same, but `otherwise` for an index that has no home.
+  pe_id home_or(const Index& i, pe_id otherwise) const {
+    if constexpr (is_grid_index<Index>) {
+      if (bounded_ && !inside(i, extent_)) return otherwise;
+    }
+    const pe_id where = mapped(i);
+    return where < 0 || where >= pe().num_pes() ? otherwise : where;
+  }
+
+  /// What is known of element `i`; made, pointing to its home, when nothing was. Throws `usage_error` for an index
+  /// outside the extent.
+  [[gnu::always_inline]] element<Index>& record(const Index& i) {
+    if constexpr (is_grid_index<Index>) {
+      if (first_slot_ != nullptr && inside(i, extent_)) [[likely]] {  // the table of a bounded array
+        if (element<Index>* e = first_slot_[linear(i, extent_)]; e != nullptr) [[likely]]
+          return *e;
+      }
+    }
+    return look_up(i);
+  }
+
+  std::string text(const element_base& e) const override {
+    return chare_name() + to_text(static_cast<const element<Index>&>(e).index);
+  }
+  void for_each_known(const std::function<void(element_base&)>& f) const override {
+    table_.for_each([&](element<Index>* e) { f(*e); });
+    for (auto& known : known_) f(*known.second);
+  }
+
+ private:
+  virtual pe_id mapped(const Index& i) const = 0;
+
+  [[gnu::noinline]] element<Index>& look_up(const Index& i) {
+    if constexpr (is_grid_index<Index>) {
+      if (bounded_ && !inside(i, extent_)) outside_extent(i);
+      if (bounded_) {
+        element<Index>*& slot = table_.slot(linear(i, extent_));
+        if (slot == nullptr) slot = make_element(i);
+        return *slot;
+      }
+    }
+    if (const auto known = known_.find(i); known != known_.end()) return *known->second;
+    element<Index>* e = make_element(i);  // may throw: nothing is noted before
+    known_.emplace(i, e);
+    return *e;
+  }
+
+  element<Index>* make_element(const Index& i) {
+    const pe_id where = home(i);
+    auto* e = new (slab::allocate(sizeof(element<Index>))) element<Index>(i);
+    e->part = this;
+    e->where = where;
+    return e;
+  }
+  static void delete_element(element<Index>* e) {
+    e->~element<Index>();
+    slab::free(e);
+  }
+  [[noreturn]] void outside_extent(const Index& i) const {
+    throw usage_error(
+        fmt::format("{} has no element {}: its extent is {}", chare_name(), to_text(i), to_text(extent_)));
+  }
+  [[noreturn]] void bad_home(const Index& i, pe_id where) const {
+    throw usage_error(fmt::format("the map of {} puts element {} on PE {}, but the PEs are 0 to {}", chare_name(),
+                                  to_text(i), where, pe().num_pes() - 1));
+  }
+
+  Index extent_;
+  bool bounded_;
+  record_table<element<Index>> table_;     // of a bounded array
+  element<Index>** first_slot_ = nullptr;  // of a table in one piece
+  std::unordered_map<Index, element<Index>*, index_hash<Index>> known_;
+};
+
+}  // namespace imbrex
+
+#include "imbrex/object/collection/singles.h"
+
+namespace imbrex {
+
+/// The part of collection `c` on `pe`, or null.
+template <class Index>
+[[gnu::always_inline]] inline array_part<Index>* find_part(scheduler& pe, collection_id c) {
+  return static_cast<array_part<Index>*>(chare_pe::of(pe).find_collection(c));
+}
+
+}  // namespace imbrex

@@ -1,0 +1,52 @@
+#include "imbrex/object/collection/broadcast_slices.h"
+
+#include <algorithm>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/object/collection/collection.h"
+
+namespace imbrex {
+
+broadcast_slices::broadcast_slices(std::vector<element_base*> elements, priority p) : elements_(std::move(elements)) {
+  act = &broadcast_slices::perform;
+  set_priority(p);
+}
+
+void broadcast_slices::perform(work* w, work_action action) {
+  auto* b = static_cast<broadcast_slices*>(w);
+  if (action == work_action::discard) {
+    delete b;
+    return;
+  }
+  scheduler& pe = scheduler::current();
+  pe.end_operation();
+  b->run(pe);
+}
+
+void broadcast_slices::run(scheduler& pe) {
+  const std::int64_t start = now_ns();
+  while (next_ < elements_.size()) {
+    const std::size_t count = std::min(between_looks, elements_.size() - next_);
+    next_ += count;
+    deliver(pe, elements_.data() + (next_ - count), count);
+    if (next_ < elements_.size() && now_ns() - start > slice_ns) {
+      if (!std::exchange(interrupted_, true)) is_interrupted();
+      pe.begin_operation();
+      pe.post_here(this);
+      return;
+    }
+  }
+  delete this;
+}
+
+array_broadcast::array_broadcast(collection& part, std::vector<element_base*> elements, std::uint32_t number,
+                                 priority p)
+    : broadcast_slices(std::move(elements), p), part_(part), number_(number) {}
+
+array_broadcast::~array_broadcast() { part_.end_slices(*this); }
+
+void array_broadcast::is_interrupted() { part_.begin_slices(*this); }
+
+void array_broadcast::catch_up(element_base& e) { part_.catch_up(e, number_); }
+
+}  // namespace imbrex

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "imbrex/pe/scheduler.h"
+
+namespace imbrex {
+
+class collection;
+struct element_base;
+struct entry_activity;
+
+/// The name under which the main chare's coroutine runs.
+inline constexpr char main_chare_name[] = "the main chare";
+
+/// A PE with chares: its part of every collection, what waits for collections that do not exist here yet, and the
+/// coroutines of no chare. Every PE of a job is one. For the PE's own thread.
+class chare_pe final : public scheduler {
+ public:
+  chare_pe(rank_context& rank, pe_id id, trace_track* track);
+  ~chare_pe() override;
+
+  static chare_pe& of(scheduler& pe) { return static_cast<chare_pe&>(pe); }
+  static chare_pe& current() { return of(scheduler::current()); }
+
+  /// \name Collections
+  ///@{
+  collection_id new_collection_id() { return {id(), next_collection_++}; }
+  section_id new_section_id() { return {id(), next_section_++}; }
+  /// The PE of the next singleton that this PE makes without naming one: all in turn, from this one on.
+  pe_id next_seed_pe() {
+    const pe_id pe = id() + next_seed_ < num_pes() ? id() + next_seed_ : id() + next_seed_ - num_pes();
+    if (++next_seed_ == num_pes()) next_seed_ = 0;
+    return pe;
+  }
+  void add_collection(std::unique_ptr<collection> c);
+  /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
+  [[gnu::always_inline]] collection* find_collection(collection_id c) {
+    if (c == last_found_id_) [[likely]]
+      return last_found_;
+    return look_up_collection(c);
+  }
+  /// Keeps a body until collection `c` exists here, then performs it.
+  template <class H>
+  void hold_for_collection(collection_id c, H&& body);
+  /// Performs what waited for collection `c`, which is complete now.
+  void release_held(collection_id c);
+  /// The number of a broadcast to array `c` that begins here now; known here or not yet.
+  std::uint32_t number_broadcast(collection_id c, priority p);
+  ///@}
+
+  /// The element that is being constructed; taken by `chare_base`.
+  element_base* constructing = nullptr;
+
+  entry_activity* first_activity = nullptr;  ///< those of no chare that exist on this PE
+  std::uint64_t num_activities = 0;          ///< all on this PE
+
+  /// An exception left `method` of `e` (null: the main chare, or the runtime itself): reports it and ends the job.
+  void fail_method(const element_base* e, const char* method, std::exception_ptr failure) noexcept;
+
+  /// \name Messages for elements that do not exist
+  ///@{
+  void count_held(int difference) { held_messages_ += static_cast<std::uint64_t>(difference); }
+  /// Whether those that wait for something that cannot come any more are refused now (see `quiescence_detector`).
+  bool refuses_held() const { return refuses_held_; }
+  void count_refused() { ++refused_messages_; }
+  void refuse_held() override;
+  ///@}
+
+ protected:
+  void add_counts(pe_counts& c) const override;
+  void add_waits(const std::function<void(std::string)>& add) const override;
+  void discard_waiting() override;
+  void destroy_chares() override;
+  void destroy_parts() override;
+
+ private:
+  [[gnu::noinline]] collection* look_up_collection(collection_id c);
+  /// Made with its first use.
+  collection* look_up_singles(collection_id c);
+  template <class F>
+  void for_each_collection(F f) const;
+
+  std::vector<std::vector<std::unique_ptr<collection>>> collections_;  // [creator][number]
+  std::vector<std::unique_ptr<collection>> singles_;                   // [class]
+  static constexpr collection_id nothing_found{no_pe - 1, 0};          // other than that of an empty proxy
+  collection_id last_found_id_ = nothing_found;
+  collection* last_found_ = nullptr;
+  std::uint32_t next_collection_ = 0;
+  std::uint32_t next_section_ = 0;
+  pe_id next_seed_ = 0;
+  struct held {
+    collection_id id;
+    work* message;
+  };
+  std::vector<held> held_;
+  struct early_broadcasts {
+    collection_id array;
+    std::uint32_t begun[priority::num_levels] = {};
+  };
+  std::vector<early_broadcasts> early_broadcasts_;  // begun here before the array was known here
+  std::uint64_t held_messages_ = 0;
+  std::uint64_t refused_messages_ = 0;
+  bool refuses_held_ = false;
+};
+
+template <class H>
+void chare_pe::hold_for_collection(collection_id c, H&& body) {
+  using B = std::remove_cvref_t<H>;
+  if constexpr (is_counted<B>()) count_created();  // performed, and counted, a second time
+  priority p = priorities::communication;
+  if constexpr (requires { body.level; }) p = priority(body.level);
+  held_.push_back({c, active_message<B>::make(p, std::forward<H>(body))});
+}
+
+}  // namespace imbrex

@@ -1,0 +1,385 @@
+#include "imbrex/object/collection/collection.h"
+
+#include <algorithm>
+#include <new>
+
+#include "imbrex/object/collection/entry_activity.h"
+#include "imbrex/object/data/port_table.h"
+
+namespace imbrex {
+
+element_extras::element_extras() = default;
+element_extras::~element_extras() = default;
+
+port_table& element_base::ports() {
+  if (!more().ports) extras->ports = std::make_unique<port_table>();
+  return *extras->ports;
+}
+
+void detail::free_object_memory(void* memory, std::size_t alignment) {
+  if (alignment > slab::alignment) {
+    ::operator delete(memory, std::align_val_t(alignment));
+  } else {
+    slab::free(memory);
+  }
+}
+
+void chare_access::destroy(chare_base* c) {
+  const std::size_t alignment = c->alignment_;
+  void* const memory = dynamic_cast<void*>(c);
+  c->~chare_base();
+  detail::free_object_memory(memory, alignment);
+}
+
+chare_base::chare_base() : element_(nullptr) {
+  scheduler* pe = scheduler::current_or_null();
+  if (pe != nullptr) element_ = std::exchange(chare_pe::of(*pe).constructing, nullptr);
+  if (element_ == nullptr) {
+    throw usage_error("a chare was constructed directly: make it with create, create_array, create_group or insert");
+  }
+}
+
+collection::collection(chare_pe& pe, collection_id id, const char* chare_name)
+    : pe_(pe),
+      id_(id),
+      chare_name_(chare_name),
+      reductions_(pe, *this, section_id{}, id.creator),
+      census_(*this),
+      heads_(*this) {}
+
+collection::~collection() = default;
+
+void collection::settle(element_base& e, chare_base* object) {
+  e.object = object;
+  e.heard = last_here_;
+  e.state = presence::here;
+  e.where = pe_.id();
+  e.position = static_cast<std::uint32_t>(here_.size());
+  here_.push_back(&e);
+  if (has_reductions_) reductions_.element_came(e);
+  if (e.blocked == 0) release_held(e);
+}
+
+void collection::unsettle(element_base& e, presence becomes, pe_id where) {
+  if (has_reductions_) announce_change();  // while `e` is still counted
+  while (e.activities != nullptr) entry_activity::destroy(pe_, e.activities);
+  chare_base* object = std::exchange(e.object, nullptr);
+  e.state = becomes;
+  e.where = where;
+  here_[e.position] = here_.back();
+  here_[e.position]->position = e.position;
+  here_.pop_back();
+  chare_access::destroy(object);
+  if (e.extras) {
+    e.extras->ports.reset();
+    forget_hearing(*e.extras);
+  }
+  if (has_reductions_) reductions_.element_left(e);
+  release_held(e);
+}
+
+void collection::forget_hearing(element_extras& x) {
+  if (!x.hearing) return;
+  num_ahead_ -= static_cast<std::uint32_t>(x.hearing->ahead.size());
+  x.hearing.reset();
+}
+
+void collection::block(element_base& e) {
+  ++e.blocked;
+  ++unsettled_;
+}
+
+void collection::unblock(element_base& e) {
+  --unsettled_;
+  if (--e.blocked > 0) return;
+  if (e.extras) {  // before anything else: broadcasts that follow them may be about to come
+    for (const auto& b : std::exchange(e.extras->pending_broadcasts, {})) b->invoke(pe_, e);
+  }
+  release_held(e);
+}
+
+// ------------------------------------------------------------------------------------------------ broadcasts
+
+std::vector<element_base*> collection::listeners(const broadcast_id& id, std::uint32_t here) {
+  if (num_ahead_ == 0) return here_;
+  std::vector<element_base*> all;
+  all.reserve(here_.size());
+  for (element_base* e : here_) {
+    if (!passes_over(*e, id)) {
+      all.push_back(e);
+    } else {
+      catch_up(*e, here);
+      e->heard = here;
+    }
+  }
+  return all;
+}
+
+// Once the PE has taken as many of a stream as the element, they hear the same from then on.
+bool collection::passes_over(element_base& e, const broadcast_id& id) {
+  element_hearing* const h = e.extras ? e.extras->hearing.get() : nullptr;
+  if (h == nullptr) return false;
+  for (broadcast_id& a : h->ahead) {
+    if (a.stream != id.stream) continue;
+    if (a.number == id.number) {
+      std::swap(a, h->ahead.back());
+      h->ahead.pop_back();
+      --num_ahead_;
+      if (h->empty()) e.extras->hearing.reset();
+    }
+    return true;
+  }
+  return false;
+}
+
+void collection::begin_slices(array_broadcast& b) {
+  slices_.push_back(&b);
+  ++unsettled_;
+}
+
+void collection::end_slices(array_broadcast& b) { unsettled_ -= static_cast<std::uint32_t>(std::erase(slices_, &b)); }
+
+// What is delivered may end other broadcasts, never begin one: those come from the PE's loop.
+void collection::catch_up(element_base& e, std::uint32_t limit) {
+  for (std::size_t i = 0; i < slices_.size(); ++i) {
+    array_broadcast& b = *slices_[i];
+    const bool is_due = static_cast<std::int32_t>(limit - b.number()) > 0;
+    if (is_due && static_cast<std::int32_t>(b.number() - e.heard) > 0) b.deliver_now(pe_, e);
+  }
+}
+
+namespace {
+
+void raise(broadcast_history& h, const broadcast_id& to) {
+  const auto known = std::find_if(h.begin(), h.end(), [&](const broadcast_id& b) { return b.stream == to.stream; });
+  if (known == h.end()) {
+    h.push_back(to);
+  } else {
+    known->number = std::max(known->number, to.number);
+  }
+}
+
+}  // namespace
+
+broadcast_history collection::history_of(const element_base& e) const {
+  broadcast_history h = ledger_.taken();
+  if (!e.extras || !e.extras->hearing) return h;
+  for (const broadcast_id& a : e.extras->hearing->ahead) raise(h, a);
+  return h;
+}
+
+broadcast_history collection::history_here() const {
+  broadcast_history h = ledger_.taken();
+  for (int level = priority::most_urgent; level <= priority::least_urgent; ++level) {
+    if (const std::uint32_t n = ledger_.num_begun(level); n > 0)
+      raise(h, {broadcast_id::stream_of(pe_.id(), level), n});
+  }
+  return h;
+}
+
+broadcast_history collection::ahead_of_here(const broadcast_history& history) const {
+  broadcast_history ahead;
+  for (const broadcast_id& heard : history) {
+    if (!ledger_.has_taken(heard)) ahead.push_back(heard);
+  }
+  return ahead;
+}
+
+void collection::start_hearing(element_base& e, const broadcast_history& history) {
+  broadcast_history ahead = ahead_of_here(history);
+  if (ahead.empty()) return;
+  num_ahead_ += static_cast<std::uint32_t>(ahead.size());
+  e.more().hearing = std::make_unique<element_hearing>();
+  e.extras->hearing->ahead = std::move(ahead);
+}
+
+std::vector<broadcast_range> collection::compare_hearing(element_base& e, const broadcast_history& history) {
+  auto hearing = std::make_unique<element_hearing>();
+  auto heard_of = [&](std::uint32_t stream) {
+    for (const broadcast_id& h : history) {
+      if (h.stream == stream) return h.number;
+    }
+    return std::uint32_t{0};
+  };
+  for (const broadcast_id& here : ledger_.taken()) {
+    if (const std::uint32_t heard = heard_of(here.stream); heard < here.number)
+      hearing->missing.push_back({here.stream, heard + 1, here.number});
+  }
+  hearing->ahead = ahead_of_here(history);
+  std::vector<broadcast_range> missing = hearing->missing;
+  num_ahead_ += static_cast<std::uint32_t>(hearing->ahead.size());
+  if (hearing->misses_any()) block(e);
+  if (!hearing->empty()) e.more().hearing = std::move(hearing);
+  return missing;
+}
+
+bool collection::hear_missed(element_base& e, const broadcast_id& id) {
+  element_hearing& h = *e.extras->hearing;
+  for (broadcast_range& r : h.missing) {
+    if (r.stream != id.stream || r.first != id.number) continue;
+    ++r.first;
+    return true;
+  }
+  return false;
+}
+
+void collection::after_missed(element_base& e) {
+  if (!e.extras || !e.extras->hearing) return;
+  element_hearing& h = *e.extras->hearing;
+  pe_.post_in_front(std::exchange(h.early, {}));
+  std::erase_if(h.missing, [](const broadcast_range& r) { return r.first > r.last; });
+  if (h.misses_any()) return;
+  if (h.empty()) e.extras->hearing.reset();
+  unblock(e);
+}
+
+// ------------------------------------------------------------------------------------------------ messages that wait
+
+void collection::hold(element_base& e, work* message) {
+  element_extras& x = e.more();
+  pe_.count_held(1);
+  message->next = nullptr;
+  (x.held_last != nullptr ? x.held_last->next : x.held_first) = message;
+  x.held_last = message;
+}
+
+void collection::release_held(element_base& e) {
+  if (!e.extras) return;
+  std::vector<work*> released;
+  for (work* w = std::exchange(e.extras->held_first, nullptr); w != nullptr; w = w->next) {
+    pe_.count_held(-1);
+    pe_.count_created();
+    released.push_back(w);
+  }
+  e.extras->held_last = nullptr;
+  pe_.post_in_front(released);
+}
+
+void collection::retry_held() {
+  std::vector<work*> all;  // what is performed may add to what is known
+  for_each_known([&](element_base& e) {
+    if (!e.extras) return;
+    for (work* w = std::exchange(e.extras->held_first, nullptr); w != nullptr; w = w->next) all.push_back(w);
+    e.extras->held_last = nullptr;
+  });
+  for (work* w : all) {
+    pe_.count_held(-1);
+    pe_.count_created();
+    w->act(w, work_action::run);
+  }
+}
+
+void collection::destroy_objects() {
+  for (element_base* e : here_) {
+    while (e->activities != nullptr) entry_activity::destroy(pe_, e->activities);
+  }
+  for (element_base* e : here_) {
+    chare_access::destroy(std::exchange(e->object, nullptr));
+    if (e->extras) e->extras->ports.reset();
+  }
+  here_.clear();
+  for_each_known([](element_base& e) {
+    if (!e.extras) return;
+    for (work* w = std::exchange(e.extras->held_first, nullptr); w != nullptr;) {
+      work* following = w->next;
+      w->act(w, work_action::discard);
+      w = following;
+    }
+    if (!e.extras->hearing) return;
+    for (work* w : std::exchange(e.extras->hearing->early, {})) w->act(w, work_action::discard);
+  });
+  ledger_.discard();
+  for (auto& s : sections_) {
+    for (work* w : std::exchange(s.second->held, {})) w->act(w, work_action::discard);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ change
+
+namespace {
+
+/// From now on elements of the array come, go or move.
+struct change_notice {
+  pe_id root = no_pe;
+  collection_id array;
+  std::uint32_t wave = 0;
+
+  void operator()(scheduler& pe) {
+    pe.relay(*this, priorities::communication);
+    late{array, wave}(pe);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & root & array & wave;
+  }
+
+ private:
+  // A part that does not exist yet is created with the right numbers for its elements only, so it must hear too.
+  struct late {
+    collection_id array;
+    std::uint32_t wave = 0;
+    void operator()(scheduler& pe) {
+      if (collection* const part = chare_pe::of(pe).find_collection(array)) {
+        part->set_changing(wave);
+      } else {
+        chare_pe::of(pe).hold_for_collection(array, std::move(*this));
+      }
+    }
+    template <class Archive>
+    void serialize(Archive&) {}  // never leaves its PE
+  };
+};
+
+}  // namespace
+
+void collection::announce_change() {
+  if (!changing()) announce_change(census_.wave_in_force());
+}
+
+void collection::announce_change(std::uint32_t wave) {
+  set_changing(wave);
+  pe_.spread(change_notice{pe_.id(), id_, wave}, priorities::communication);
+}
+
+void collection::set_changing(std::uint32_t wave) {
+  census_.cancel(wave);
+  if (census_.wave_in_force() > wave || changing()) return;
+  ever_changed_ = true;
+  reductions_.set_changing();
+  for (auto& s : sections_) s.second->reductions.set_changing();
+}
+
+// ------------------------------------------------------------------------------------------------ sections
+
+section_part* collection::find_section(const section_id& s) {
+  for (auto& known : sections_) {
+    if (known.first == s) return known.second.get();
+  }
+  return nullptr;
+}
+
+section_part& collection::add_section(const section_id& s) {
+  if (section_part* const known = find_section(s)) return *known;
+  sections_.emplace_back(s, std::make_unique<section_part>(pe_, *this, s));
+  if (ever_changed_) sections_.back().second->reductions.set_changing();
+  return *sections_.back().second;
+}
+
+void collection::free_section(const section_id& s) {
+  std::erase_if(sections_, [&](const auto& known) { return known.first == s; });
+  freed_sections_.push_back(s);
+}
+
+bool collection::was_freed(const section_id& s) const {
+  return std::find(freed_sections_.begin(), freed_sections_.end(), s) != freed_sections_.end();
+}
+
+void collection::member_ended(element_base& e, const section_numbers& next) {
+  for (auto& [id, part] : sections_) {
+    if (std::erase(part->members, &e) == 0) continue;
+    const auto number = std::find_if(next.begin(), next.end(), [&, of = id](const auto& n) { return n.first == of; });
+    pe_.send(id.creator, member_end{id_, id, number != next.end() ? number->second : 0}, priorities::communication);
+  }
+}
+
+}  // namespace imbrex

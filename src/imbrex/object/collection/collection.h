@@ -1,0 +1,172 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "imbrex/object/collection/broadcast_ledger.h"
+#include "imbrex/object/collection/broadcast_slices.h"
+#include "imbrex/object/collection/census.h"
+#include "imbrex/object/collection/chare_pe.h"
+#include "imbrex/object/collection/element.h"
+#include "imbrex/object/collection/head_count.h"
+#include "imbrex/object/collection/reducer.h"
+#include "imbrex/object/collection/section.h"
+#include "imbrex/object/entry/index.h"
+#include "imbrex/object/entry/map.h"
+
+namespace imbrex {
+
+/// This PE's part of a chare array, group or singleton: the elements that live here and what is known of others.
+class collection {
+ public:
+  collection(chare_pe& pe, collection_id id, const char* chare_name);
+  virtual ~collection();
+  collection(const collection&) = delete;
+  collection& operator=(const collection&) = delete;
+
+  chare_pe& pe() const { return pe_; }
+  collection_id id() const { return id_; }
+  /// The PE that created the collection: where its reductions end.
+  pe_id root() const { return id_.creator; }
+  const char* chare_name() const { return chare_name_; }
+  const std::vector<element_base*>& here() const { return here_; }
+  /// "block(1, 2, 3)".
+  virtual std::string text(const element_base& e) const = 0;
+  /// Calls `f` for every element this PE knows of.
+  virtual void for_each_known(const std::function<void(element_base&)>& f) const = 0;
+
+  /// `object` lives here from now on as `e`; what was held for it becomes runnable.
+  void settle(element_base& e, chare_base* object);
+  /// `e` lives here no more; its object and waiting coroutines are destroyed.
+  void unsettle(element_base& e, presence becomes, pe_id where);
+  /// Keeps a message until the element exists. Quiescence does not wait for it meanwhile.
+  void hold(element_base& e, work* message);
+  /// Makes what was held runnable: it will look again.
+  void release_held(element_base& e);
+  /// Performs what is held once more, now.
+  void retry_held();
+  void destroy_objects();
+
+  /// \name Elements that are here but may not run yet: they have broadcasts to hear first, or are not counted yet
+  ///@{
+  /// Whether there are none, nor broadcasts that not all elements have heard yet.
+  bool calm() const { return unsettled_ == 0; }
+  /// Lets `e` hear what it has to; false when its messages must be held.
+  bool may_run(element_base& e) {
+    catch_up(e);
+    return e.object == nullptr || e.blocked == 0;
+  }
+  void block(element_base& e);
+  /// The last reason gone, what was held runs.
+  void unblock(element_base& e);
+  ///@}
+
+  /// \name Broadcasts
+  ///@{
+  broadcast_ledger& broadcasts() { return ledger_; }
+  /// The number of a broadcast that comes to the elements here now.
+  std::uint32_t number_here() { return ++last_here_; }
+  /// The elements here that have not heard `id` yet, to which it comes as number `here` of this PE.
+  std::vector<element_base*> listeners(const broadcast_id& id, std::uint32_t here);
+  /// Whether a broadcast that came before `b` has not been heard by all yet.
+  bool in_slices_before(const array_broadcast& b) const { return !slices_.empty() && slices_.front() != &b; }
+  void begin_slices(array_broadcast& b);
+  void end_slices(array_broadcast& b);
+  /// Gives `e` the broadcasts in slices that it has not heard: all, or those numbered below `limit`.
+  void catch_up(element_base& e) {
+    if (!slices_.empty()) [[unlikely]]
+      catch_up(e, last_here_ + 1);
+  }
+  void catch_up(element_base& e, std::uint32_t limit);
+  /// What `e`, which is about to leave, has heard.
+  broadcast_history history_of(const element_base& e) const;
+  /// What has been begun here, or taken: an element that is inserted from here does not hear it.
+  broadcast_history history_here() const;
+  /// The new element `e` does not hear `history`, though it comes later.
+  void start_hearing(element_base& e, const broadcast_history& history);
+  /// `e` came and has heard `history`: what it misses.
+  std::vector<broadcast_range> compare_hearing(element_base& e, const broadcast_history& history);
+  /// A missed broadcast has come to `e`: whether it is its turn. When it was invoked, `after_missed`.
+  bool hear_missed(element_base& e, const broadcast_id& id);
+  void after_missed(element_base& e);
+  ///@}
+
+  /// Moves element `e`, which lives here, to PE `to`. Throws `usage_error` when it cannot be moved.
+  virtual void move(element_base& e, pe_id to) = 0;
+
+  /// Whether the elements that the array was created with are here: broadcasts wait for that.
+  bool complete() const { return complete_; }
+  void set_complete() { complete_ = true; }
+
+  /// \name Elements that come, go and move
+  ///@{
+  bool changing() const { return reductions_.is_changing(); }
+  /// Tells all PEs, this one at once, that the array changes, if they do not know.
+  void announce_change();
+  /// The same of numbers of a census (0: of the creation), whether or not they are in force here.
+  void announce_change(std::uint32_t wave);
+  /// The numbers of this census and earlier ones hold no more.
+  void set_changing(std::uint32_t wave);
+  census& counting() { return census_; }
+  head_count& heads() { return heads_; }
+  void count_move() { census_.count_move(); }
+  /// Root: called after each.
+  void reduction_completed() { census_.reduction_completed(); }
+  ///@}
+
+  reducer& reductions() { return reductions_; }
+
+  /// \name Sections
+  ///@{
+  /// This PE's part; made, not yet announced, when it was not known.
+  section_part& add_section(const section_id& s);
+  /// The same, or null.
+  section_part* find_section(const section_id& s);
+  void free_section(const section_id& s);
+  bool was_freed(const section_id& s) const;
+  /// Home: `e` has ended; the sections that it was a member of go on without it.
+  void member_ended(element_base& e, const section_numbers& next);
+  ///@}
+
+ protected:
+  /// Of singletons: nobody is told how many there are.
+  void has_no_reductions() { has_reductions_ = false; }
+
+ private:
+  bool passes_over(element_base& e, const broadcast_id& id);
+  broadcast_history ahead_of_here(const broadcast_history& history) const;
+  void forget_hearing(element_extras& x);
+
+  chare_pe& pe_;
+  const collection_id id_;
+  const char* chare_name_;
+  bool complete_ = false;
+  bool ever_changed_ = false;
+  bool has_reductions_ = true;
+  std::uint32_t last_here_ = 0;
+  std::uint32_t unsettled_ = 0;  // broadcasts in slices, reasons why elements are blocked
+  std::uint32_t num_ahead_ = 0;  // streams of which elements have heard more than this PE
+  std::vector<element_base*> here_;
+  std::vector<array_broadcast*> slices_;
+  broadcast_ledger ledger_;
+  reducer reductions_;
+  census census_;
+  head_count heads_;
+  std::vector<std::pair<section_id, std::unique_ptr<section_part>>> sections_;
+  std::vector<section_id> freed_sections_;
+};
+
+inline bool array_broadcast::is_first() const { return !part_.in_slices_before(*this); }
+
+inline bool array_broadcast::is_turn_of(element_base& e, bool first) {
+  if (e.object == nullptr || static_cast<std::int32_t>(number_ - e.heard) <= 0) return false;
+  if (!first) [[unlikely]]
+    catch_up(e);
+  e.heard = number_;
+  return true;
+}
+
+}  // namespace imbrex

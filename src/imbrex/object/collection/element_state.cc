@@ -1,0 +1,40 @@
+#include "imbrex/object/collection/element_state.h"
+
+#include "imbrex/hetero/coherence/slices.h"
+#include "imbrex/hetero/tasks/open_task.h"
+#include "imbrex/object/data/hetero_argument.h"
+#include "imbrex/object/data/object_desk.h"
+
+namespace imbrex::detail {
+
+// What nobody has written yet is packed as no bytes.
+std::vector<std::byte> pack_object(hetero_data& d) {
+  if (!is_defined(d)) return {};
+  return to_bytes(object_parcel::of(d));
+}
+
+void unpack_object(hetero_data& d, const std::vector<std::byte>& packed) {
+  if (packed.empty()) return;
+  object_parcel p;
+  from_bytes(packed, p);
+  write_parcel(d, std::move(p));
+}
+
+std::size_t packed_size(hetero_data& d) {
+  constexpr std::size_t around = 64;
+  return is_ready_on_host(d) ? d.bytes + around : around;
+}
+
+void copy_now(void* to, const void* from, std::size_t bytes, device& on, memory_kind kind) {
+  if (kind != memory_kind::device) {
+    std::memcpy(to, from, bytes);
+  } else {
+    on.read_now(to, from, bytes, event());
+  }
+}
+
+device& device_here() { return *scheduler::current().default_device; }
+
+memory_kind kind_here(const device& d, bool own) { return own ? d.allocates() : memory_kind::pinned; }
+
+}  // namespace imbrex::detail

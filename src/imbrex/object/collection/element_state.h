@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "imbrex/base/serialize.h"
+#include "imbrex/device/buffer.h"
+#include "imbrex/hetero/tasks/hetero_object.h"
+#include "imbrex/object/data/object_parcel.h"
+#include "imbrex/pe/scheduler.h"
+
+/// What an element takes along when it moves: besides all that messages carry, its buffers and objects (PREMA's mobile
+/// objects). They are no arguments of messages: inside a process these are not written, but handed over as they are.
+namespace imbrex::detail {
+
+/// Counts about as many bytes as `state_writer` will write.
+class state_sizer : public archive_base<state_sizer> {
+ public:
+  static constexpr bool is_loading = false;
+  static constexpr bool moves_state = true;
+  static constexpr bool only_counts = true;
+  void bytes(const void*, std::size_t n) { size_ += n; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::size_t size_ = 0;
+};
+
+class state_writer : public archive_base<state_writer> {
+ public:
+  static constexpr bool is_loading = false;
+  static constexpr bool moves_state = true;
+  static constexpr bool only_counts = false;
+  explicit state_writer(std::size_t about) { all_.reserve(about); }
+  void bytes(const void* from, std::size_t n) {
+    const auto* const at = static_cast<const std::byte*>(from);
+    all_.insert(all_.end(), at, at + n);
+  }
+  std::vector<std::byte> take() { return std::move(all_); }
+
+ private:
+  std::vector<std::byte> all_;
+};
+
+class state_reader : public archive_base<state_reader> {
+ public:
+  static constexpr bool is_loading = true;
+  static constexpr bool moves_state = true;
+  explicit state_reader(const std::vector<std::byte>& from) : in_(from.data(), from.size()) {}
+  void bytes(void* to, std::size_t n) { in_.bytes(to, n); }
+  std::size_t bytes_left() const { return in_.bytes_left(); }
+  void check_count(std::uint64_t n, std::uint64_t least_bytes) const { in_.check_count(n, least_bytes); }
+
+ private:
+  input_archive in_;
+};
+
+/// The state of an element, on its PE, with all that must not go on there; and back, on its new one.
+template <class C>
+std::vector<std::byte> state_to_bytes(C& element) {
+  state_sizer size;
+  size & element;
+  state_writer out(size.size());
+  out & element;
+  return out.take();
+}
+template <class C>
+void state_from_bytes(const std::vector<std::byte>& state, C& element) {
+  state_reader in(state);
+  in & element;
+  if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
+}
+
+/// \name Without the type of the elements
+///@{
+/// The data of an object as a message would carry them, after all tasks submitted by now.
+std::vector<std::byte> pack_object(hetero_data& d);
+void unpack_object(hetero_data& d, const std::vector<std::byte>& packed);
+/// About as many bytes as `pack_object` gives.
+std::size_t packed_size(hetero_data& d);
+/// Copies bytes of a buffer of `kind` on `on` to the host's memory, or from there, blocking. Nothing is under way on
+/// them.
+void copy_now(void* to, const void* from, std::size_t bytes, device& on, memory_kind kind);
+/// What a buffer that comes here is made of: the chares' device of this PE, and there its own memory, or memory of the
+/// host if the buffer was not in its device's own.
+device& device_here();
+memory_kind kind_here(const device& d, bool own);
+///@}
+
+}  // namespace imbrex::detail
+
+namespace imbrex {
+
+/// A buffer in the state of an element that moves: its bytes go by way of the host, and lie in the memory of the device
+/// that the element has at its new PE.
+template <class Archive, class T>
+  requires(Archive::moves_state)
+void serialize(Archive& ar, buffer<T>& b) {
+  std::uint64_t size = b.size();
+  bool own = b.on() == nullptr || b.kind() == b.on()->allocates();
+  ar & size & own;
+  if constexpr (Archive::is_loading) {
+    if (size > ar.bytes_left() / sizeof(T)) throw comm_error("an element's state ended in the middle of a buffer");
+    b = {};
+    if (size == 0) return;
+    std::vector<std::byte> bytes(size * sizeof(T));
+    ar.bytes(bytes.data(), bytes.size());
+    device& here = detail::device_here();
+    b = buffer<T>(here, size, detail::kind_here(here, own));
+    detail::copy_now(b.data(), bytes.data(), bytes.size(), here, b.kind());
+  } else if constexpr (Archive::only_counts) {
+    ar.bytes(nullptr, size * sizeof(T));
+  } else if (size > 0) {
+    std::vector<std::byte> bytes(size * sizeof(T));
+    detail::copy_now(bytes.data(), b.data(), bytes.size(), *b.on(), b.kind());
+    ar.bytes(bytes.data(), bytes.size());
+  }
+}
+
+/// An object in the state of an element that moves: at its new PE it is one of its own with the elements as they are
+/// after all tasks submitted before, as in a message; those that read it there wait. Each handle becomes an object of
+/// its own, a slice, too.
+template <class Archive, class T>
+  requires(Archive::moves_state)
+void serialize(Archive& ar, hetero_object<T>& o) {
+  std::uint64_t size = o.size();
+  bool exists = o.exists();
+  ar & size & exists;
+  if (!exists && !Archive::is_loading) return;
+  if constexpr (Archive::is_loading) {
+    o = exists ? hetero_object<T>(size) : hetero_object<T>();
+    if (!exists) return;
+    std::vector<std::byte> packed;
+    ar & packed;
+    detail::unpack_object(*o.data(), packed);
+  } else if constexpr (Archive::only_counts) {
+    ar.bytes(nullptr, detail::packed_size(*o.data()));
+  } else {
+    std::vector<std::byte> packed = detail::pack_object(*o.data());
+    ar & packed;
+  }
+}
+
+}  // namespace imbrex

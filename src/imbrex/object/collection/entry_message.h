@@ -1,0 +1,472 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "imbrex/object/collection/array_part.h"
+#include "imbrex/object/collection/entry_activity.h"
+#include "imbrex/object/data/device_view.h"
+#include "imbrex/object/data/hetero_argument.h"
+#include "imbrex/object/entry/entry.h"
+
+/// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
+/// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `invoke`.
+namespace imbrex {
+
+/// Corrects what a PE believes about where an element lives.
+template <class Index>
+struct location_update {
+  collection_id array;
+  Index index{};
+  pe_id where = no_pe;
+  std::uint64_t epoch = 0;
+  bool deleted = false;
+
+  void operator()(scheduler& pe);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & where & epoch & deleted;
+  }
+};
+
+/// Where a message for `e`, which does not live on this PE, goes next: another PE, or `no_pe` when this is its
+/// home and it does not exist.
+inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
+  if (e.where != pe.id()) return e.where;
+  return home == pe.id() ? no_pe : home;
+}
+
+namespace detail {
+/// Why a message cannot be delivered.
+std::string deleted_text(const char* entry, const char* chare, const std::string& index);
+}  // namespace detail
+
+/// Answers `r` with a value, `std::monostate` for void.
+template <class R, class V>
+void send_reply(scheduler& pe, const reply_to& r, V&& value) {
+  using sent = typename reply_body<R>::value;
+  if constexpr (detail::is_hetero_argument<sent>) {
+    pe.send(r.pe,
+            reply_body<R>{r, outcome<sent>(std::in_place_index<0>,
+                                           detail::departing_result<sent>(r.pe == pe.id(), std::forward<V>(value)))},
+            priorities::communication);
+  } else {
+    pe.send(r.pe, reply_body<R>{r, outcome<sent>(std::in_place_index<0>, std::forward<V>(value))},
+            priorities::communication);
+  }
+}
+/// The same with an exception. Give away the last reference to it: the PE that asked is then its only owner.
+template <class R>
+void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
+  pe.send(r.pe,
+          reply_body<R>{r, outcome<typename reply_body<R>::value>(std::in_place_index<1>, failure::of(std::move(e)))},
+          priorities::communication);
+}
+
+/// Says no with a `usage_error`: as the answer if one is wanted, else to the job.
+template <class R>
+void refuse(scheduler& pe, const reply_to& r, std::string why) {
+  chare_pe::of(pe).count_refused();
+  if (!r.wanted()) throw usage_error(why);
+  failure f;
+  f.kind = "usage";
+  f.what = std::move(why);
+  pe.send(r.pe, reply_body<R>{r, outcome<typename reply_body<R>::value>(std::in_place_index<1>, std::move(f))},
+          priorities::communication);
+}
+
+namespace detail {
+
+/// An entry method threw: tells who called it, or ends the job.
+template <class R>
+void fail(scheduler& pe, const element_base* e, const char* name, const reply_to& reply, std::exception_ptr thrown) {
+  if (reply.wanted()) {
+    send_failure<R>(pe, reply, std::move(thrown));
+  } else {
+    chare_pe::of(pe).fail_method(e, name, std::move(thrown));
+  }
+}
+
+/// The end of a coroutine entry method with result R.
+template <class R>
+void conclude_entry(scheduler& pe, entry_activity& a) {
+  using promise = task_promise<R>;
+  auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
+  if (p.failure) {
+    fail<R>(pe, a.element, a.name, a.reply, std::exchange(p.failure, nullptr));
+    return;
+  }
+  if (!a.reply.wanted()) return;
+  if constexpr (std::is_void_v<R>) {
+    send_reply<R>(pe, a.reply, std::monostate{});
+  } else {
+    send_reply<R>(pe, a.reply, p.take());
+  }
+}
+
+}  // namespace detail
+
+/// Calls the entry method on an element that lives here, all of whose data have arrived. Arguments are moved out of
+/// `args`.
+template <class E, class Args>
+[[gnu::always_inline]] inline void invoke_now(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+  using C = typename E::class_type;
+  using R = typename E::result;
+  C& object = *static_cast<C*>(e.object);
+  std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
+  try {
+    if constexpr (E::kind == entry_kind::slot) {
+      std::apply([&](auto&... a) { (object.*E::method).arrive(E::name(), detail::arrived(a)...); }, args);
+    } else if constexpr (E::kind == entry_kind::coroutine) {
+      auto t = std::apply([&](auto&... a) { return (object.*E::method)(detail::arrived(a)...); }, args);
+      entry_activity::start(pe, &e, E::name(), std::move(t), reply, &detail::conclude_entry<R>);
+    } else if constexpr (std::is_void_v<R>) {
+      std::apply([&](auto&... a) { (object.*E::method)(detail::arrived(a)...); }, args);
+      if (reply.wanted()) send_reply<R>(pe, reply, std::monostate{});
+    } else {
+      R result = std::apply([&](auto&... a) -> R { return (object.*E::method)(detail::arrived(a)...); }, args);
+      if (reply.wanted()) send_reply<R>(pe, reply, std::move(result));
+    }
+    return;
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  detail::fail<R>(pe, &e, E::name(), reply, std::move(thrown));
+}
+
+/// A GPU message whose data are arriving: the chare's post method, if it has one, says where they go; when all are
+/// there the entry method is called.
+template <class E, class Args>
+class device_arrival {
+  static_assert(!detail::has_hetero_arguments<Args>,
+                "imbrex: a device_view and a hetero_object do not travel in one message: send two");
+
+ public:
+  static void start(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+    auto* self = new device_arrival(pe, e, std::move(args), reply);
+    try {
+      int which = 0;
+      detail::for_each_device_view(self->args_, [&](auto& view) { self->settle(view, which++); });
+    } catch (...) {
+      self->thrown_ = std::current_exception();  // told when nothing is on its way any more to memory that this keeps
+    }
+    self->one_has_arrived();
+  }
+
+ private:
+  device_arrival(scheduler& pe, element_base& e, Args&& args, const reply_to& reply)
+      : pe_(pe), element_(e), streams_(of(e).streams()), args_(std::move(args)), reply_(reply) {
+    streams_.hold();  // the element stays, and does not end, until all is there
+  }
+  ~device_arrival() { streams_.let_go(); }
+
+  using C = typename E::class_type;
+  static C& of(element_base& e) { return *static_cast<C*>(e.object); }
+
+  template <class T>
+  void settle(device_view<T>& view, int which) {
+    C& object = of(element_);
+    stream& s = streams_.unpack;
+    const std::size_t size = view.size();
+    auto place = std::apply(
+        [&](auto&... others) {
+          if constexpr (requires { object.post(for_entry<E::method>{}, others..., size); }) {
+            return buffer_view<T>(object.post(for_entry<E::method>{}, others..., size));
+          } else if constexpr (requires { object.post(for_entry<E::method>{}, others..., which, size); }) {
+            return buffer_view<T>(object.post(for_entry<E::method>{}, others..., which, size));
+          } else {
+            static_cast<void>(which);
+            return buffer_view<T>();
+          }
+        },
+        others_);
+    if (place.data != nullptr && place.size < size) {
+      throw usage_error(fmt::format("a GPU message of {} elements came for a place of {}", size, place.size));
+    }
+    ++num_left_;
+    detail::settle_data(view.message(), s, reinterpret_cast<std::byte*>(place.data),
+                        [this, &view, &s](const std::byte* where) {
+                          view.has_arrived(s, where);
+                          one_has_arrived();
+                        });
+    view.is_settled();
+  }
+
+  void one_has_arrived() {
+    if (--num_left_ > 0) return;
+    if (thrown_) {
+      detail::fail<typename E::result>(pe_, &element_, E::name(), reply_, std::move(thrown_));
+    } else {
+      invoke_now<E>(pe_, element_, args_, reply_);
+    }
+    delete this;
+  }
+
+  scheduler& pe_;
+  element_base& element_;
+  stream_set& streams_;
+  Args args_;
+  decltype(detail::other_arguments(std::declval<Args&>())) others_ = detail::other_arguments(args_);
+  const reply_to reply_;
+  std::exception_ptr thrown_;
+  int num_left_ = 1;
+};
+
+/// Calls the entry method on an element that lives here, at once or when the data of its device_views have arrived.
+template <class E, class Args>
+[[gnu::always_inline]] inline void invoke(scheduler& pe, element_base& e, Args& args, const reply_to& reply) {
+  if constexpr (detail::has_device_views<Args>) {
+    device_arrival<E, Args>::start(pe, e, args, reply);
+  } else {
+    invoke_now<E>(pe, e, args, reply);
+  }
+}
+
+/// The message.
+template <class E, class Index>
+struct entry_body {
+  using args_tuple = detail::travelling_args<typename E::args>;
+
+  entry_body() = default;
+  template <class... A>
+  entry_body(element<Index>* t, collection_id c, const Index& i, pe_id sender, priority p, const reply_to& r, A&&... a)
+      : target(t),
+        array(c),
+        index(i),
+        from(sender),
+        level(static_cast<std::int8_t>(p.value)),
+        reply(r),
+        args(std::forward<A>(a)...) {}
+
+  element<Index>* target = nullptr;  ///< known when the sender lives on the element's PE
+  collection_id array;
+  Index index{};
+  pe_id from = no_pe;
+  std::int8_t level = 0;
+  std::uint32_t after = 0;  ///< how many broadcasts to the array the sender's PE began before, with this level
+  reply_to reply;
+  args_tuple args;
+
+  const char* name() const { return E::name(); }
+  static constexpr bool aggregated = [] {
+    using C = typename E::class_type;
+    if constexpr (requires { typename C::aggregated; }) {
+      return C::aggregated::template contain<E::method>;
+    } else {
+      return false;
+    }
+  }();
+  static constexpr bool may_part = detail::may_leave_out<args_tuple>;
+
+  [[gnu::always_inline]] void operator()(scheduler& pe) {
+    if (target != nullptr && target->object != nullptr && target->part->calm()) [[likely]] {
+      invoke<E>(pe, *target, args, reply);
+      return;
+    }
+    find_and_invoke(pe);
+  }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & from & level & after & reply& beside(args);
+  }
+
+ private:
+  void find_and_invoke(scheduler& pe) {
+    array_part<Index>* part = find_part<Index>(pe, array);
+    if (part == nullptr) {
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
+      return;
+    }
+    if constexpr (std::is_same_v<Index, no_index>) {
+      find_single(pe, *part);
+    } else {
+      find_element(pe, *part);
+    }
+  }
+
+  void find_single(scheduler& pe, array_part<Index>& part) {
+    element<Index>* const e = part.find(index);
+    if (e != nullptr && e->object != nullptr) {
+      invoke<E>(pe, *e, args, reply);
+    } else if (const pe_id next = part.next_stop_to(index); next != pe.id()) {
+      pass_on(pe, next);
+    } else if (part.was_made(index)) {
+      refuse_deleted(pe, part);
+    } else {
+      part.hold(part.record(index), once_more());
+    }
+  }
+
+  void find_element(scheduler& pe, array_part<Index>& part) {
+    element<Index>& e = part.record(index);
+    if (e.object != nullptr) [[likely]] {
+      if (after != 0 && overtakes(pe, part)) return;
+      if (!part.calm() && !part.may_run(e)) [[unlikely]] {
+        part.hold(e, once_more());
+      } else {
+        invoke<E>(pe, e, args, reply);
+      }
+      return;
+    }
+    if (from == pe.id()) after = part.broadcasts().num_begun(level);  // it was to stay, and does not
+    if (const pe_id next = next_stop(pe, e, part.home(index)); next != no_pe) {
+      if (from != no_pe && from != pe.id() && next == e.where) {
+        pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
+      }
+      pass_on(pe, next);
+    } else if (e.state == presence::deleted &&
+               (chare_pe::of(pe).refuses_held() || detail::has_device_views<args_tuple>)) {
+      // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
+      refuse_deleted(pe, part);
+    } else {
+      part.hold(e, once_more());
+    }
+  }
+
+  [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
+
+  void pass_on(scheduler& pe, pe_id next) {
+    target = nullptr;
+    detail::leave_pe(args);
+    pe.send(next, std::move(*this), priority(level));
+  }
+
+  void refuse_deleted(scheduler& pe, const collection& part) {
+    refuse<typename E::result>(pe, reply, detail::deleted_text(name(), part.chare_name(), to_text(index)));
+  }
+
+  /// True when a broadcast that was begun earlier has not come here yet: then this waits for it.
+  bool overtakes(scheduler& pe, collection& part) {
+    const broadcast_id earlier{broadcast_id::stream_of(from, level), after};
+    if (part.broadcasts().has_taken(earlier)) return false;
+    pe.count_created();  // performed a second time
+    part.broadcasts().wait(earlier, once_more());
+    return true;
+  }
+};
+
+/// Passes `body` on to where `e`, which does not live here, is; drops it when it has ended or never was.
+template <class Index, class H>
+void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, H&& body) {
+  const pe_id next = next_stop(pe, e, part.home(e.index));
+  if (next != no_pe) pe.send(next, std::forward<H>(body), priorities::communication);
+}
+
+/// False when nothing is queued in, or arriving at, the streams of `e`, which lives here. Else `body` is sent to this
+/// PE again once that is so.
+template <class H>
+bool wait_for_streams(scheduler& pe, element_base& e, const H& body) {
+  stream_set* const streams = chare_access::streams(*e.object);
+  if (streams == nullptr || streams->idle()) return false;
+  streams->when_idle([&pe, body] { pe.send(pe.id(), body, priorities::communication); });
+  return true;
+}
+
+namespace detail {
+
+/// Sends a message with device_views to another process, when their data are ready.
+template <class Body>
+void depart(pe_id to, Body&& body, priority p) {
+  stream* last = nullptr;
+  for_each_device_view(body.args, [&](auto& view) {
+    stream* const s = view.sender_stream();
+    if (s == nullptr) throw usage_error("an empty device_view was sent: construct it with elements and a stream");
+    if (last != nullptr) s->after(*last);
+    prepare_departure(view.message(), *s);
+    last = s;
+  });
+  last->then("send", [to, p, message = std::forward<Body>(body)]() mutable {
+    for_each_device_view(message.args, [](auto& view) { offer_data(view.message(), *view.sender_stream()); });
+    scheduler::current().send(to, std::move(message), p);
+  });
+}
+
+}  // namespace detail
+
+/// Sends an invocation of entry E to element `i` of collection `c`, wherever it is.
+template <class E, class Index, class... A>
+void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a);
+
+namespace detail {
+
+/// The same for arguments with objects, which depart differently for where the element is.
+template <class E, class Index, class Args>
+void send_objects(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, bool is_here,
+                  Args args) {
+  is_here ? stay_on_pe(args) : leave_pe(args);
+  std::apply([&](auto&... a) { send_entry<E>(pe, c, i, p, reply, std::move(a)...); }, args);
+}
+
+}  // namespace detail
+
+/// The same for a singleton.
+template <class E, class... A>
+void send_to_single(scheduler& pe, collection_id c, const no_index& i, priority p, const reply_to& reply, A&&... a) {
+  using body = entry_body<E, no_index>;
+  const pe_id to = find_part<no_index>(pe, c)->next_stop_to(i);
+  if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
+    detail::send_objects<E>(pe, c, i, p, reply, to == pe.id(), typename body::args_tuple(std::forward<A>(a)...));
+  } else if (to == pe.id()) {  // found once more when its turn comes: nothing is kept of one that has ended by then
+    pe.send_here<body>(p, nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+  } else {
+    body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+    if constexpr (detail::has_device_views<typename E::args>) {
+      if (!pe.rank().is_local(to)) {
+        detail::depart(to, std::move(message), p);
+        return;
+      }
+    }
+    pe.send(to, std::move(message), p);
+  }
+}
+
+template <class E, class Index, class... A>
+void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, const reply_to& reply, A&&... a) {
+  using body = entry_body<E, Index>;
+  if constexpr (std::is_same_v<Index, no_index>) {
+    send_to_single<E>(pe, c, i, p, reply, std::forward<A>(a)...);
+    return;
+  }
+  array_part<Index>* part = find_part<Index>(pe, c);
+  element<Index>* e = part != nullptr ? &part->record(i) : nullptr;
+  if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
+    detail::send_objects<E>(pe, c, i, p, reply, e == nullptr || e->object != nullptr,
+                            typename body::args_tuple(std::forward<A>(a)...));
+    return;
+  } else if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
+    pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+    return;
+  }
+  body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+  message.after = part->broadcasts().num_begun(p.value);
+  if constexpr (detail::has_device_views<typename E::args>) {
+    if (!pe.rank().is_local(e->where)) {
+      detail::depart(e->where, std::move(message), p);
+      return;
+    }
+  }
+  pe.send(e->where, std::move(message), p);
+}
+
+template <class Index>
+void location_update<Index>::operator()(scheduler& pe) {
+  array_part<Index>* part = find_part<Index>(pe, array);
+  if (part == nullptr) {
+    chare_pe::of(pe).hold_for_collection(array, std::move(*this));
+    return;
+  }
+  if constexpr (std::is_same_v<Index, no_index>) {
+    if (part->find(index) == nullptr) return;
+  }
+  element<Index>& e = part->record(index);
+  if (e.epoch > epoch || (e.object != nullptr && e.epoch == epoch)) return;
+  if (e.object != nullptr) return;  // it has come here meanwhile; a newer message says so
+  e.epoch = epoch;
+  e.where = deleted ? part->home(index) : where;
+  e.state = deleted ? presence::deleted : presence::elsewhere;
+  part->release_held(e);
+}
+
+}  // namespace imbrex

@@ -1,0 +1,74 @@
+#include "imbrex/object/collection/singles.h"
+
+#include "imbrex/object/collection/array_part.h"
+#include "imbrex/pe/registered_types.h"
+
+namespace imbrex {
+
+std::vector<singles_class*>& singles_class::registry() {
+  static std::vector<singles_class*> all;
+  return all;
+}
+
+std::uint64_t singles_class::seal() { return detail::number_by_name(registry()); }
+
+using singles = array_part<no_index>;
+
+singles::array_part(chare_pe& pe, collection_id id, const char* chare_name) : collection(pe, id, chare_name) {
+  set_complete();
+  has_no_reductions();
+}
+
+singles::~array_part() = default;
+
+no_index singles::next(pe_id home) {
+  if (named_.empty()) named_.resize(static_cast<std::size_t>(pe().num_pes()), 0);
+  return {home, pe().id(), ++named_[static_cast<std::size_t>(home)]};
+}
+
+// They come in the order in which they were named, except when priorities or the network reorder them.
+void singles::note_made(const no_index& i) {
+  if (made_.empty()) made_.resize(static_cast<std::size_t>(pe().num_pes()), 0);
+  std::uint64_t& last = made_[static_cast<std::size_t>(i.maker)];
+  if (i.count != last + 1) {
+    made_early_.insert(i);
+    return;
+  }
+  ++last;
+  while (!made_early_.empty() && made_early_.erase({i.home, i.maker, last + 1}) > 0) ++last;
+}
+
+bool singles::was_made(const no_index& i) const {
+  if (made_.empty()) return false;
+  return i.count <= made_[static_cast<std::size_t>(i.maker)] || made_early_.contains(i);
+}
+
+singles::record_type* singles::find(const no_index& i) {
+  const auto known = known_.find(i);
+  return known != known_.end() ? &known->second : nullptr;
+}
+
+singles::record_type& singles::record(const no_index& i) {
+  record_type& e = known_.try_emplace(i, i).first->second;
+  if (e.part == nullptr) {
+    e.part = this;
+    e.where = i.home;
+  }
+  return e;
+}
+
+void singles::forget(record_type& e) { known_.erase(no_index(e.index)); }
+
+pe_id singles::next_stop_to(const no_index& i) {
+  const record_type* const e = find(i);
+  if (e == nullptr) return i.home;
+  return e->object != nullptr ? pe().id() : e->where;
+}
+
+std::string singles::text(const element_base&) const { return chare_name(); }
+
+void singles::for_each_known(const std::function<void(element_base&)>& f) const {
+  for (auto& [index, e] : known_) f(e);
+}
+
+}  // namespace imbrex

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "imbrex/base/slab_allocator.h"
+#include "imbrex/object/collection/collection.h"
+#include "imbrex/object/entry/index.h"
+
+/// Singleton chares. All of a class form one collection that every PE knows without being told: making one is work of
+/// the PE where it is to live, plus a message if that is another. A singleton is named by its home, where it was made;
+/// only the PE where it lives and its home keep anything of it, and nothing once it has ended.
+namespace imbrex {
+
+/// A class of singletons. One object per class, registered before main.
+struct singles_class {
+  using maker = std::unique_ptr<collection> (*)(chare_pe&, collection_id);
+  singles_class(const char* name, maker m) : type_name(name), make(m) { registry().push_back(this); }
+
+  const char* type_name;
+  maker make;
+  std::uint32_t number = 0;  ///< the same on every rank, set by `seal`
+
+  static std::vector<singles_class*>& registry();
+  /// Numbers the classes; returns a digest of their names.
+  static std::uint64_t seal();
+};
+
+template <class Index>
+class array_part;
+
+/// One PE's part of the singletons of a class.
+template <>
+class array_part<no_index> : public collection {
+ public:
+  using record_type = element<no_index>;
+
+  array_part(chare_pe& pe, collection_id id, const char* chare_name);
+  ~array_part() override;
+
+  pe_id home(const no_index& i) const { return i.home; }
+  const no_index& extent() const { return extent_; }
+
+  /// Names the next one that this PE makes on PE `home`.
+  no_index next(pe_id home);
+  /// Home: `i` has been made here. What is not known of a singleton that has been made has ended.
+  void note_made(const no_index& i);
+  bool was_made(const no_index& i) const;
+
+  /// What is known of `i`, or null.
+  record_type* find(const no_index& i);
+  /// The same; made, pointing to its home, when nothing was.
+  record_type& record(const no_index& i);
+  /// `e` is not known any more.
+  void forget(record_type& e);
+  /// Where a message to `i` goes from here; this PE when it lives here or is yet to come.
+  pe_id next_stop_to(const no_index& i);
+
+  std::string text(const element_base& e) const override;
+  void for_each_known(const std::function<void(element_base&)>& f) const override;
+
+ private:
+  no_index extent_;
+  // Lists of known singletons are walked at the end and in reports; their elements are not part of the value.
+  mutable std::unordered_map<no_index, record_type, index_hash<no_index>, std::equal_to<>,
+                             slab_allocator<std::pair<const no_index, record_type>>>
+      known_;
+  std::vector<std::uint64_t> named_;  // by home
+  std::vector<std::uint64_t> made_;   // by maker: all up to this one
+  std::unordered_set<no_index, index_hash<no_index>> made_early_;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,229 @@
+#include "imbrex/pe/quiescence.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/base/log.h"
+#include "imbrex/pe/reply_impl.h"
+
+namespace imbrex {
+
+namespace {
+
+struct wave_answer {
+  static constexpr bool counted = false;
+  std::uint32_t wave = 0;
+  scheduler::counts counts;
+  void operator()(scheduler& pe) { pe.quiescence().answer(wave, counts); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & wave & counts;
+  }
+};
+
+struct wave_probe {
+  static constexpr bool counted = false;
+  pe_id root = no_pe;
+  std::uint32_t wave = 0;
+  void operator()(scheduler& pe) {
+    pe.relay(*this, priorities::normal);
+    pe.send(root, wave_answer{wave, pe.message_counts()}, priorities::normal);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & root & wave;
+  }
+};
+
+struct refusal {
+  pe_id root = no_pe;
+  void operator()(scheduler& pe) {
+    pe.relay(*this, priorities::normal);
+    pe.refuse_held();
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & root;
+  }
+};
+
+struct waits_answer {
+  static constexpr bool counted = false;
+  std::vector<std::string> lines;
+  void operator()(scheduler& pe) { pe.quiescence().describe(std::move(lines)); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & lines;
+  }
+};
+
+struct waits_request {
+  static constexpr bool counted = false;
+  pe_id root = no_pe;
+  std::uint32_t failures_only = 0;
+  void operator()(scheduler& pe) {
+    pe.relay(*this, priorities::normal);
+    pe.send(root, waits_answer{failures_only != 0 ? pe.describe_failures(16) : pe.describe_waits(16)},
+            priorities::normal);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & root & failures_only;
+  }
+};
+
+}  // namespace
+
+const char* quiescence_detector::heading_of(report r) {
+  switch (r) {
+    case report::failures: return "tasks have failed, and nobody has awaited them:";
+    case report::left_over: return "the main chare has returned, and these wait for what cannot come any more:";
+    default: return "deadlock: nothing is runnable or on its way, and these still wait:";
+  }
+}
+
+void quiescence_detector::ask(const reply_to& who) {
+  waiting_.push_back(who);
+  look_eagerly();
+}
+
+void quiescence_detector::exit_when_quiet(int code) {
+  exit_code_ = code;
+  look_eagerly();
+}
+
+void quiescence_detector::look_eagerly() {
+  eager_since_ns_ = now_ns();
+  pe_.set_idle_interval(shortest_interval_ns);
+}
+
+// The longer it takes the more seldom: a wave costs every PE a message.
+void quiescence_detector::look_again_later() {
+  if (!wanted()) return;
+  const std::int64_t now = now_ns();
+  const std::int64_t interval = std::clamp((now - eager_since_ns_) / 16, shortest_interval_ns, longest_interval_ns);
+  pe_.set_idle_interval(interval, now + interval);
+}
+
+void quiescence_detector::look() {
+  if (!wave_running_ && !reporting_ && !look_at_idle_ones()) start_wave();
+}
+
+/// Sums up what idle PEs have published. False unless all PEs are here, and all others idle.
+bool quiescence_detector::read_idle_ones() {
+  const std::vector<scheduler*>& all = pe_.rank().pes;
+  if (static_cast<int>(all.size()) != pe_.num_pes()) return false;
+  sums_ = pe_.message_counts();
+  epochs_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == &pe_) continue;
+    const auto theirs = all[i]->counts_while_idle().read();
+    if (!theirs) return false;
+    sums_ += theirs->counts;
+    epochs_[i] = theirs->epoch;
+  }
+  return true;
+}
+
+/// None has stirred since it was read, and nothing lies in an inbox: what lay there in between would still be there,
+/// for whoever takes it stirs.
+bool quiescence_detector::are_idle_still() const {
+  const std::vector<scheduler*>& all = pe_.rank().pes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]->inbox_was_empty()) return false;
+    if (all[i] != &pe_ && !all[i]->counts_while_idle().still(epochs_[i])) return false;
+  }
+  return true;
+}
+
+/// True when that told: quiescence, or that something is under way.
+bool quiescence_detector::look_at_idle_ones() {
+  if (!read_idle_ones()) return false;
+  last_balanced_ = false;
+  if (sums_.created == sums_.processed && sums_.pending == 0 && are_idle_still()) {
+    quiet();
+  } else {
+    look_again_later();
+  }
+  return true;
+}
+
+void quiescence_detector::start_wave() {
+  wave_running_ = true;
+  ++wave_;
+  answers_ = 0;
+  sums_ = {};
+  wave_probe probe;
+  probe.wave = wave_;
+  pe_.spread(probe, priorities::normal);
+}
+
+void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c) {
+  if (wave != wave_) return;
+  sums_ += c;
+  if (++answers_ == pe_.num_pes()) end_wave();
+}
+
+void quiescence_detector::end_wave() {
+  wave_running_ = false;
+  const bool balanced = sums_.created == sums_.processed && sums_.pending == 0;
+  const bool twice = balanced && last_balanced_ && sums_.created == last_sums_.created;
+  last_balanced_ = balanced;
+  last_sums_ = sums_;
+  if (twice) {
+    last_balanced_ = false;
+    quiet();
+  } else if (balanced) {
+    start_wave();  // most likely the last one
+  } else {
+    look_again_later();
+  }
+}
+
+void quiescence_detector::quiet() {
+  if (!waiting_.empty()) {
+    for (const reply_to& who : std::exchange(waiting_, {}))
+      pe_.send(who.pe, reply_body<void>{who, outcome<std::monostate>()}, priorities::communication);
+    if (!exit_code_) pe_.set_idle_interval(watch_interval_ns);
+    return;
+  }
+  if (exit_code_ && sums_.held == 0 && sums_.waiting == 0 && sums_.failed == 0) {
+    pe_.exit_job(*exit_code_, false);
+    return;
+  }
+  if (sums_.held > 0 && refused_before_ != sums_.refused) {  // the last time helped
+    refused_before_ = sums_.refused;
+    pe_.spread(refusal{}, priorities::normal);
+    return;
+  }
+  ask_who_waits();
+}
+
+void quiescence_detector::ask_who_waits() {
+  reporting_ = true;
+  reports_ = 0;
+  lines_.clear();
+  const bool ended = exit_code_ && sums_.held == 0;
+  report_ = !ended ? report::deadlock : sums_.failed > 0 ? report::failures : report::left_over;
+  waits_request ask;
+  ask.failures_only = report_ == report::failures ? 1 : 0;
+  pe_.spread(ask, priorities::normal);
+}
+
+void quiescence_detector::describe(std::vector<std::string> lines) {
+  for (std::string& l : lines) lines_.push_back(std::move(l));
+  if (++reports_ < pe_.num_pes()) return;
+  std::string text = heading_of(report_);
+  for (const std::string& l : lines_) text += "\n  " + l;
+  if (lines_.empty()) text += "\n  (nothing that the runtime knows of)";
+  if (report_ == report::left_over) {
+    log_warning(text);
+    pe_.exit_job(*exit_code_, false);
+  } else {
+    pe_.fail_job(text, exit_code_failed_entry);
+  }
+}
+
+}  // namespace imbrex

@@ -1,0 +1,323 @@
+#include "imbrex/pe/scheduler.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "imbrex/async/progress_source.h"
+#include "imbrex/base/clock.h"
+#include "imbrex/base/log.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/pe/quiescence.h"
+#include "imbrex/pe/registered_types.h"
+
+namespace imbrex {
+
+namespace {
+constexpr unsigned network_interval = 16;   // pieces of work between two looks at the network
+constexpr std::int64_t settle_ns = 50'000;  // without work, after which what GPUs still do is looked after
+}  // namespace
+
+std::vector<handler_info*>& handler_info::registry() {
+  static std::vector<handler_info*> all;
+  return all;
+}
+
+std::uint64_t handler_info::seal() {
+  static const std::uint64_t digest = detail::number_by_name(registry());
+  return digest;
+}
+
+scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
+    : rank_(rank),
+      id_(id),
+      num_pes_(rank.num_pes()),
+      tree_(rank.num_ranks, rank.pes_per_rank),
+      transport_(rank.transport),
+      bundles_(rank.transport, id, rank.pes_per_rank) {
+  track = t;
+  on_failure = [](executor& pe, const std::string& report) {
+    static_cast<scheduler&>(pe).fail_job(report, exit_code_failed_entry);
+  };
+  open_tasks = [](executor& e) {
+    auto& pe = static_cast<scheduler&>(e);
+    pe.hetero = std::make_unique<hetero_domain>(pe, *pe.host, pe.gpus, pe.rank().tasks);
+    pe.tasks = pe.hetero.get();
+    if (task_stealing* const all = pe.rank().helpers.get(); all != nullptr)
+      pe.hetero->share_host_tasks(*all, static_cast<std::size_t>(pe.id() - pe.rank().first_pe()));
+  };
+  polls_network_ = transport_ != nullptr && transport_->needs_polling();
+  quiescence_ = std::make_unique<quiescence_detector>(*this);
+  if (id_ == 0) idle_interval_ns_ = 50'000'000;
+}
+
+scheduler::~scheduler() = default;
+
+void scheduler::bind_to_this_thread() {
+  executor::set_current(this);
+  slab_.bind_to_this_thread();
+}
+
+// ------------------------------------------------------------------------------------------------ the loop
+
+void scheduler::run() {
+  unsigned since_network = 0;
+  if (ended_ != nullptr) reap();  // the main chare never had to wait
+  while (!stopping_) {
+    collect();
+    if (work* w = next()) [[likely]] {
+      w->act(w, work_action::run);
+      if (ended_ != nullptr) [[unlikely]]
+        reap();
+      if (devices != nullptr) poll_devices();
+      if (polls_network_ && ++since_network >= network_interval) {
+        since_network = 0;
+        poll_network();
+        if (bundles_.any()) [[unlikely]]
+          bundles_.flush_old();
+      }
+    } else {
+      idle();
+    }
+  }
+}
+
+void scheduler::poll_devices() {
+  try {
+    devices->poll();
+  } catch (...) {
+    progress_source* const failed = std::exchange(devices, nullptr);  // once is enough
+    fail_body("the devices", std::current_exception());
+    failed_devices_ = failed;
+  }
+}
+
+bool scheduler::poll_network() {
+  try {
+    return transport_->poll();
+  } catch (...) {
+    fail_entry("the transport", std::current_exception());
+    return false;
+  }
+}
+
+/// Runs a task of another PE; false when there is none.
+bool scheduler::help() {
+  task_stealing* const all = rank_.helpers.get();
+  const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
+  if (all == nullptr || !all->any(me)) return false;
+  withdraw_counts();
+  return all->run_one(me);
+}
+
+// PE 0 looks itself. What devices and the network do at any moment changes the counts, or may.
+void scheduler::publish_counts() {
+  if (id_ != 0 && devices == nullptr && !polls_network_ && !idle_counts_.published())
+    idle_counts_.publish(message_counts());
+}
+
+/// Whether something comes within half a microsecond. Without a look at the clock, which takes as long on some
+/// machines. Each look at the inbox takes its line from those who send. So where small messages have come one after
+/// another for a while, some more are let come first.
+bool scheduler::comes_at_once() {
+  constexpr std::uint64_t limit = 1500, apart = 200, pause = 800;  // cycles
+  constexpr int for_a_while = 8;
+  const std::uint64_t began = cycle_count();
+  const bool is_flood = began - last_idle_ < apart * (num_collected() - collected_before_);
+  num_floods_ = is_flood ? std::min(num_floods_ + 1, 2 * for_a_while) : num_floods_ / 2;
+  last_idle_ = began;
+  collected_before_ = num_collected();
+  if (num_floods_ > for_a_while) {
+    while (cycle_count() - began < pause) cpu_relax();
+  }
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (!inbox_empty()) return true;
+    }
+    if (stopping_ || help()) return true;
+  } while (cycle_count() - began < limit);
+  return false;
+}
+
+// Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
+// PE that must look at the network itself only naps.
+void scheduler::idle() {
+  if (bundles_.any()) bundles_.flush();
+  if (help()) return;
+  if (track != nullptr) track->idle_begin();
+  if (!polls_network_ && devices == nullptr && comes_at_once()) {
+    if (track != nullptr) track->idle_end();
+    return;
+  }
+  const std::int64_t start = now_ns();
+  std::int64_t now = start;
+  bool eager = true;
+  bool settled = false;
+  unsigned rounds = 0;
+  while (inbox_empty() && !has_ready() && !stopping_ && !help()) {
+    // More may be coming at once, such as the next piece of a large array.
+    if (polls_network_ && poll_network() && devices == nullptr) continue;
+    if (devices != nullptr) {
+      poll_devices();
+      if (bundles_.any()) bundles_.flush();  // of a function that a stream has run
+      if (has_ready()) break;
+      if (!settled && now - start >= settle_ns && devices != nullptr) {
+        settled = true;
+        devices->settle();
+      }
+    }
+    if (idle_interval_ns_ != 0 && now >= next_idle_look_) {
+      next_idle_look_ = now + idle_interval_ns_;
+      if (now - start >= std::min<std::int64_t>(idle_interval_ns_, rank_.spin_ns)) quiescence_->look();
+      if (has_ready()) break;
+    }
+    if (now - start < rank_.spin_ns) {
+      // The first microseconds without a pause, which takes 140 cycles on some cores.
+      for (int i = 0; i < 16 && inbox_empty(); ++i) {
+        if (!eager) cpu_relax();
+      }
+      if (eager && now - start > 3'000) {
+        eager = false;
+        slab::flush_returns();
+        publish_counts();
+      }
+    } else if (devices != nullptr && devices->pending()) {
+      slab::flush_returns();
+      sched_yield();
+    } else if (polls_network_) {
+      slab::flush_returns();
+      // Others may need the core more: give it away, and after a while sleep a little as well.
+      if (now - start > 2'000'000) {
+        sleep(50);
+      } else {
+        sched_yield();
+      }
+    } else {
+      slab::flush_returns();
+      publish_counts();
+      const std::int64_t limit =
+          idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
+      task_stealing* const all = rank_.helpers.get();
+      const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
+      if (all != nullptr) all->ask(me);
+      if (all == nullptr || !all->any(me)) sleep(limit);
+      if (all != nullptr) all->withdraw(me);
+    }
+    if ((++rounds & 3) == 0 || now - start >= rank_.spin_ns) now = now_ns();
+  }
+  withdraw_counts();
+  if (track != nullptr) track->idle_end();
+}
+
+void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {
+  if (track != nullptr) [[unlikely]]
+    m->header.flow = trace_send(bytes, m->header.to);
+  transport_->send(m->header.to / rank_.pes_per_rank, m);
+}
+
+void scheduler::reap() {
+  while (ended_activity* a = ended_) {
+    ended_ = a->next_ended;
+    a->see_to(*this, *a);
+  }
+}
+
+void traced_message::begin(scheduler& pe, const char* name, trace_category c, std::uint64_t flow) {
+  track_ = pe.track;
+  track_->begin(name, c);
+  track_->flow_in(flow);
+}
+
+void traced_message::end() { track_->end(); }
+
+void scheduler::receive(work* w, work_action action) {
+  auto* m = static_cast<wire_message*>(w);
+  if (action == work_action::discard) return wire_message::destroy(m);
+  arrival_order& arrivals = current().arrivals_;
+  // A parted message waits with what it fetches, not before.
+  if (arrivals.any() && m->header.is_parted == 0 && arrivals.hold(m, &scheduler::receive_in_turn)) [[unlikely]]
+    return;
+  receive_in_turn(w, action);
+}
+
+void scheduler::receive_in_turn(work* w, work_action action) {
+  auto* m = static_cast<wire_message*>(w);
+  if (action == work_action::discard) return wire_message::destroy(m);
+  scheduler& pe = current();
+  const auto& handlers = handler_info::registry();
+  const std::uint32_t number = m->header.handler;
+  if (number >= handlers.size()) {
+    pe.fail_job(
+        fmt::format(
+            "PE {} got a message for handler {} from PE {}, but there are only {}: the ranks run different programs",
+            pe.id(), number, m->header.from, handlers.size()),
+        1);
+    wire_message::destroy(m);
+    return;
+  }
+  const handler_info& h = *handlers[number];
+  try {
+    h.receive(pe, m);  // frees it
+  } catch (...) {
+    pe.fail_body(h.type_name, std::current_exception());
+  }
+}
+
+void scheduler::refuse_pe(pe_id to) {
+  if (to == no_pe) {
+    throw usage_error(
+        "an empty proxy was used, which names no chare: assign it one that create, create_array or another chare gave");
+  }
+  throw usage_error(fmt::format("a proxy names a chare that PE {} created, but there is no such PE", to));
+}
+
+// ------------------------------------------------------------------------------------------------ what it says of
+// itself
+
+scheduler::counts scheduler::message_counts() const {
+  counts c{.created = created_, .processed = processed_, .pending = operations};
+  add_counts(c);
+  if (hetero == nullptr) return c;
+  c.held += hetero->has_stuck() ? 1 : 0;
+  c.failed = hetero->failures().size();
+  return c;
+}
+
+std::vector<std::string> scheduler::describe_failures(std::size_t limit) const {
+  if (hetero == nullptr) return {};
+  std::vector<std::string> lines = hetero->failures().texts(limit);
+  for (std::string& l : lines) l = fmt::format("PE {}: {}", id_, l);
+  return lines;
+}
+
+std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
+  std::vector<std::string> lines;
+  std::size_t left_out = 0;
+  auto add = [&](std::string line) {
+    if (lines.size() < limit) {
+      lines.push_back(fmt::format("PE {}: {}", id_, line));
+    } else {
+      ++left_out;
+    }
+  };
+  add_waits(add);
+  if (hetero != nullptr) {
+    for (const std::string& line : hetero->describe_stuck(limit)) add(line);
+    for (const std::string& line : hetero->failures().texts(limit)) add("failed, and nobody has awaited it: " + line);
+  }
+  if (left_out > 0) lines.push_back(fmt::format("PE {}: and {} more", id_, left_out));
+  return lines;
+}
+
+std::uint64_t scheduler::trace_send(std::uint64_t bytes, pe_id to) {
+  track->count_message(bytes, to == id_            ? message_reach::same_pe
+                              : rank_.is_local(to) ? message_reach::other_pe
+                                                   : message_reach::other_rank);
+  return track->new_flow();
+}
+
+}  // namespace imbrex

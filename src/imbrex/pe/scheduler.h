@@ -1,0 +1,432 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/executor.h"
+#include "imbrex/base/ids.h"
+#include "imbrex/base/slab.h"
+#include "imbrex/base/type_name.h"
+#include "imbrex/comm/data/data_mover.h"
+#include "imbrex/comm/data/exposure_table.h"
+#include "imbrex/comm/job_end.h"
+#include "imbrex/comm/transport.h"
+#include "imbrex/hetero/hetero_options.h"
+#include "imbrex/hetero/tasks/task_stealing.h"
+#include "imbrex/pe/active_message.h"
+#include "imbrex/pe/arrival_order.h"
+#include "imbrex/pe/future_table.h"
+#include "imbrex/pe/idle_counts.h"
+#include "imbrex/pe/message_bundles.h"
+#include "imbrex/pe/parted_message.h"
+#include "imbrex/pe/pe_tree.h"
+#include "imbrex/pe/reply.h"
+#include "imbrex/trace/trace.h"
+
+namespace imbrex {
+
+class device;
+class quiescence_detector;
+class runtime;
+
+/// What the PEs of one rank share. Made by the runtime layer; read-only while the PEs run, except the atomics.
+struct rank_context {
+  rank_id rank = 0;
+  int num_ranks = 1;
+  int pes_per_rank = 1;
+  std::vector<int> gpu_of_pe;              ///< of this rank's PEs, by place among its GPUs; empty without GPUs
+  class transport* transport = nullptr;    ///< null: one rank only
+  std::vector<scheduler*> pes;             ///< of this rank
+  runtime* facade = nullptr;               ///< what `chare::rt()` gives
+  std::int64_t spin_ns = 20'000;           ///< how long an idle PE spins before it sleeps
+  bool check_races = false;                ///< look for memory that is written while it is lent
+  exposure_table exposures;                ///< memory of this rank that others put to and get from
+  hetero_options tasks;                    ///< of each PE's objects and tasks
+  std::unique_ptr<task_stealing> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
+
+  end_decision end;  ///< who decides for a failure writes the rank's one report of it
+
+  int num_pes() const { return num_ranks * pes_per_rank; }
+  pe_id first_pe() const { return rank * pes_per_rank; }
+  bool is_local(pe_id pe) const {
+    return static_cast<std::uint32_t>(pe - first_pe()) < static_cast<std::uint32_t>(pes_per_rank);
+  }
+};
+
+/// What a layer above keeps on a PE. Ends with the PE's other objects.
+class pe_part {
+ public:
+  pe_part() = default;
+  pe_part(const pe_part&) = delete;
+  pe_part& operator=(const pe_part&) = delete;
+  virtual ~pe_part() = default;
+};
+
+/// What has ended and is seen to when the PE is back in its loop, and so on nobody's stack.
+struct ended_activity {
+  ended_activity* next_ended = nullptr;
+  void (*see_to)(scheduler& pe, ended_activity& a) = nullptr;
+};
+
+/// One PE: the loop that makes the transport progress, dispatches messages and resumes coroutines. Knows messages and
+/// who else is there; what they are about is known by those derived from it. All members are for the PE's own thread
+/// unless said otherwise.
+class scheduler : public executor {
+ public:
+  scheduler(rank_context& rank, pe_id id, trace_track* track);
+  virtual ~scheduler();
+
+  /// The PE whose thread this is. Undefined on other threads.
+  static scheduler& current() { return static_cast<scheduler&>(*executor::current()); }
+  /// The same, or null on a thread that is no PE.
+  static scheduler* current_or_null() { return static_cast<scheduler*>(executor::current()); }
+
+  pe_id id() const { return id_; }
+  int num_pes() const { return num_pes_; }
+  rank_context& rank() const { return rank_; }
+
+  /// Makes the calling thread this PE's: binds its memory.
+  void bind_to_this_thread();
+  /// Runs until `stop`. On the PE's thread.
+  void run();
+  /// The loop ends after the piece of work that runs now.
+  void stop() { stopping_ = true; }
+  bool stopping() const { return stopping_; }
+
+  /// \name The end of a job, phase by phase; all PEs of the rank finish one before the next begins.
+  ///@{
+  void discard_queued();
+  void destroy_objects();
+  void destroy_collections();
+  void unbind_from_this_thread();
+  ///@}
+
+  /// Sends `body` to PE `to`. A PE of this process gets the object itself, moved; another rank gets it serialised.
+  template <class H>
+  void send(pe_id to, H&& body, priority p = priorities::normal);
+  /// The same to this PE, the body made in place from `a`.
+  template <class H, class... A>
+  void send_here(priority p, A&&... a) {
+    if constexpr (is_counted<H>()) ++created_;
+    auto* m = active_message<H>::make(p, std::forward<A>(a)...);
+    if (track != nullptr) [[unlikely]]
+      m->flow = trace_send(0, id_);
+    post_here(m);
+  }
+  /// Sends `body`, which names its `root` (this PE), to all PEs including this one along a spanning tree; its
+  /// operator() must begin with `pe.relay(*this)`.
+  template <class H>
+  void spread(H body, priority p = priorities::normal);
+  /// Throws the `usage_error` of a proxy that names no PE.
+  [[noreturn]] static void refuse_pe(pe_id to);
+  /// Passes a spread body on to the PEs below this one in the tree.
+  template <class H>
+  void relay(const H& body, priority p = priorities::normal);
+
+  /// Of all PEs.
+  const pe_tree& tree() const { return tree_; }
+  /// The PE above this one in the spanning tree rooted at `root`; `no_pe` for the root itself.
+  pe_id tree_parent(pe_id root) const { return tree_.parent_of(id_, root); }
+
+  /// Replies to `call` that this PE waits for.
+  reply_table replies;
+  detail::future_table futures;
+
+  /// Counts an operation that will end without a message (a wait on a device, a timer): quiescence waits for it.
+  void begin_operation() { ++operations; }
+  void end_operation() { --operations; }
+
+  /// An exception left `who`, such as "halo of block(1, 2)": reports it and ends the job with exit code 70.
+  void fail_entry(std::string_view who, std::exception_ptr failure) noexcept;
+  /// The same of the main chare, which speaks for the program: a wrong option that it finds is the user's, not a crash.
+  void fail_main(std::exception_ptr failure) noexcept;
+  /// An exception left a body of the runtime itself, e.g. because it was asked for something impossible: the same.
+  void fail_body(const char* type, std::exception_ptr failure) noexcept;
+  /// Ends the job on all ranks with `report` on standard error, unless it ends by a failure already.
+  void fail_job(const std::string& report, int exit_code) noexcept;
+  /// Ends the job on all ranks now. The first of several exits counts; a failure takes the place of any.
+  void exit_job(int exit_code, bool failed) noexcept;
+
+  /// `a` is seen to once the PE is back in its loop.
+  void ended(ended_activity& a) {
+    a.next_ended = ended_;
+    ended_ = &a;
+  }
+
+  quiescence_detector& quiescence() { return *quiescence_; }
+
+  using counts = pe_counts;
+  counts message_counts() const;
+  /// While this PE is idle, for a while at least, and no device or network could change them: any thread reads them.
+  const idle_counts& counts_while_idle() const { return idle_counts_; }
+  /// What failed on this PE that nobody has seen, at most `limit` lines.
+  std::vector<std::string> describe_failures(std::size_t limit) const;
+  /// Lines that say what waits for what on this PE, at most `limit`.
+  std::vector<std::string> describe_waits(std::size_t limit) const;
+
+  /// PE 0: how often the quiescence detector looks while the PE has nothing to do.
+  /// Not before `first_look_ns`.
+  void set_idle_interval(std::int64_t ns, std::int64_t first_look_ns = 0) {
+    idle_interval_ns_ = ns;
+    next_idle_look_ = first_look_ns;
+  }
+
+  /// The function of every message that a transport delivers; and once its turn has come.
+  static void receive(work* w, work_action action);
+  static void receive_in_turn(work* w, work_action action);
+  /// Messages whose large arguments are on their way, and what waits for them.
+  arrival_order& arrivals() { return arrivals_; }
+
+  /// Messages that wait for something that cannot come any more are performed again and refused (see
+  /// `quiescence_detector`).
+  virtual void refuse_held() {}
+
+  void count_created() { ++created_; }
+  void count_processed() { ++processed_; }
+
+  /// A number for a message arrow in the trace; the caller records the arrow's start.
+  std::uint64_t trace_send(std::uint64_t bytes, pe_id to);
+
+  device* default_device = nullptr;       ///< what `chare::on_device` gives
+  device* host = nullptr;                 ///< this PE's host device
+  std::unique_ptr<data_mover> mover;      ///< null: one rank only
+  std::vector<device*> gpus;              ///< this PE's handles of all GPUs of the rank
+  std::unique_ptr<hetero_domain> hetero;  ///< once somebody has made an object or a task here
+  std::unique_ptr<pe_part> objects;       ///< `object_desk`, once an object has been sent or exposed
+
+ protected:
+  /// \name For those derived: their part in what is asked of all that a PE holds
+  ///@{
+  virtual void add_counts(pe_counts&) const {}
+  virtual void add_waits(const std::function<void(std::string)>& add) const { static_cast<void>(add); }
+  virtual void discard_waiting() {}
+  virtual void destroy_chares() {}
+  virtual void destroy_parts() {}
+  ///@}
+
+ private:
+  void tell_end(const job_end& end) noexcept;
+  [[noreturn]] void leave_devices();
+  void tell_failures();
+  bool poll_network();
+  void poll_devices();
+  bool comes_at_once();
+  void idle();
+  bool help();
+  void publish_counts();
+  void withdraw_counts() {
+    if (idle_counts_.published()) idle_counts_.withdraw();
+  }
+  void reap();
+  template <class H>
+  void send_to_rank(pe_id to, H&& body, priority p);
+  template <class H>
+  void send_parted(pe_id to, H&& body, priority p);
+  void hand_over(wire_message* m, std::uint64_t bytes);
+  template <class H>
+  bool bundled(pe_id to, H& body, priority p);
+
+  rank_context& rank_;
+  const pe_id id_;
+  const int num_pes_;
+  const pe_tree tree_;
+  class transport* const transport_;
+  message_bundles bundles_;
+  arrival_order arrivals_{*this};
+  bool polls_network_ = false;
+  progress_source* failed_devices_ = nullptr;
+  bool stopping_ = false;
+
+  std::uint64_t created_ = 0;
+  std::uint64_t processed_ = 0;
+
+  slab slab_;
+  ended_activity* ended_ = nullptr;
+
+  std::unique_ptr<quiescence_detector> quiescence_;
+  std::int64_t idle_interval_ns_ = 0;  // 0: never
+  std::int64_t next_idle_look_ = 0;
+  idle_counts idle_counts_;
+  std::uint64_t last_idle_ = 0;  // cycle_count()
+  std::uint64_t collected_before_ = 0;
+  int num_floods_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+
+/// What a message does, as a slice of the trace.
+class traced_message {
+ public:
+  traced_message() = default;
+  traced_message(const traced_message&) = delete;
+  ~traced_message() {
+    if (track_ != nullptr) [[unlikely]]
+      end();
+  }
+  void begin(scheduler& pe, const char* name, trace_category c, std::uint64_t flow);
+
+ private:
+  void end();
+  trace_track* track_ = nullptr;
+};
+
+/// `flow`: the arrow in the trace that it came with; 0: nothing is recorded.
+template <class H>
+void perform_body(scheduler& pe, H& body, std::uint64_t flow) {
+  if constexpr (is_counted<H>()) pe.count_processed();
+  traced_message slice;
+  if (flow != 0) [[unlikely]] {
+    if constexpr (requires { body.name(); }) {
+      slice.begin(pe, body.name(), trace_category::entry, flow);
+    } else {
+      slice.begin(pe, detail::type_name<H>(), trace_category::runtime, flow);
+    }
+  }
+  body(pe);
+}
+
+/// The same on the PE whose thread this is; an exception ends the job.
+template <class H>
+void perform_body_here(H& body, std::uint64_t flow) {
+  scheduler& pe = scheduler::current();
+  try {
+    perform_body(pe, body, flow);
+  } catch (...) {
+    pe.fail_body(detail::type_name<H>(), std::current_exception());
+  }
+}
+
+template <class H>
+void active_message<H>::perform(work* w, work_action action) {
+  auto* m = static_cast<active_message*>(w);
+  if (action == work_action::run) [[likely]]
+    perform_body_here(m->body, m->flow);
+  destroy(m);
+}
+
+template <class H>
+void handler<H>::receive(scheduler& pe, wire_message* m) {
+  if constexpr (is_partable<H>()) {
+    if (m->header.is_parted != 0) [[unlikely]] {
+      const rank_id source = m->header.from / pe.rank().pes_per_rank;
+      detail::arriving<H, &perform_body_here<H>>::start(pe, pe.arrivals(), *pe.rank().transport, source, m);
+      return;
+    }
+  }
+  H body{};
+  const std::uint64_t flow = m->header.flow;
+  {
+    const std::unique_ptr<wire_message, void (*)(wire_message*)> owned(m, &wire_message::destroy);
+    input_archive in(m->payload(), m->header.size);
+    body.serialize(in);
+    if (in.bytes_left() != 0) [[unlikely]]
+      detail::throw_left_over(detail::type_name<H>(), in.bytes_left());
+  }
+  perform_body(pe, body, flow);
+}
+
+template <class H>
+void scheduler::send(pe_id to, H&& body, priority p) {
+  using B = std::remove_cvref_t<H>;
+  scheduler* other = this;
+  if (to != id_) {
+    if (!rank_.is_local(to)) [[unlikely]]
+      return send_to_rank(to, std::forward<H>(body), p);
+    other = rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
+    other->prepare_post();
+  }
+  if constexpr (is_counted<B>()) ++created_;
+  auto* m = active_message<B>::make(p, std::forward<H>(body));
+  if (track != nullptr) [[unlikely]]
+    m->flow = trace_send(0, to);
+  other == this ? post_here(m) : other->post(m);
+}
+
+template <class H>
+void scheduler::send_to_rank(pe_id to, H&& body, priority p) {
+  using B = std::remove_cvref_t<H>;
+  if (stopping_) [[unlikely]]
+    return;  // a destructor's message, at the end of the job
+  if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(num_pes_)) [[unlikely]]
+    refuse_pe(to);
+  if constexpr (is_counted<B>()) ++created_;
+  B& readable = const_cast<B&>(body);
+  if constexpr (is_aggregated<B>()) {
+    if (bundled(to, readable, p)) return;
+  }
+  if (bundles_.any()) [[unlikely]]
+    bundles_.flush(to);
+  sizing_archive size(is_partable<B>() ? mover->largest_inside() : any_size);
+  readable.serialize(size);
+  if constexpr (is_partable<B>()) {
+    if (size.num_left_out() > 0) [[unlikely]]
+      return send_parted(to, std::forward<H>(body), p);
+  }
+  wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
+  output_archive out(m->payload());
+  readable.serialize(out);
+  hand_over(m, m->header.size);
+}
+
+/// Sends a message whose large arrays travel beside it.
+template <class H>
+void scheduler::send_parted(pe_id to, H&& body, priority p) {
+  using B = std::remove_cvref_t<H>;
+  auto parts = std::make_unique<detail::departing<B>>(std::forward<H>(body));
+  const std::uint64_t largest_inside = mover->largest_inside();
+  sizing_archive size(largest_inside);
+  parts->body.serialize(size);
+  std::vector<large_block> blocks;
+  wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
+  m->header.is_parted = 1;
+  output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out(), true), blocks);
+  parts->body.serialize(out);
+  std::uint64_t bytes = m->header.size;
+  for (const large_block& b : blocks) bytes += b.bytes;
+  hand_over(m, bytes);
+  const rank_id there = to / rank_.pes_per_rank;
+  parts.release()->begin(*this, priorities::communication.value, blocks, [&](const large_block& b, transfer* done) {
+    transport_->send_data(there, to, b.id, {b.data, b.bytes, memory_kind::host, -1}, done);
+  });
+}
+
+/// Puts a small message to those that travel together; false when it is not small.
+template <class H>
+bool scheduler::bundled(pe_id to, H& body, priority p) {
+  sizing_archive size;
+  body.serialize(size);
+  if (size.size() > message_bundles::most_bytes) return false;
+  wire_header h;
+  h.size = size.size();
+  h.handler = handler<H>::info.number;
+  h.to = to;
+  h.from = id_;
+  h.level = static_cast<std::int8_t>(p.value);
+  if (track != nullptr) [[unlikely]]
+    h.flow = trace_send(h.size, to);
+  output_archive out(bundles_.add(h));
+  body.serialize(out);
+  return true;
+}
+
+template <class H>
+void scheduler::spread(H body, priority p) {
+  body.root = id_;
+  send(id_, std::move(body), p);
+}
+
+template <class H>
+void scheduler::relay(const H& body, priority p) {
+  thread_local std::vector<pe_id> children;
+  tree_.children_of(id_, body.root, children);
+  for (std::size_t i = 0; i < children.size(); ++i) send(children[i], H(body), p);
+}
+
+}  // namespace imbrex
