@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "gpu_kernel_bench_problem.cuh"
-#include "gpu_step.cuh"
-#include "gpu_update.cuh"
+#include "kernels/gpu_step.cuh"
+#include "kernels/gpu_update.cuh"
 
 namespace {
 

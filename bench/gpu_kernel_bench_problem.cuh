@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "gpu_stencil.cuh"
-#include "gpu_tiles.h"
+#include "kernels/gpu_stencil.cuh"
+#include "kernels/gpu_tiles.h"
 
 /// The fields that the kernel benchmark works on, the simplest kernel that it compares with, and its clock.
 namespace jacobi::bench {

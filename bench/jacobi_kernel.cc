@@ -19,9 +19,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "aligned_array.h"
 #include "bare_threads.h"
-#include "kernel.h"
+#include "field/aligned_array.h"
+#include "kernels/kernel.h"
 #include "spin_barrier.h"
 
 #if defined(__SSE2__)

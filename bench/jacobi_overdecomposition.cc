@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "bare_threads.h"
-#include "initial_state.h"
+#include "field/initial_state.h"
 
 namespace {
 

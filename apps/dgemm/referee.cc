@@ -10,7 +10,7 @@
 #include "command_line.h"
 #include "dealt_devices.h"
 #include "result.h"
-#include "step_progress.h"
+#include "support/step_progress.h"
 #include "worker.h"
 
 namespace dgemm {

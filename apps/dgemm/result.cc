@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include "support/statistics.h"
 
 namespace dgemm {
 namespace {
@@ -49,15 +50,9 @@ std::string table(const options& o, const result& r, const std::string& heading,
 
 }  // namespace
 
-statistics statistics_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return {values.front(), (values[(n - 1) / 2] + values[n / 2]) / 2, values.back()};
-}
-
 double point::gflops(int iterations) const {
   const double size = n;
-  return 2e-9 * size * size * size * iterations / statistics_of(seconds).median;
+  return 2e-9 * size * size * size * iterations / apps::statistics_of(seconds).median;
 }
 
 const point* result::reference(int n) const {
@@ -68,7 +63,7 @@ const point* result::reference(int n) const {
 }
 
 double result::speedup(const point& p) const {
-  return statistics_of(reference(p.n)->seconds).median / statistics_of(p.seconds).median;
+  return apps::statistics_of(reference(p.n)->seconds).median / apps::statistics_of(p.seconds).median;
 }
 
 std::string header_text(const options& o, const result& r) {
@@ -106,7 +101,7 @@ std::string report_json(const options& o, const result& r) {
   j["reference"] = r.points.empty() ? "" : name(r.points.front().by);
   j["points"] = json::array();
   for (const point& p : r.points) {
-    const statistics s = statistics_of(p.seconds);
+    const apps::statistics s = apps::statistics_of(p.seconds);
     j["points"].push_back({{"size", p.n},
                            {"gpus", p.gpus},
                            {"pes", p.pes},

@@ -9,13 +9,6 @@
 /// What a run found out, and how it is shown.
 namespace dgemm {
 
-/// Over the repeats.
-struct statistics {
-  double min = 0, median = 0, max = 0;
-};
-/// Precondition: at least one value.
-statistics statistics_of(std::vector<double> values);
-
 /// One variant at one size, on so many devices, from so many PEs.
 struct point {
   int n = 0;

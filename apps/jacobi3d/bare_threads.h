@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "block_field.h"
-#include "kernel.h"
+#include "field/block_field.h"
+#include "kernels/kernel.h"
 
 /// The yardstick: the same kernel in the barest program that can run it. The whole grid is one block, each thread
 /// updates a slab of planes, and a spin barrier ends every iteration. No halos, no messages, no tasks.

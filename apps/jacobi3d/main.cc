@@ -4,9 +4,9 @@
 #include <exception>
 #include <new>
 
-#include "chare_solver.h"
+#include "chares/chare_solver.h"
 #include "imbrex/base/error.h"
-#include "mpi_solver.h"
+#include "mpi/mpi_solver.h"
 #include "options.h"
 #include "solver.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "block_field.h"
+#include "field/block_field.h"
 #include "imbrex/base/error.h"
 
 namespace jacobi {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "field/npy.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
-#include "npy.h"
 
 namespace jacobi {
 namespace {

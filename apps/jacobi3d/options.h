@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decomposition.h"
-#include "stencil.h"
+#include "field/stencil.h"
 
 /// The command line of jacobi3d as one value. Every rank parses its own copy; `digest` finds out whether they agree.
 namespace jacobi {

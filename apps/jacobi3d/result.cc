@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "file.h"
+#include "field/file.h"
 #include "imbrex/base/error.h"
+#include "support/statistics.h"
 
 namespace jacobi {
 namespace {
@@ -39,18 +40,11 @@ std::string part_of(const std::string& path) { return path + ".part"; }
 
 }  // namespace
 
-time_statistics statistics_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  return {values.front(), (values[(n - 1) / 2] + values[n / 2]) / 2, values.back(), sum / static_cast<double>(n)};
-}
-
 double result::odf() const { return double{1} * cx * cy * cz / (double{1} * pes * ranks); }
 
 double result::cells_per_second() const {
   if (iteration_us.empty()) return 0;
-  return static_cast<double>(grid.cells()) / statistics_of(iteration_us).median * 1e6;
+  return static_cast<double>(grid.cells()) / apps::statistics_of(iteration_us).median * 1e6;
 }
 
 std::string header_text(const options& o, const result& known) {
@@ -82,7 +76,7 @@ std::string summary_text(const options& o, const result& r) {
     text += fmt::format("not converged after {}: change {:.3e}, tolerance {:g}\n", plural(r.iterations, "iteration"),
                         *r.change_norm, *o.tolerance);
   if (!r.iteration_us.empty()) {
-    const time_statistics t = statistics_of(r.iteration_us);
+    const apps::statistics t = apps::statistics_of(r.iteration_us);
     text += fmt::format("time per iteration  min {:.1f}  median {:.1f}  max {:.1f}  mean {:.1f} us\n", t.min, t.median,
                         t.max, t.mean);
     text += fmt::format("{:.3e} cells/s, {:.2f} GB/s\n", r.cells_per_second(), r.bytes_per_second() * 1e-9);
@@ -120,7 +114,7 @@ std::string report_json(const options& o, const result& r) {
   j["repeats"] = o.repeats;
   j["time_per_iteration_us"] = nullptr;
   if (!r.iteration_us.empty()) {
-    const time_statistics t = statistics_of(r.iteration_us);
+    const apps::statistics t = apps::statistics_of(r.iteration_us);
     j["time_per_iteration_us"] = {{"min", t.min}, {"median", t.median}, {"max", t.max}, {"mean", t.mean}};
   }
   j["cells_per_second"] = r.cells_per_second();

@@ -11,13 +11,6 @@
 /// What a run found out, and how it is shown.
 namespace jacobi {
 
-/// Over the repeats, in microseconds per iteration.
-struct time_statistics {
-  double min = 0, median = 0, max = 0, mean = 0;
-};
-/// Precondition: at least one value.
-time_statistics statistics_of(std::vector<double> values);
-
 /// The outcome of comparing with the serial reference.
 struct verification {
   bool same_bits = false;

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
+#include "exchanges/referee.h"
 #include "imbrex/base/build_config.h"
 #include "options.h"
 #include "plot.h"
-#include "referee.h"
 #if IMBREX_HAVE_MPI
-#include "quiet_barrier.h"
+#include "raw/quiet_barrier.h"
 #endif
 
 namespace pingpong {

@@ -12,6 +12,7 @@
 
 #include "imbrex/base/error.h"
 #include "sizes.h"
+#include "support/statistics.h"
 
 namespace pingpong {
 namespace {
@@ -20,7 +21,7 @@ using json = nlohmann::ordered_json;
 
 /// Bytes in nanoseconds are GB in seconds.
 double rate_of(std::uint64_t bytes, const std::vector<double>& us) {
-  return us.empty() ? 0 : static_cast<double>(bytes) / (statistics_of(us).median * 1e3);
+  return us.empty() ? 0 : static_cast<double>(bytes) / (apps::statistics_of(us).median * 1e3);
 }
 
 const point* find(const result& r, mode m, std::uint64_t bytes) {
@@ -49,7 +50,7 @@ std::string table(const options& o, const result& r, const std::string& title,
 
 json series(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
-  const statistics s = statistics_of(values);
+  const apps::statistics s = apps::statistics_of(values);
   return {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"repeats", values}};
 }
 
@@ -65,12 +66,6 @@ std::ofstream open_part(const options& o) {
 }
 
 }  // namespace
-
-statistics statistics_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return {values.front(), (values[(n - 1) / 2] + values[n / 2]) / 2, values.back()};
-}
 
 double point::gb_per_second() const { return rate_of(bytes, one_way_us); }
 double point::window_gb_per_second() const { return rate_of(bytes, window_us); }
@@ -93,14 +88,14 @@ std::string header_text(const options& o, const result& r) {
 std::string tables_text(const options& o, const result& r) {
   if (r.run.empty()) return "";
   std::string text = table(o, r, fmt::format("one way in us, ping-pong, median of up to {}", o.repeats),
-                           [](const point& p) { return statistics_of(p.one_way_us).median; });
+                           [](const point& p) { return apps::statistics_of(p.one_way_us).median; });
   text += table(o, r, "GB/s, ping-pong", &point::gb_per_second);
   if (o.window > 0)
     text += table(o, r, fmt::format("GB/s one way, {} messages outstanding", o.window), &point::window_gb_per_second);
   if (!r.messages_per_second.empty())
-    text +=
-        fmt::format("\n{:.3e} small entry-method messages per second one way; {:.3e} with aggregation\n",
-                    statistics_of(r.messages_per_second).median, statistics_of(r.messages_together_per_second).median);
+    text += fmt::format("\n{:.3e} small entry-method messages per second one way; {:.3e} with aggregation\n",
+                        apps::statistics_of(r.messages_per_second).median,
+                        apps::statistics_of(r.messages_together_per_second).median);
   return text;
 }
 

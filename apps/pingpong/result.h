@@ -11,13 +11,6 @@
 /// What a run found out, and how it is shown.
 namespace pingpong {
 
-/// Over the repeats.
-struct statistics {
-  double min = 0, median = 0, max = 0;
-};
-/// Precondition: at least one value.
-statistics statistics_of(std::vector<double> values);
-
 /// One mode at one size.
 struct point {
   mode by = mode::entry;

@@ -11,7 +11,7 @@
 #include "command_line.h"
 #include "host_blas.h"
 #include "imbrex/base/clock.h"
-#include "step_progress.h"
+#include "support/step_progress.h"
 #include "tile_result.h"
 #include "tile_worker.h"
 #if TILED_DGEMM_CUBLAS

@@ -5,12 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "result.h"
+#include "support/statistics.h"
 
 namespace tiled_dgemm {
 
 double point::gflops() const {
   const double size = n;
-  return 2e-9 * size * size * size / dgemm::statistics_of(seconds).median;
+  return 2e-9 * size * size * size / apps::statistics_of(seconds).median;
 }
 
 std::string header_text(const options& o, const result& r) {
@@ -25,7 +26,7 @@ std::string table_text(const options& o, const result& r) {
   std::string text =
       fmt::format("\n{:>6}  {:>6}  {:>10}  {:>9}  {:>9}  {:>9}\n", "n", "tile", "tasks", "GFLOP/s", "ms", "least ms");
   for (const point& p : r.points) {
-    const dgemm::statistics s = dgemm::statistics_of(p.seconds);
+    const apps::statistics s = apps::statistics_of(p.seconds);
     const std::int64_t tiles = p.tile == 0 ? 1 : p.n / p.tile;
     text += fmt::format(
         "{:6}  {:>6}  {:>10}  {:9.4g}  {:9.4g}  {:9.4g}\n", p.n, p.tile == 0 ? "whole" : std::to_string(p.tile),
@@ -50,7 +51,7 @@ std::string report_json(const options& o, const result& r) {
   j["repeats"] = o.repeats;
   j["points"] = json::array();
   for (const point& p : r.points) {
-    const dgemm::statistics s = dgemm::statistics_of(p.seconds);
+    const apps::statistics s = apps::statistics_of(p.seconds);
     j["points"].push_back({{"n", p.n},
                            {"tile", p.tile},
                            {"seconds", {{"median", s.median}, {"min", s.min}, {"max", s.max}, {"repeats", p.seconds}}},

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "allocation_cache.h"
+#include "driver/allocation_cache.h"
 
 namespace {
 

@@ -30,6 +30,11 @@ class layers_test(unittest.TestCase):
         self.assertEqual(len(self.reasons("src/imbrex/device/attic/a.cc", "#include <imbrex/device/b.h>\n")), 1)
         self.assertEqual(len(self.reasons("src/imbrex/comm/a.cc", "#include <imbrex/device/attic/b.h>\n")), 1)
 
+    def test_rooms_of_sessions(self):
+        self.assertEqual(self.reasons("sessions/src/driver/a.cc", '#include "base/b.h"\n'), [])
+        self.assertEqual(len(self.reasons("sessions/src/driver/a.cc", '#include "staging/b.h"\n')), 1)
+        self.assertEqual(len(self.reasons("sessions/src/attic/a.cc", '#include "base/b.h"\n')), 1)
+
     def test_crowded_folders(self):
         self.assertEqual(layers.crowded([f"src/imbrex/base/a{i}.h" for i in range(30)]), [])
         self.assertEqual(len(layers.crowded([f"src/imbrex/base/a{i}.h" for i in range(31)])), 1)

@@ -30,6 +30,7 @@ ROOMS = {
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
     "object": [{"entry"}, {"data"}, {"collection"}, {""}],
 }
+SESSIONS = ["base", "routines", "driver", "staging", "library"]  # rooms of sessions/src, from the lowest
 MOST_FILES = 30
 USERS = {"apps", "tools", "examples", "python"}
 PRIVATE_LIBRARIES = ("spdlog/", "CLI/", "nlohmann/")
@@ -70,13 +71,23 @@ def layer_complaint(path, included):
     return None
 
 
+def sessions_complaint(path, included):
+    """Why a file of sessions/src may not include the file, or None."""
+    own, target = path.parts[2], included.split("/")[0]
+    if own not in SESSIONS:
+        return f"sessions/src has no room {own}; the rooms are {', '.join(SESSIONS)}"
+    if "/" in included and target in SESSIONS and SESSIONS.index(target) > SESSIONS.index(own):
+        return f"{own} may not see {target}, which is higher"
+    return None
+
+
 def crowded(names):
-    """Folders of the library with too many files."""
+    """Folders with too many files, but those of tests."""
     files = collections.Counter(str(pathlib.PurePath(n).parent) for n in names)
     return [
         f"{folder}: {number} files; make rooms of at most {MOST_FILES}"
         for folder, number in sorted(files.items())
-        if number > MOST_FILES and folder.startswith("src/")
+        if number > MOST_FILES and not folder.startswith("tests/")
     ]
 
 
@@ -88,6 +99,8 @@ def complaints_of(name, text):
         reason = None
         if included.startswith("imbrex/"):
             reason = layer_complaint(path, included) if in_library else None
+        elif path.parts[:2] == ("sessions", "src"):
+            reason = sessions_complaint(path, included)
         elif path.parts[0] in USERS and included.startswith(("src/", "../src/")):
             reason = "users see only the public headers imbrex/..."
         elif in_library and included.startswith("../"):

@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
 #define IX_TRY(name, params, args)                                             \
   try_routine(#name, std::string(#args).find("request)") != std::string::npos, \
               [](void* r) { call(r, static_cast<int(*) params>(nullptr), IX_UNPACK args); });
-#include "both_counts.def"
+#include "routines/both_counts.def"
 #undef IX_TRY
 #undef IX_ROUTINE
   std::printf("%d staged\nrefused:%s\n", num_staged, refused.c_str());

@@ -90,7 +90,7 @@ const spied* table_spied(void) { return &seen; }
 #define IX_ROUTINE(name, params, args, ...) IX_SPY(name, params, args)
 #define IX_SPY(name, params, args) \
   int PMPI_##name params { return spy(#name, #args, IX_UNPACK args); }
-#include "both_counts.def"
+#include "routines/both_counts.def"
 #undef IX_SPY
 #undef IX_ROUTINE
 

@@ -1,4 +1,4 @@
-#include "exact_sum.h"
+#include "field/exact_sum.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "block_field.h"
-#include "change_sum.h"
+#include "field/block_field.h"
+#include "field/change_sum.h"
 
 namespace jacobi {
 namespace {

@@ -8,11 +8,11 @@
 #include <sstream>
 #include <vector>
 
-#include "block_field.h"
-#include "field_output.h"
+#include "field/block_field.h"
+#include "field/field_output.h"
+#include "field/initial_state.h"
+#include "field/npy.h"
 #include "imbrex/base/error.h"
-#include "initial_state.h"
-#include "npy.h"
 
 namespace jacobi {
 namespace {

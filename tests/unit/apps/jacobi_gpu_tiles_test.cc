@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "gpu_layout.h"
-#include "gpu_tiles.h"
+#include "kernels/gpu_layout.h"
+#include "kernels/gpu_tiles.h"
 
 using namespace jacobi;
 

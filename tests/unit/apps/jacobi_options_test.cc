@@ -9,9 +9,9 @@
 #include <sstream>
 #include <vector>
 
+#include "field/npy.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
-#include "npy.h"
 
 namespace jacobi {
 namespace {

@@ -1,4 +1,5 @@
 #include "result.h"
+#include "support/statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,13 +12,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "block_field.h"
-#include "change_sum.h"
-#include "field_hash.h"
+#include "field/block_field.h"
+#include "field/change_sum.h"
+#include "field/field_hash.h"
+#include "field/initial_state.h"
+#include "field/serial_reference.h"
 #include "imbrex/base/error.h"
-#include "initial_state.h"
 #include "memory_check.h"
-#include "serial_reference.h"
 #include "stopping_rule.h"
 
 namespace jacobi {
@@ -158,12 +159,12 @@ TEST(verification, sees_one_wrong_bit) {
 }
 
 TEST(result, statistics) {
-  const time_statistics even = statistics_of({4, 1, 3, 2});
+  const apps::statistics even = apps::statistics_of({4, 1, 3, 2});
   EXPECT_EQ(even.min, 1);
   EXPECT_EQ(even.median, 2.5);
   EXPECT_EQ(even.max, 4);
   EXPECT_EQ(even.mean, 2.5);
-  EXPECT_EQ(statistics_of({5, 1, 9}).median, 5);
+  EXPECT_EQ(apps::statistics_of({5, 1, 9}).median, 5);
 }
 
 result sample() {

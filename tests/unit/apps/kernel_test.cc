@@ -1,4 +1,4 @@
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bare_threads.h"
-#include "block_field.h"
+#include "field/block_field.h"
+#include "field/initial_state.h"
+#include "field/serial_reference.h"
 #include "imbrex/base/error.h"
-#include "initial_state.h"
 #include "options.h"
-#include "serial_reference.h"
 
 namespace jacobi {
 namespace {

@@ -1,4 +1,5 @@
 #include "result.h"
+#include "support/statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,11 +31,11 @@ result small_result() {
 }
 
 TEST(pingpong_result, statistics) {
-  const statistics odd = statistics_of({3, 1, 2});
+  const apps::statistics odd = apps::statistics_of({3, 1, 2});
   EXPECT_EQ(odd.min, 1);
   EXPECT_EQ(odd.median, 2);
   EXPECT_EQ(odd.max, 3);
-  EXPECT_EQ(statistics_of({1, 2, 4, 8}).median, 3);
+  EXPECT_EQ(apps::statistics_of({1, 2, 4, 8}).median, 3);
 }
 
 TEST(pingpong_result, tables_have_a_row_for_each_size) {

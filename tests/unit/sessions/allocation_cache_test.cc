@@ -1,4 +1,4 @@
-#include "allocation_cache.h"
+#include "driver/allocation_cache.h"
 
 #include <gtest/gtest.h>
 

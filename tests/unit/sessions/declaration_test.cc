@@ -1,4 +1,4 @@
-#include "declaration.h"
+#include "base/declaration.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <imbrex/imbrex.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decomposition.h"
+#include "field/block_field.h"
+#include "field/exact_sum.h"
+#include "kernels/kernel.h"
+#include "options.h"
+#include "result.h"
+#include "support/iteration_progress.h"
+
+namespace jacobi {
+
+/// What all chares of a process read. Set before the job starts, from the command line, which is the same on all ranks.
+struct chare_job {
+  const options* given = nullptr;
+  apps::iteration_progress* shown = nullptr;  ///< rank 0 only
+};
+extern chare_job this_job;
+
+/// How a repeat ended; the same for all blocks.
+struct repeat_outcome {
+  std::int64_t iterations = 0;
+  bool converged = false;
+  bool has_norm = false;
+  double norm = 0;
+};
+
+/// One block of the grid (2022 paper, Figure 3): exchanges its six faces with its neighbours by channels and updates
+/// itself. Nothing waits for all blocks: a block goes on when the faces it needs have come.
+class block : public imbrex::chare<block, imbrex::index3d> {
+ public:
+  block();
+
+  /// Sets the initial state, does the warm-up iterations and contributes when they are over. (Empty, or the reason why
+  /// the input cannot be read: contributed as text.)
+  imbrex::task<> prepare(std::int64_t done_before);
+  /// Does the timed iterations and contributes a `repeat_outcome`.
+  imbrex::task<> iterate(std::int64_t done_before);
+
+  /// The results of checks, by number: the limbs of the sum of the squared changes of all blocks.
+  imbrex::when<std::int64_t, exact_sum::limb_array> changes;
+
+  /// Contributes this block's share of the field's hash.
+  void hash();
+  /// Writes this block into the outputs; contributes nothing, or the reason why it failed.
+  void write();
+  /// Compares this block with what it should be, row-major without padding.
+  verification compare(std::vector<double> expected);
+
+ private:
+  /// Enqueues one iteration; waits only until the neighbours' faces have come.
+  imbrex::task<> one_iteration();
+
+  const options& options_;
+  const decomposition blocks_;
+  const block_position position_;
+  const box cells_;
+  block_field field_;
+  update_kernel kernel_;
+  std::array<imbrex::channel<double>, num_faces> channels_;
+  std::vector<face> neighbours_;
+  exact_sum change_;
+  std::int64_t checks_ = 0;    // contributed to
+  std::int64_t consumed_ = 0;  // ... and been looked at
+};
+
+/// Bytes of both fields of the whole grid.
+std::uint64_t bytes_of_fields(extents grid);
+
+}  // namespace jacobi

@@ -1,0 +1,65 @@
+#include "chares/chare_solver.h"
+
+#include <vector>
+
+#include "chares/chare_driver.h"
+#include "imbrex/base/build_config.h"
+#include "memory_check.h"
+
+namespace jacobi {
+namespace {
+
+using blocks_proxy = ix::array_proxy<block>;
+
+void check_host_memory(const ix::runtime& rt, const options& o, const decomposition& cut) {
+  const auto ranks = static_cast<std::uint64_t>(rt.num_ranks());
+  std::uint64_t needed = bytes_of_all_blocks(cut) / ranks * static_cast<std::uint64_t>(rt.num_local_ranks());
+  if (o.verify) needed += serial_reference::bytes_needed(o.grid);
+  check_memory(needed);
+}
+
+ix::task<int> start(ix::runtime& rt) {
+  const options& o = *this_job.given;
+  if (o.impl == implementation::hetero) {
+    auto with_tasks = start_with_tasks(rt);
+    co_return co_await with_tasks;
+  }
+#if IMBREX_HAVE_CUDA
+  if (rt.kind_of_device() == ix::device_kind::cuda) {
+    auto on_gpus = start_on_gpus(rt);
+    co_return co_await on_gpus;
+  }
+#endif
+  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()));
+  result r = facts_of(rt, o, cut);
+  check_report_writable(o);
+  check_host_memory(rt, o, cut);
+  guarded_outputs outputs(o, cut);
+  if (!o.quiet) fmt::print("{}", header_text(o, r));
+  std::fflush(stdout);
+
+  const blocks_proxy blocks = create_blocks<block>(rt, o, cut);
+  auto repeats = run_repeats(blocks, &o, &r);
+  co_await repeats;
+  auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
+  co_return co_await concluded;
+}
+
+}  // namespace
+
+int run_chare_solver(int argc, char** argv, const options& o) {
+  this_job.given = &o;
+  std::vector<std::string> words(argv, argv + argc);
+  if (o.pes > 0) words.push_back(fmt::format("--imbrex-pes={}", o.pes));
+  words.push_back("--imbrex-device=" + o.device);
+  if (o.gpu.gpus > 0) words.push_back(fmt::format("--imbrex-gpus={}", o.gpu.gpus));
+  if (!o.gpu.completion.empty()) words.push_back("--imbrex-completion=" + o.gpu.completion);
+  if (!o.trace.empty()) words.push_back("--imbrex-trace=" + o.trace);
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& w : words) pointers.push_back(w.data());
+  pointers.push_back(nullptr);
+  return ix::run(static_cast<int>(words.size()), pointers.data(), &start);
+}
+
+}  // namespace jacobi

@@ -1,0 +1,317 @@
+#include "chares/gpu_block.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "chares/chare_block.h"
+#include "chares/gpu_initial_state.h"
+#include "field/field_output.h"
+#include "field/serial_reference.h"
+#include "kernels/gpu_planes.h"
+#include "stopping_rule.h"
+
+namespace jacobi {
+
+namespace {
+
+constexpr std::int64_t steps_between_looks = 4;  // at how far the GPU has come
+
+struct any_outcome {
+  void operator()(repeat_outcome&, repeat_outcome&&) const {}
+};
+
+std::size_t number(face f) { return static_cast<std::size_t>(f); }
+
+}  // namespace
+
+std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how) {
+  std::int64_t doubles = 2 * gpu_layout::of(size).doubles();
+  if (how.fusion != fusion_strategy::d) {
+    for (const face f : all_faces) doubles += 3 * face_cells(size, f);
+  }
+  return static_cast<std::uint64_t>(doubles) * sizeof(double);
+}
+
+gpu_block::gpu_block()
+    : options_(*this_job.given),
+      strategy_(gpu_strategy::of(options_, rt().num_ranks())),
+      blocks_(options_.grid, extent().x, extent().y, extent().z),
+      position_{index().x, index().y, index().z},
+      cells_(blocks_.cells(position_)),
+      layout_(gpu_layout::of(cells_.size, blocks_.cells({0, 0, 0}).size)),  // no block is larger than the first
+      ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
+      streams_(gpu_streams::of(strategy_.streams, on_device(),
+                               fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))) {
+  const auto doubles = static_cast<std::size_t>(layout_.doubles());
+  for (auto& f : fields_) f = imbrex::buffer<double>(on_device(), doubles);
+  const auto kind = strategy_.halos == halo_path::host ? imbrex::memory_kind::host : imbrex::memory_kind::device;
+  for (const face f : all_faces) {
+    const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
+    if (!n) continue;
+    neighbours_.push_back(f);
+    if (strategy_.fusion == fusion_strategy::d) continue;
+    channels_[number(f)] = imbrex::channel<double>(*this, array()[imbrex::index3d{n->x, n->y, n->z}],
+                                                   static_cast<int>(f), static_cast<int>(opposite(f)), kind);
+  }
+  if (strategy_.fusion == fusion_strategy::d) {
+    this_gpu_directory.blocks[static_cast<std::size_t>(blocks_.number(position_))] = {
+        pe(), layout_, {fields_[0].data(), fields_[1].data()}};
+  } else {
+    make_halo_buffers();
+  }
+}
+
+void gpu_block::make_halo_buffers() {
+  const bool through_host = strategy_.halos == halo_path::host;
+  auto make = [&](face_memory& of, face f, imbrex::memory_kind kind) {
+    of[number(f)] = imbrex::buffer<double>(on_device(), static_cast<std::size_t>(face_cells(cells_.size, f)), kind);
+  };
+  for (const face f : neighbours_) {
+    for (auto& of_parity : outgoing_) make(of_parity, f, imbrex::memory_kind::device);
+    if (!through_host) continue;
+    make(incoming_, f, imbrex::memory_kind::device);
+    for (auto& of_parity : outgoing_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
+    if (rt().num_ranks() == 1) continue;
+    if (arrivals_ == nullptr) arrivals_ = on_host().make_stream(imbrex::stream_priority::high, "arriving halos");
+    for (auto& of_parity : incoming_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
+  }
+}
+
+int gpu_block::parity() const { return strategy_.fusion == fusion_strategy::d ? this_gpu_directory.parity : parity_; }
+
+// ------------------------------------------------------------------------------------------------ one iteration
+
+void gpu_block::pack() {
+  auto& out = outgoing_[static_cast<std::size_t>(parity_)];
+  streams_.pack->after(*streams_.compute);
+  if (strategy_.fusion == fusion_strategy::none) {
+    for (const face f : neighbours_) gpu_pack(*streams_.pack, layout_, current(), f, out[number(f)].data());
+    return;
+  }
+  face_buffers all{};
+  for (const face f : neighbours_) all[number(f)] = out[number(f)].data();
+  gpu_pack_all(*streams_.pack, layout_, current(), all);
+}
+
+/// Unpacks (each face alone or all at once), updates; with fusion C, and always in a graph, also packs the new faces.
+void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream) {
+  imbrex::stream& unpack = one_stream ? *streams_.compute : *streams_.unpack;
+  imbrex::stream& compute = *streams_.compute;
+  face_buffers out{};
+  for (const face f : neighbours_) out[number(f)] = outgoing_[static_cast<std::size_t>(parity_ ^ 1)][number(f)].data();
+  if (strategy_.fusion == fusion_strategy::c) {
+    gpu_update_fused(compute, layout_, options_.formula, ends_, current(), next(), halos, out, parity_ != 0);
+    return;
+  }
+  if (strategy_.fusion == fusion_strategy::b) {
+    gpu_unpack_all(unpack, layout_, current(), halos);
+  } else {
+    for (const face f : neighbours_) gpu_unpack(unpack, layout_, current(), f, halos[number(f)]);
+  }
+  if (!one_stream) compute.after(unpack);
+  gpu_update(compute, layout_, options_.formula, ends_, current(), next(), parity_ != 0);
+  if (!one_stream) return;
+  if (strategy_.fusion == fusion_strategy::none) {
+    for (const face f : neighbours_) gpu_pack(compute, layout_, next(), f, out[number(f)]);
+  } else {
+    gpu_pack_all(compute, layout_, next(), out);
+  }
+}
+
+/// The 2022 paper's two alternating graphs (III-D2): one for each parity, captured when it is first used.
+void gpu_block::run_graph(const const_face_buffers& halos) {
+  auto& g = graphs_[static_cast<std::size_t>(parity_)];
+  if (g == nullptr) g = streams_.compute->capture([&] { enqueue_kernels(halos, true); });
+  streams_.compute->run(*g);
+}
+
+void gpu_block::update(const const_face_buffers& halos) {
+  if (strategy_.graph) {
+    run_graph(halos);
+    packed_ = true;
+  } else {
+    enqueue_kernels(halos, false);
+    packed_ = strategy_.fusion == fusion_strategy::c;
+  }
+}
+
+imbrex::task<> gpu_block::exchange_directly() {
+  // With fusion C, and in a graph, the computing kernel itself reads the halos and writes the next ones.
+  const bool by_compute = strategy_.graph || strategy_.fusion == fusion_strategy::c;
+  imbrex::stream& sender = packed_ ? *streams_.compute : *streams_.pack;
+  imbrex::stream& reader = by_compute ? *streams_.compute : *streams_.unpack;
+  if (!packed_) pack();
+  for (const face f : neighbours_)
+    channels_[number(f)].send(outgoing_[static_cast<std::size_t>(parity_)][number(f)].view(), sender);
+  const_face_buffers halos{};
+  std::array<imbrex::received<double>, num_faces> theirs;
+  for (const face f : neighbours_) {
+    // Another block runs meanwhile; the kernels read the neighbour's buffer where it is, also in another process of
+    // this machine. From farther away it comes in a buffer of the runtime's.
+    theirs[number(f)] = co_await channels_[number(f)].borrow(reader);
+    halos[number(f)] = theirs[number(f)].data();
+  }
+  update(halos);
+}
+
+imbrex::task<> gpu_block::exchange_through_host() {
+  if (!packed_) pack();
+  imbrex::stream& to_host = *streams_.to_host;
+  imbrex::stream& to_device = *streams_.to_device;
+  to_host.after(packed_ ? *streams_.compute : *streams_.pack);
+  const auto p = static_cast<std::size_t>(parity_);
+  for (const face f : neighbours_) {
+    const auto n = number(f);
+    imbrex::copy(outgoing_on_host_[p][n].view(), imbrex::buffer_view<const double>(outgoing_[p][n]), to_host);
+    channels_[n].send(outgoing_on_host_[p][n].view(), to_host);  // posted when the copy is there
+  }
+  const_face_buffers halos{};
+  to_device.after(*streams_.compute);
+  for (const face f : neighbours_) {
+    const auto n = number(f);
+    halos[n] = incoming_[n].data();
+    if (rt().num_ranks() > 1) {
+      // The halo before the last has been copied from there: else this one would not have been sent.
+      co_await channels_[n].recv(incoming_on_host_[p][n].view(), *arrivals_);
+      imbrex::copy(incoming_[n], incoming_on_host_[p][n], to_device);
+      continue;
+    }
+    imbrex::received<double> theirs = co_await channels_[n].borrow();
+    const imbrex::buffer_view<const double> from(theirs.data(), theirs.size(), imbrex::memory_kind::pinned);
+    imbrex::copy(incoming_[n].view(), from, to_device);
+    to_device.then("halo copied", [held = std::move(theirs)] {});  // theirs may be overwritten from then on
+  }
+  streams_.unpack->after(to_device);
+  streams_.compute->after(to_device);
+  update(halos);
+}
+
+imbrex::task<> gpu_block::one_iteration() {
+  if (strategy_.halos == halo_path::host) {
+    co_await exchange_through_host();
+  } else {
+    co_await exchange_directly();
+  }
+  parity_ ^= 1;
+  if (++enqueued_ % steps_between_looks == 0) co_await ahead_.step(*streams_.compute);
+}
+
+// ------------------------------------------------------------------------------------------------ a repeat
+
+imbrex::task<> gpu_block::set_initial_state() {
+  const auto now = static_cast<std::size_t>(parity());
+  gpu_initial_state state(*streams_.compute, layout_, fields_[now].data(), fields_[now ^ 1].data(), cells_, options_);
+  while (state.enqueue_part()) co_await streams_.compute->done();
+}
+
+imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
+  std::string failure;
+  try {
+    co_await set_initial_state();
+  } catch (const imbrex::usage_error& e) {
+    failure = e.what();
+  }
+  packed_ = false;
+  const std::string failures = co_await allreduce(failure, imbrex::concatenate);
+  if (failures.empty() && strategy_.fusion != fusion_strategy::d) {
+    for (std::int64_t i = 0; i < options_.warm_up; ++i) {
+      co_await one_iteration();
+      if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + i + 1);
+    }
+    co_await streams_.compute->done();
+  }
+  contribute(failure, imbrex::concatenate);
+}
+
+imbrex::task<exact_sum::limb_array> gpu_block::squared_changes() {
+  imbrex::stream& s = *streams_.compute;
+  imbrex::buffer<long long> on_gpu(on_device(), exact_sum::num_limbs);
+  imbrex::buffer<long long> on_host(on_device(), exact_sum::num_limbs, imbrex::memory_kind::pinned);
+  s.fill(on_gpu.data(), 0, exact_sum::num_limbs * sizeof(long long));
+  gpu_change(s, layout_, next(), current(), on_gpu.data());  // the field before stands where the next one will
+  imbrex::copy(on_host.view(), imbrex::buffer_view<const long long>(on_gpu), s);
+  co_await s.done();
+  exact_sum::limb_array limbs{};
+  std::copy_n(on_host.data(), exact_sum::num_limbs, limbs.begin());
+  co_return exact_sum(limbs).limbs();
+}
+
+imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
+  const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
+  repeat_outcome outcome;
+  std::int64_t k = 0;
+  while (k < rule.limit() && !outcome.converged) {
+    ++k;
+    if (rule.consumed_before(k)) {
+      auto sum = co_await changes(consumed_++);
+      outcome.norm = std::sqrt(exact_sum(std::get<0>(sum)).to_double());
+      outcome.has_norm = true;
+      outcome.converged = rule.met(outcome.norm);
+    }
+    co_await one_iteration();
+    if (rule.is_check(k) && !outcome.converged) {
+      auto changed = squared_changes();
+      const exact_sum::limb_array limbs = co_await changed;
+      contribute(limbs, imbrex::sum, imbrex::deliver<&gpu_block::changes>(array(), checks_++));
+    }
+    if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + k);
+  }
+  co_await streams_.compute->done();
+  outcome.iterations = k;
+  contribute(outcome, any_outcome{});
+}
+
+imbrex::task<> gpu_block::measure() {
+  auto changed = squared_changes();
+  const exact_sum::limb_array limbs = co_await changed;
+  contribute(limbs, imbrex::sum);
+}
+
+// ------------------------------------------------------------------------------------------------ results
+
+imbrex::task<> gpu_block::hash() {
+  imbrex::stream& s = *streams_.compute;
+  imbrex::buffer<unsigned long long> on_gpu(on_device(), 1);
+  imbrex::buffer<unsigned long long> on_host(on_device(), 1, imbrex::memory_kind::pinned);
+  s.fill(on_gpu.data(), 0, sizeof(unsigned long long));
+  gpu_hash(s, layout_, current(), options_.grid, cells_, on_gpu.data());
+  imbrex::copy(on_host.view(), imbrex::buffer_view<const unsigned long long>(on_gpu), s);
+  co_await s.done();
+  contribute(static_cast<std::uint64_t>(*on_host.data()), imbrex::sum);
+}
+
+imbrex::task<std::vector<double>> gpu_block::download() {
+  imbrex::stream& s = *streams_.compute;
+  const extents n = cells_.size;
+  std::vector<double> dense(static_cast<std::size_t>(n.cells()));
+  const staged_planes staged(on_device(), layout_);
+  for (std::int64_t z = 0; z < n.nz; z += staged.count()) {
+    const std::int64_t planes = std::min(staged.count(), n.nz - z);
+    for (std::int64_t k = 0; k < planes; ++k) staged.download(s, k, current(), z + k);
+    co_await s.done();
+    staged.unpack(planes, dense.data() + z * n.ny * n.nx);
+  }
+  co_return dense;
+}
+
+imbrex::task<> gpu_block::write() {
+  std::string failure;
+  auto downloaded = download();
+  const std::vector<double> dense = co_await downloaded;
+  try {
+    field_outputs(options_.outputs, blocks_).write(position_, dense.data(), cells_.size.nx);
+  } catch (const std::exception& e) {
+    failure = std::string(e.what()) + "\n";
+  }
+  contribute(failure, imbrex::concatenate);
+}
+
+imbrex::task<verification> gpu_block::compare(std::vector<double> expected) {
+  auto downloaded = download();
+  const std::vector<double> dense = co_await downloaded;
+  co_return compare_block(cells_.size, dense.data(), cells_.size.nx, expected.data());
+}
+
+}  // namespace jacobi

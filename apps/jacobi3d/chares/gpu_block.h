@@ -1,0 +1,91 @@
+#pragma once
+
+#include <imbrex/imbrex.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chares/gpu_strategy.h"
+#include "decomposition.h"
+#include "field/exact_sum.h"
+#include "kernels/gpu_kernels.h"
+#include "options.h"
+#include "result.h"
+
+namespace jacobi {
+
+/// One block of the grid in the memory of a GPU. Does what `block` does on the host, with the kernels of gpu_kernels.h
+/// and the strategies of gpu_strategy.h. With fusion D the blocks only hold the memory, and a `gpu_team` iterates.
+class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
+ public:
+  gpu_block();
+
+  imbrex::task<> prepare(std::int64_t done_before);
+  imbrex::task<> iterate(std::int64_t done_before);
+  imbrex::when<std::int64_t, exact_sum::limb_array> changes;
+  imbrex::task<> hash();
+  imbrex::task<> write();
+  imbrex::task<verification> compare(std::vector<double> expected);
+
+  /// Fusion D: contributes the limbs of the sum of the squared changes of the last iteration.
+  imbrex::task<> measure();
+
+ private:
+  using face_memory = std::array<imbrex::buffer<double>, num_faces>;
+
+  /// Enqueues one iteration; waits only until the messages that announce the neighbours' faces have come.
+  imbrex::task<> one_iteration();
+  imbrex::task<> exchange_directly();
+  imbrex::task<> exchange_through_host();
+  void pack();
+  void update(const const_face_buffers& halos);
+  void run_graph(const const_face_buffers& halos);
+  void enqueue_kernels(const const_face_buffers& halos, bool one_stream);
+
+  void make_halo_buffers();
+  imbrex::task<> set_initial_state();
+  imbrex::task<exact_sum::limb_array> squared_changes();
+  /// The current field without ghosts and padding.
+  imbrex::task<std::vector<double>> download();
+
+  int parity() const;
+  double* current() { return fields_[static_cast<std::size_t>(parity())].data(); }
+  double* next() { return fields_[static_cast<std::size_t>(parity() ^ 1)].data(); }
+  bool is_first() const { return index() == imbrex::index3d{}; }
+
+  const options& options_;
+  const gpu_strategy strategy_;
+  const decomposition blocks_;
+  const block_position position_;
+  const box cells_;
+  const gpu_layout layout_;
+  const gpu_ends ends_;
+  std::vector<face> neighbours_;
+  gpu_streams streams_;
+  std::array<imbrex::buffer<double>, 2> fields_;
+
+  // Fusion none, A, B, C. Outgoing faces are double-buffered: a neighbour's faces for the iteration after next can only
+  // come once it has read ours.
+  int parity_ = 0;
+  bool packed_ = false;  ///< the outgoing faces of the current field are in `outgoing_`
+  std::array<face_memory, 2> outgoing_;
+  face_memory incoming_;
+  std::array<face_memory, 2> outgoing_on_host_;
+  std::array<face_memory, 2> incoming_on_host_;  ///< between processes
+  std::unique_ptr<imbrex::stream> arrivals_;     ///< orders what comes there; of the host
+  std::array<imbrex::channel<double>, num_faces> channels_;
+  std::array<std::unique_ptr<imbrex::graph>, 2> graphs_;
+  imbrex::run_ahead ahead_{2};
+  std::int64_t enqueued_ = 0;
+
+  std::int64_t checks_ = 0;    // contributed to
+  std::int64_t consumed_ = 0;  // ... and been looked at
+};
+
+/// Bytes of GPU memory that a block takes.
+std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how);
+
+}  // namespace jacobi

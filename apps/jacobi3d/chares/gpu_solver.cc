@@ -1,0 +1,141 @@
+// The main chare of Jacobi3D on GPUs.
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "chares/chare_driver.h"
+#include "chares/gpu_block.h"
+#include "chares/gpu_strategy.h"
+#include "chares/gpu_team.h"
+#include "memory_check.h"
+#include "stopping_rule.h"
+
+namespace jacobi {
+namespace {
+
+using gpu_blocks = ix::array_proxy<gpu_block>;
+using gpu_teams = ix::array_proxy<gpu_team>;
+using steady_clock = std::chrono::steady_clock;
+
+/// Says before the run what it needs, if a GPU of this rank does not have it; the other ranks have as many blocks.
+void check_gpu_memory(const ix::runtime& rt, const options& o, const decomposition& cut, const gpu_strategy& how) {
+  const std::int64_t blocks = cut.num_blocks();
+  std::map<int, std::uint64_t> needed;
+  for (std::int64_t n = 0; n < blocks; ++n) {
+    const std::int64_t place = o.map == map_kind::round_robin ? n % rt.num_pes() : n * rt.num_pes() / blocks;
+    const auto pe = static_cast<ix::pe_id>(place);
+    if (pe < rt.pes_per_rank()) needed[rt.gpu_of(pe)] += gpu_bytes_of_block(cut.cells(cut.position(n)).size, how);
+  }
+  constexpr double gb = 1e9;
+  for (const auto& [gpu, bytes] : needed) {
+    const std::uint64_t free = rt.gpu(gpu).memory().free;
+    if (bytes <= free) continue;
+    throw ix::out_of_memory(fmt::format(
+        "not enough memory on GPU {} ({}): the run needs {:.1f} GB there and {:.1f} GB are free: use a smaller grid "
+        "(-x -y -z) or more GPUs",
+        gpu, rt.gpu(gpu).name(), static_cast<double>(bytes) / gb, static_cast<double>(free) / gb));
+  }
+}
+
+/// So many iterations of fusion D, between which nothing is looked at.
+ix::task<> advance(gpu_teams teams, std::int64_t iterations) {
+  if (iterations == 0) co_return;
+  teams.broadcast<&gpu_team::iterate>(iterations, this_gpu_directory.parity);
+  co_await teams.reduction<int>();
+  this_gpu_directory.parity ^= static_cast<int>(iterations % 2);
+}
+
+/// As `block::iterate`, for fusion D: the teams iterate up to where the change is to be summed up.
+ix::task<repeat_outcome> iterate_fused(gpu_blocks blocks, gpu_teams teams, const options* o, std::int64_t done_before) {
+  const stopping_rule rule(o->tolerance, o->check_every, o->iterations);
+  repeat_outcome outcome;
+  double measured = 0;
+  std::int64_t k = 0, reached = 0;
+  while (k < rule.limit() && !outcome.converged) {
+    ++k;
+    if (rule.consumed_before(k)) {
+      outcome.norm = measured;
+      outcome.has_norm = true;
+      outcome.converged = rule.met(outcome.norm);
+    }
+    const bool check = rule.is_check(k) && !outcome.converged;
+    if (!check && k < rule.limit() && !outcome.converged) continue;
+    auto some = advance(teams, k - reached);
+    co_await some;
+    reached = k;
+    if (this_job.shown != nullptr) this_job.shown->update(done_before + k);
+    if (!check) continue;
+    blocks.broadcast<&gpu_block::measure>();
+    const auto limbs = co_await blocks.reduction<exact_sum::limb_array>();
+    measured = std::sqrt(exact_sum(limbs).to_double());
+  }
+  outcome.iterations = k;
+  co_return outcome;
+}
+
+ix::task<repeat_outcome> iterate(gpu_blocks blocks, std::int64_t done_before) {
+  blocks.broadcast<&gpu_block::iterate>(done_before);
+  co_return co_await blocks.reduction<repeat_outcome>();
+}
+
+/// One repeat; its time and iterations go to `r`.
+ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const options* o, result* r,
+                      std::int64_t done_before) {
+  blocks.broadcast<&gpu_block::prepare>(done_before);
+  const std::string failures = co_await blocks.reduction<std::string>();
+  if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
+  if (fused) {
+    std::vector<std::int64_t> lengths{o->warm_up};
+    if (!o->tolerance) lengths.push_back(o->iterations);
+    teams.broadcast<&gpu_team::build>(lengths);
+    co_await teams.reduction<int>();
+    auto warm = advance(teams, o->warm_up);
+    co_await warm;
+  }
+  const steady_clock::time_point begin = steady_clock::now();
+  auto timed =
+      fused ? iterate_fused(blocks, teams, o, done_before + o->warm_up) : iterate(blocks, done_before + o->warm_up);
+  const repeat_outcome outcome = co_await timed;
+  const double microseconds = std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count();
+  r->iterations = outcome.iterations;
+  r->converged = outcome.converged;
+  if (outcome.has_norm) r->change_norm = outcome.norm;
+  if (outcome.iterations > 0) r->iteration_us.push_back(microseconds / static_cast<double>(outcome.iterations));
+}
+
+}  // namespace
+
+ix::task<int> start_on_gpus(ix::runtime& rt) {
+  const options& o = *this_job.given;
+  const gpu_strategy how = gpu_strategy::of(o, rt.num_ranks());
+  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+  result r = facts_of(rt, o, cut);
+  r.device = "cuda";
+  r.gpus = rt.num_gpus();
+  r.gpu_strategy = how.text();
+  check_report_writable(o);
+  check_gpu_memory(rt, o, cut, how);
+  if (o.verify) check_memory(serial_reference::bytes_needed(o.grid));
+  guarded_outputs outputs(o, cut);
+  if (!o.quiet) fmt::print("{}", header_text(o, r));
+  std::fflush(stdout);
+
+  const bool fused = how.fusion == fusion_strategy::d;
+  this_gpu_directory = {};
+  if (fused) this_gpu_directory.blocks.resize(static_cast<std::size_t>(cut.num_blocks()));
+  const std::int64_t each = o.warm_up + o.iterations;
+  apps::iteration_progress shown(o.repeats * each, !o.quiet);
+  this_job.shown = &shown;
+  const gpu_blocks blocks = create_blocks<gpu_block>(rt, o, cut);
+  const gpu_teams teams = rt.create_group<gpu_team>();
+  for (int repeat = 0; repeat < o.repeats; ++repeat) {
+    auto one = run_repeat(blocks, teams, fused, &o, &r, repeat * each);
+    co_await one;
+  }
+  shown.finish();
+  this_job.shown = nullptr;
+  auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
+  co_return co_await concluded;
+}
+
+}  // namespace jacobi

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <imbrex/imbrex.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/gpu_tiles.h"
+#include "options.h"
+
+namespace jacobi {
+
+/// The options about GPUs with nothing left open.
+struct gpu_strategy {
+  stream_design streams = stream_design::chare;
+  halo_path halos = halo_path::device;
+  fusion_strategy fusion = fusion_strategy::d;
+  bool graph = true;
+
+  /// What was asked for, and for the rest what is fastest. Throws usage_error for what cannot be done by several
+  /// processes.
+  static gpu_strategy of(const options& o, int num_ranks);
+  std::string text() const;
+};
+
+/// How dear cells of x faces are, compared with others, when blocks for GPUs are cut: each takes a memory transaction.
+inline constexpr std::int64_t gpu_x_face_weight = 8;
+
+/// The streams a block uses; which of them are the same one depends on the design.
+struct gpu_streams {
+  imbrex::stream* compute = nullptr;
+  imbrex::stream* pack = nullptr;
+  imbrex::stream* unpack = nullptr;
+  imbrex::stream* to_host = nullptr;
+  imbrex::stream* to_device = nullptr;
+
+  /// For a block of that name on a PE; `device` shares among the blocks of the calling PE.
+  static gpu_streams of(stream_design how, imbrex::device& gpu, const std::string& owner);
+
+ private:
+  std::shared_ptr<imbrex::stream_set> set_;
+  std::vector<std::unique_ptr<imbrex::stream>> own_;
+};
+
+/// What the blocks of this process tell each other with fusion D: written by each block in its constructor, read once
+/// all have been made.
+struct gpu_directory {
+  struct entry {
+    imbrex::pe_id pe = imbrex::no_pe;
+    gpu_layout layout;
+    double* fields[2] = {};
+  };
+  std::vector<entry> blocks;  ///< by the block's number
+  int parity = 0;             ///< which of the fields are the current ones
+};
+extern gpu_directory this_gpu_directory;
+
+}  // namespace jacobi

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "decomposition.h"
+#include "field/stencil.h"
+#include "kernels/gpu_layout.h"
+#include "kernels/gpu_tiles.h"
+
+namespace imbrex {
+class stream;
+}
+
+/// The GPU kernels of Jacobi3D. Every function enqueues into the stream and returns. Fields are laid out by gpu_layout;
+/// `in` and `out` are different fields; halo buffers are dense (see `face_cells`). Results have the same bits as those
+/// of kernel.h. The memory must stay until the stream has passed; faces have less than 2^32 cells, and blocks at most
+/// 2^31 - 1024 in each direction. Throws what `imbrex::launch` throws.
+namespace jacobi {
+
+using face_buffers = std::array<double*, num_faces>;
+using const_face_buffers = std::array<const double*, num_faces>;
+
+void gpu_fill(imbrex::stream& s, double* data, std::int64_t count, double value);
+
+/// From the outermost cells on one side to a halo buffer, and from a halo buffer to the ghosts on one side.
+void gpu_pack(imbrex::stream& s, const gpu_layout& layout, const double* field, face side, double* out);
+void gpu_unpack(imbrex::stream& s, const gpu_layout& layout, double* field, face side, const double* in);
+
+/// The same for all faces whose buffer is not null, in one kernel.
+void gpu_pack_all(imbrex::stream& s, const gpu_layout& layout, const double* field, const face_buffers& out);
+void gpu_unpack_all(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& in);
+
+/// Fills the ghosts on each side from the outermost cells of the neighbour's field there, on this GPU or a peer; sides
+/// whose neighbour is null stay as they are. One kernel.
+void gpu_copy_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& neighbours,
+                     const std::array<gpu_layout, num_faces>& their_layouts);
+
+/// Updates all cells. With `ends.fixed` the ghosts on both x faces are known to hold `ends.value`. `backwards`, to
+/// be alternated, allows to go from the last plane to the first: what the last update touched last is in the cache.
+void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
+                double* out, bool backwards = false);
+
+/// Updates cells x0 <= x < x1 and so on.
+void gpu_update_box(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out,
+                    std::int64_t x0, std::int64_t x1, std::int64_t y0, std::int64_t y1, std::int64_t z0,
+                    std::int64_t z1);
+
+/// Updates the cells that touch no ghost, and those that do. The two write different cells.
+void gpu_update_interior(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out);
+void gpu_update_exterior(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out);
+
+/// Unpacks, updates all cells and packs in one kernel: reads the ghosts from `halos_in` (null: from the ghosts of
+/// `in`), and writes the new field's outermost cells to `halos_out` too (null: not).
+void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
+                      double* out, const const_face_buffers& halos_in, const face_buffers& halos_out,
+                      bool backwards = false);
+
+/// One iteration of all blocks in the table: reads the fields of `parity`, ghosts included, and writes the fields of
+/// the other parity and, with the outermost cells, the ghosts of the neighbours' fields of the other parity. Nobody may
+/// still be reading those. `table` is device memory, and so is `faces`, a copy of `work.faces`.
+/// `outside` is the value of ghosts that no neighbour fills. One kernel for every `gpu_blocks_in_a_step` blocks.
+void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const gpu_face_tile> faces,
+              const gpu_work_list& work, stencil formula, double outside, int parity);
+inline constexpr int gpu_blocks_in_a_step = 32;
+
+/// Sets all cells to a state of initial_state.h; `cells` is where the block lies in the grid. The product is that of
+/// three tables in device memory, which start with the block's first cell.
+void gpu_set_hot_face(imbrex::stream& s, const gpu_layout& layout, double* field, const box& cells);
+void gpu_set_random(imbrex::stream& s, const gpu_layout& layout, double* field, extents grid, const box& cells,
+                    std::uint64_t seed);
+void gpu_set_product(imbrex::stream& s, const gpu_layout& layout, double* field, const double* of_x, const double* of_y,
+                     const double* of_z);
+
+/// Adds the block's share of the field's hash (see field_hash.h) to `*result`, in device memory.
+void gpu_hash(imbrex::stream& s, const gpu_layout& layout, const double* field, extents grid, const box& cells,
+              unsigned long long* result);
+
+/// Adds the squares of `after - before` of all cells to the `exact_sum::num_limbs` limbs in device memory, exactly: the
+/// limbs are those of an `exact_sum` not yet normalised. Up to 2^20 calls may add to the same limbs.
+void gpu_change(imbrex::stream& s, const gpu_layout& layout, const double* before, const double* after,
+                long long* limbs);
+
+}  // namespace jacobi

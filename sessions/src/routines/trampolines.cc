@@ -1,0 +1,78 @@
+#include "routines/trampolines.h"
+
+#include "routines/dispatch.h"
+
+#if !defined(__x86_64__)
+#error "the library's trampolines are written for x86-64"
+#endif
+
+// Finds the MPI, with all argument registers kept. MPI routines take no floating-point arguments.
+asm(R"(
+  .text
+  .type imbrex_sessions_first_call, @function
+imbrex_sessions_first_call:
+  pushq %rbp
+  movq %rsp, %rbp
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  pushq %rax
+  pushq %r11
+  movq %r11, %rdi
+  call imbrex_sessions_bind@PLT
+  popq %r11
+  popq %rax
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  popq %rbp
+  jmp *(%r11)
+  .size imbrex_sessions_first_call, . - imbrex_sessions_first_call
+  .pushsection .data.imbrex_slots, "aw", @progbits
+  .balign 64
+  .globl imbrex_sessions_slots
+  .hidden imbrex_sessions_slots
+  .type imbrex_sessions_slots, @object
+imbrex_sessions_slots:
+  .popsection
+)");
+
+#pragma GCC diagnostic ignored "-Woverlength-strings"  // one piece of assembly, so that slots keep their order
+#define IX_TRAMPOLINE(name) IX_TRAMPOLINE_QUOTED(name)
+#define IX_TRAMPOLINE_QUOTED(name)                         \
+  "  .pushsection .data.imbrex_slots, \"aw\", @progbits\n" \
+  ".Lslot_M" #name ": .quad .Lfirst_M" #name               \
+  "\n"                                                     \
+  ".Lslot_P" #name ": .quad .Lfirst_P" #name               \
+  "\n"                                                     \
+  "  .popsection\n" IX_ENTRY(MPI_##name, M##name) IX_ENTRY(PMPI_##name, P##name)
+#define IX_ENTRY(symbol, label) IX_ENTRY_QUOTED(symbol, label)
+#define IX_ENTRY_QUOTED(symbol, label)       \
+  "  .p2align 4\n"                           \
+  "  .globl " #symbol                        \
+  "\n"                                       \
+  "  .type " #symbol ", @function\n" #symbol \
+  ":\n"                                      \
+  "  jmp *.Lslot_" #label                    \
+  "(%rip)\n"                                 \
+  ".Lfirst_" #label                          \
+  ":\n"                                      \
+  "  leaq .Lslot_" #label                    \
+  "(%rip), %r11\n"                           \
+  "  jmp imbrex_sessions_first_call\n"       \
+  "  .size " #symbol ", . - " #symbol "\n"
+#define IX_ANY_ROUTINE(name) IX_TRAMPOLINE(name)
+asm(
+#include "routines/all_routines.def"
+);
+#undef IX_ANY_ROUTINE
+
+extern "C" __attribute__((visibility("hidden"))) void imbrex_sessions_bind(void** slot) {
+  imbrex::sessions::bind_mpi(static_cast<imbrex::sessions::routine_id>((slot - &imbrex_sessions_slots[0].by_name) / 2));
+}
