@@ -29,7 +29,10 @@ struct wave_probe {
   std::uint32_t wave = 0;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::normal);
-    pe.send(root, wave_answer{wave, pe.message_counts()}, priorities::normal);
+    scheduler::counts c = pe.message_counts();
+    // A coroutine that goes on, or a stream's next operation, is no message, and a wave may have overtaken it.
+    if (pe.has_ready()) ++c.pending;
+    pe.send(root, wave_answer{wave, c}, priorities::normal);
   }
   template <class Archive>
   void serialize(Archive& ar) {

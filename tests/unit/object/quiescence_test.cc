@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -157,5 +158,34 @@ ix::task<int> insert_when_quiet(ix::runtime& rt) {
 }
 
 TEST(quiescence, does_not_wait_for_messages_whose_element_does_not_exist) { run_over_all_shapes(insert_when_quiet); }
+
+/// Goes on from task to task: between two of them nothing tells of it but its own turn in the queue.
+struct stepper : ix::chare<stepper, ix::index1d> {
+  ix::task<> run(int steps) {
+    ix::hetero_object<int> x(1);
+    ix::submit({}, [](std::span<int> v) { v[0] = 0; }, ix::write(x));
+    for (int i = 0; i < steps; ++i) co_await ix::submit({}, [](std::span<int> v) { ++v[0]; }, x);
+    done_ = true;
+  }
+  bool is_done() { return done_; }
+  bool done_ = false;
+};
+
+ix::task<int> many_turns(ix::runtime& rt) {
+  auto all = rt.create_array<stepper>(ix::index1d(rt.num_pes()));
+  all.broadcast<&stepper::run>(3000);
+  co_await rt.quiescence();
+  for (int i = 0; i < rt.num_pes(); ++i) {
+    const bool is_done = co_await all[i].call<&stepper::is_done>();
+    EXPECT_TRUE(is_done) << i;
+  }
+  co_return 0;
+}
+TEST(quiescence, waits_for_a_coroutine_that_has_not_had_its_turn) {
+  for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5}) {
+    EXPECT_EQ(imbrex_test::run_job_with({3, 1, seed}, many_turns), 0) << seed;
+    EXPECT_EQ(imbrex_test::run_job_with({1, 2, seed}, many_turns), 0) << seed;
+  }
+}
 
 }  // namespace
