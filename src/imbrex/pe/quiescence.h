@@ -8,15 +8,15 @@
 #include "imbrex/pe/reply.h"
 #include "imbrex/pe/scheduler.h"
 
-/// Quiescence: no message is on its way or queued, no entry method runs, no operation of a device or timer is pending,
-/// anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the messages created and
-/// performed; two waves in a row with equal, balanced sums prove it. Where all PEs are of one process and idle, their
-/// counts are read instead, and nobody is woken: if afterwards none has stirred since and all inboxes are empty, then
-/// there was a moment in between when all were idle and nothing was under way. Messages for elements that do not exist
-/// are not on their way: they wait. The same detector notices a deadlock: quiescence that nobody waits for, while the
-/// main chare has not returned or such messages are left; and failures of tasks that nobody has awaited when the job
-/// would end. Before it reports one, messages to elements that have ended, and insertions of elements that live, are
-/// refused: until then the former might have been inserted again, the latter ended.
+/// Quiescence: no message is on its way or queued, no entry method runs or is about to go on, no operation of a device
+/// or timer is pending, anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the
+/// messages created and performed; two waves in a row with equal, balanced sums prove it. Where all PEs are of one
+/// process and idle, their counts are read instead, and nobody is woken: if afterwards none has stirred since and all
+/// inboxes are empty, then there was a moment in between when all were idle and nothing was under way. Messages for
+/// elements that do not exist are not on their way: they wait. The same detector notices a deadlock: quiescence that
+/// nobody waits for, while the main chare has not returned or such messages are left; and failures of tasks that nobody
+/// has awaited when the job would end. Before it reports one, messages to elements that have ended, and insertions of
+/// elements that live, are refused: until then the former might have been inserted again, the latter ended.
 namespace imbrex {
 
 /// Lives on every PE; the one of PE 0 coordinates.

@@ -3,14 +3,11 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "imbrex/async/progress_source.h"
 #include "imbrex/base/clock.h"
-#include "imbrex/base/log.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/pe/registered_types.h"
