@@ -179,6 +179,23 @@ TEST(slices, that_are_newest_on_the_host_stay_when_the_whole_comes) {
   }
 }
 
+TEST(slices, that_the_whole_has_on_the_host_are_not_written_there_again) {
+  hetero_pe on(1);
+  auto x = counting(on, 100);
+  auto part = x.slice(20, 10);
+  submit(*on.domain, {}, add_on_device(1), part);
+  const auto sum = [](double& to) { return [&to](std::span<const double> v) { to = std::reduce(v.begin(), v.end()); }; };
+  double of_whole = 0, of_slice = 0;
+  submit(*on.domain, {}, sum(of_whole), x);
+  on.pe.run();
+  const std::uint64_t bytes = on.counts().bytes_moved();
+  submit(*on.domain, {}, sum(of_slice), part);  // others may be reading the whole
+  on.pe.run();
+  EXPECT_EQ(on.counts().bytes_moved(), bytes);
+  EXPECT_EQ(of_whole, 4950 + 10);
+  EXPECT_EQ(of_slice, 245 + 10);
+}
+
 TEST(slices, come_before_the_whole_has_memory) {
   hetero_pe on;
   auto x = on.object<double>(4);

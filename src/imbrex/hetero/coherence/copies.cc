@@ -151,6 +151,10 @@ bool hetero_copies::bring_to_device(hetero_data& d, place& p) {
 bool hetero_copies::bring_to_host(hetero_data& d) {
   hetero_copy& here = d.at(0);
   if (here.memory == nullptr) allocate(here, host());
+  if (lies_in_whole(here) && (d.merged & slice_family::bit(0)) != 0) [[unlikely]] {
+    here.state = coherence::shared;  // the whole has it in the same memory, where a task may be reading
+    return true;
+  }
   for (std::size_t i = 1; i < places_.size(); ++i) {
     hetero_copy& there = d.at(static_cast<int>(i));
     if (there.state == coherence::invalid) continue;
