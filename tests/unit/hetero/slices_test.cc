@@ -184,7 +184,9 @@ TEST(slices, that_the_whole_has_on_the_host_are_not_written_there_again) {
   auto x = counting(on, 100);
   auto part = x.slice(20, 10);
   submit(*on.domain, {}, add_on_device(1), part);
-  const auto sum = [](double& to) { return [&to](std::span<const double> v) { to = std::reduce(v.begin(), v.end()); }; };
+  const auto sum = [](double& to) {
+    return [&to](std::span<const double> v) { to = std::reduce(v.begin(), v.end()); };
+  };
   double of_whole = 0, of_slice = 0;
   submit(*on.domain, {}, sum(of_whole), x);
   on.pe.run();
