@@ -18,7 +18,8 @@ using imbrex_test::job_shape;
 constexpr std::uint64_t num_seeds = 200;
 
 job_shape shape_for(std::uint64_t seed) {
-  static const std::vector<job_shape> shapes{{1, 1}, {2, 1}, {3, 1}, {1, 2, 0, 20}, {2, 2, 0, 20}, {1, 3}};
+  static const std::vector<job_shape> shapes{
+      {1, 1}, {2, 1}, {3, 1}, {1, 2, 0, 20}, {2, 2, 0, 20}, {1, 3}, {7, 1, 0, 0, true}, {3, 2, 0, 20, true}};
   job_shape s = shapes[seed % shapes.size()];
   s.seed = seed;
   return s;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "imbrex/async/actor.h"
 #include "imbrex/async/executor.h"
 
 /// What a coroutine that waits is, seen from the PE: who started the chain of coroutines (`activity`) and where
@@ -16,7 +17,8 @@ struct waiter;
 
 /// The root of a chain of coroutines: an entry method that may wait. The object layer derives from it.
 struct activity {
-  const char* name = "";  ///< of the entry method, for traces; static lifetime
+  const char* name = "";      ///< of the entry method, for traces; static lifetime
+  const actor* of = nullptr;  ///< whose code it is; null: nobody's, such as the main chare's
   waiter* first_waiter = nullptr;
   /// Called when the outermost coroutine has ended (its frame still exists). On the PE's thread.
   void (*on_end)(activity*) = nullptr;
@@ -58,6 +60,7 @@ struct waiter : work {
     executor* e = home;
     activity* before = e->running;
     e->running = a;
+    const actor_turn turn(*e, a != nullptr ? a->of : nullptr);
     trace_track* const track = a != nullptr ? e->track : nullptr;
     if (track != nullptr) [[unlikely]]
       track->begin(a->name, trace_category::entry);

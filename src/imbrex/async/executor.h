@@ -8,11 +8,15 @@
 #include "imbrex/async/mpsc_queue.h"
 #include "imbrex/async/ready_queue.h"
 #include "imbrex/base/clock.h"
+#include "imbrex/base/time_source.h"
 #include "imbrex/trace/trace.h"
 
 namespace imbrex {
 
 struct activity;
+struct actor;
+class actor_observer;
+class actor_turn;
 class hetero_domain;
 class progress_source;
 
@@ -100,6 +104,10 @@ class executor {
 
   /// The coroutine chain that runs now on the owner's thread, null between them.
   activity* running = nullptr;
+  /// Whose code runs now on the owner's thread; null: the runtime's. `actor_turn` says so.
+  const actor* acting() const { return acting_; }
+  /// Null: nobody looks.
+  actor_observer* observer = nullptr;
   /// Operations under way that will end without a message (a device, a timer, another thread): quiescence waits.
   std::uint64_t operations = 0;
   /// Operations on GPUs that this PE looks at from its loop; null: none.
@@ -114,7 +122,12 @@ class executor {
   /// Where tracks of streams come from; null when nothing is recorded.
   trace_recorder* recorder = nullptr;
 
+  /// What this PE takes the time from. Set before it runs.
+  const time_source* time = &machine_time();
+  std::int64_t now_ns() const { return time->now_ns(); }
+
  private:
+  friend class actor_turn;
   void wake();
   bool collect_all();
   void warn_of_flood(std::uint32_t count);
@@ -125,6 +138,7 @@ class executor {
   static constexpr std::uint32_t largest_batch = 64;
   static constexpr std::uint64_t batch_cycles = 8000;  // about 3 microseconds
 
+  const actor* acting_ = nullptr;
   ready_queue ready_;
   std::uint32_t batch_left_ = 0;
   std::uint64_t batch_taken_ = 0;

@@ -46,24 +46,18 @@ struct missed_broadcast {
   broadcast_id id;
   travelling_args<typename E::args> args;
 
-  void operator()(scheduler& pe) {
-    array_part<Index>* const part = find_part<Index>(pe, array);
-    if (part == nullptr) {
-      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
-      return;
-    }
-    element<Index>& e = part->record(index);
-    if (e.object == nullptr) {
-      follow(pe, *part, e, std::move(*this));
-    } else if (part->hear_missed(e, id)) {
+  void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (part.hear_missed(e, id)) {
       invoke<E>(pe, e, args, reply_to{});
-      part->after_missed(e);
+      part.after_missed(e);
     } else {
       pe.count_created();  // performed a second time
       e.extras->hearing->early.push_back(
           active_message<missed_broadcast>::make(priorities::communication, std::move(*this)));
     }
   }
+  void nowhere(scheduler&, array_part<Index>&, element<Index>*) {}  // it has ended
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & index & id & args;

@@ -23,39 +23,25 @@ struct channel_body {
   std::int32_t port = 0;
   channel_message message;
 
-  void operator()(scheduler& pe) {
-    array_part<Index>* part = find_part<Index>(pe, array);
-    if (part == nullptr) {
-      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
-      return;
-    }
-    element<Index>& e = part->record(index);
-    if (e.object == nullptr) {
-      pass_on(pe, *part, e);
-      return;
-    }
+  void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+  void at(scheduler& pe, array_part<Index>&, element<Index>& e) {
     try {
       e.ports().deliver(port, std::move(message));
     } catch (...) {
       chare_pe::of(pe).fail_method(&e, "a channel", std::current_exception());
     }
   }
+  void nowhere(scheduler&, array_part<Index>& part, element<Index>* e) {
+    if (e == nullptr) e = &part.record(index);
+    if (e->state != presence::deleted) {
+      part.hold(*e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
+    } else if (!message.hello.known()) {  // else nobody is left to be told
+      throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(*e)));
+    }
+  }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & index & port & message;
-  }
-
- private:
-  void pass_on(scheduler& pe, array_part<Index>& part, element<Index>& e) {
-    if (const pe_id next = next_stop(pe, e, part.home(index)); next != no_pe) {
-      pe.send(next, std::move(*this), priorities::communication);
-    } else if (message.hello.known() && e.state == presence::deleted) {
-      return;  // nobody is left to be told
-    } else if (e.state == presence::deleted) {
-      throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(e)));
-    } else {
-      part.hold(e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
-    }
   }
 };
 

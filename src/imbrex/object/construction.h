@@ -38,6 +38,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
     memory = allocate_object<C>();
     chare_pe::of(pe).constructing = &e;
     pe.constructing_type = type_name<C>();
+    const actor_turn turn(pe, &e);
     C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
     pe.constructing_type = nullptr;
     chare_access::set_alignment(*object, alignof(C));

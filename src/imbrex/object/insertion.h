@@ -38,25 +38,14 @@ struct insert_body {
       refuse<void>(pe, reply, no.what());
       return;
     }
-    if (e->object != nullptr) {
-      exists_already(pe, *part, *e);
-      return;
+    if (epoch != 0 && e->object == nullptr) {
+      make(pe, *part, *e);
+    } else {
+      bring_to_element(pe, *part, *e, *this);
     }
-    if (epoch == 0 && !claim(pe, *part, *e)) return;
-    e->epoch = epoch;
-    part->start_hearing(*e, history);
-    part->heads().expect(*e);
-    if (!detail::construct_element<C>(pe, *part, *e, args)) return;
-    part->heads().born(*e, reply);
   }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & array & index & where & if_absent & reply & args & history & epoch;
-  }
-
- private:
   /// It may be about to end: waits for that as long as anything can happen.
-  void exists_already(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
     if (if_absent) {
       if (reply.wanted()) send_reply<void>(pe, reply, std::monostate{});
     } else if (chare_pe::of(pe).refuses_held()) {
@@ -65,21 +54,29 @@ struct insert_body {
       part.hold(e, active_message<insert_body>::make(priorities::communication, std::move(*this)));
     }
   }
-  /// True when the element is to be made here; else this has been sent on.
-  bool claim(scheduler& pe, array_part<Index>& part, element<Index>& e) {
-    pe_id next = next_stop(pe, e, part.home(index));
-    if (next == no_pe) {
-      epoch = ((e.epoch >> 32) + 1) << 32;
-      if (where == no_pe || where == pe.id()) return true;
-      next = where;
-      e.epoch = epoch;
-      e.where = where;
-      e.state = presence::elsewhere;
-    }
-    const bool claimed = epoch != 0;
-    pe.send(next, std::move(*this), priorities::communication);
-    if (claimed) part.release_held(e);
-    return false;
+  /// Claims the index; made here, or on its PE, which what is for it is sent to from now on.
+  void nowhere(scheduler& pe, array_part<Index>& part, element<Index>* e) {
+    epoch = ((e->epoch >> 32) + 1) << 32;
+    if (where == no_pe || where == pe.id()) return make(pe, part, *e);
+    e->epoch = epoch;
+    e->where = where;
+    e->state = presence::elsewhere;
+    const pe_id its_pe = where;
+    pe.send(its_pe, std::move(*this), priorities::communication);
+    part.release_held(*e);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & where & if_absent & reply & args & history & epoch;
+  }
+
+ private:
+  void make(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    e.epoch = epoch;
+    part.start_hearing(e, history);
+    part.heads().expect(e);
+    if (!detail::construct_element<C>(pe, part, e, args)) return;
+    part.heads().born(e, reply);
   }
 };
 
@@ -115,29 +112,16 @@ struct end_body {
   Index index{};
   std::uint64_t epoch = 0;  ///< of the element that is meant, not of one inserted in its place later
 
-  void operator()(scheduler& pe) {
-    auto* part = find_part<Index>(pe, array);
-    if (part == nullptr) {
-      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
-      return;
-    }
-    if constexpr (std::is_same_v<Index, no_index>) {
-      if (part->find(index) == nullptr) {
-        if (index.home != pe.id()) pe.send(index.home, std::move(*this), priorities::communication);
-        return;
-      }
-    }
-    element<Index>& e = part->record(index);
-    if (e.object == nullptr) {
-      follow(pe, *part, e, std::move(*this));
-    } else if (e.epoch >> 32 == epoch >> 32) {
-      if (part->may_run(e)) {
-        if (!wait_for_streams(pe, e, *this)) end(pe, *part, e);
-      } else {
-        part->hold(e, active_message<end_body>::make(priorities::communication, std::move(*this)));
-      }
+  void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (e.epoch >> 32 != epoch >> 32) return;
+    if (part.may_run(e)) {
+      if (!wait_for_streams(pe, e, *this)) end(pe, part, e);
+    } else {
+      part.hold(e, active_message<end_body>::make(priorities::communication, std::move(*this)));
     }
   }
+  void nowhere(scheduler&, array_part<Index>&, element<Index>*) {}  // it has ended
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & index & epoch;

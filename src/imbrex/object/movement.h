@@ -75,7 +75,10 @@ struct arrive_body {
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return;
       pe.send(from, std::move(notice), priorities::communication);
     }
-    detail::state_from_bytes(state, *static_cast<C*>(e.object));
+    {
+      const actor_turn turn(pe, &e);
+      detail::state_from_bytes(state, *static_cast<C*>(e.object));
+    }
     const pe_id home = part->home(index);
     if (home != pe.id()) {
       pe.send(home, location_update<Index>{array, index, pe.id(), epoch, false}, priorities::communication);
@@ -94,30 +97,17 @@ struct move_body {
   Index index{};
   pe_id to = no_pe;
 
-  void operator()(scheduler& pe) {
-    auto* part = find_part<Index>(pe, array);
-    if (part == nullptr) {
-      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
-      return;
-    }
-    if constexpr (std::is_same_v<Index, no_index>) {
-      if (part->find(index) == nullptr) {
-        if (index.home != pe.id()) pe.send(index.home, std::move(*this), priorities::communication);
-        return;
-      }
-    }
-    element<Index>& e = part->record(index);
-    if (e.object == nullptr) {
-      follow(pe, *part, e, std::move(*this));
-    } else if (to != pe.id()) {
-      if (part->may_run(e)) {
-        detail::check_movable(*part, e, to);
-        if (!wait_for_streams(pe, e, *this)) part->move(e, to);
-      } else {
-        part->hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
-      }
+  void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (to == pe.id()) return;
+    if (part.may_run(e)) {
+      detail::check_movable(part, e, to);
+      if (!wait_for_streams(pe, e, *this)) part.move(e, to);
+    } else {
+      part.hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
     }
   }
+  void nowhere(scheduler&, array_part<Index>&, element<Index>*) {}  // it has ended
   template <class Archive>
   void serialize(Archive& ar) {
     ar & array & index & to;
@@ -143,7 +133,10 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
     body.departure = part.broadcasts().begin_departure();
     body.history = part.history_of(e);
   }
-  body.state = state_to_bytes(*static_cast<C*>(e.object));
+  {
+    const actor_turn turn(pe, &e);
+    body.state = state_to_bytes(*static_cast<C*>(e.object));
+  }
   part.unsettle(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
   if constexpr (is_single) {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "imbrex/async/progress_source.h"
-#include "imbrex/base/clock.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/pe/scheduler.h"
@@ -14,7 +13,37 @@
 namespace imbrex {
 
 namespace {
+/// The job ends as it should. All exits go down the one tree of PE 0: on two trees a PE that has stopped for one exit
+/// would not pass on the other, and some PE might hear of neither.
 struct exit_body {
+  static constexpr bool counted = false;
+  pe_id root = no_pe;
+  job_end end;
+
+  void operator()(scheduler& pe) {
+    pe.relay(*this, priorities::system);
+    pe.rank().end.decide(end);
+    pe.stop();
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & root & end;
+  }
+};
+
+/// To PE 0, from whom it ends for everyone.
+struct exit_request {
+  static constexpr bool counted = false;
+  job_end end;
+  void operator()(scheduler& pe) { pe.spread(exit_body{no_pe, end}, priorities::system); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & end;
+  }
+};
+
+/// It ends by a failure: told by whoever failed to each rank itself, since others on the way may be lost.
+struct failure_body {
   static constexpr bool counted = false;
   bool to_rank = false;
   job_end end;
@@ -24,7 +53,7 @@ struct exit_body {
     if (to_rank) {
       rank.end.decide(end);
       for (scheduler* other : rank.pes) {
-        if (other != &pe) pe.send(other->id(), exit_body{false, end}, priorities::system);
+        if (other != &pe) pe.send(other->id(), failure_body{false, end}, priorities::system);
       }
     }
     pe.stop();
@@ -46,28 +75,33 @@ void write_report(const rank_context& rank, const std::string& report) {
 
 void scheduler::exit_job(int code, bool failed) noexcept {
   const job_end end{failed, code};
-  if (rank_.end.decide(end)) tell_end(end);
+  if (!rank_.end.decide(end)) return;
+  if (failed) return tell_failure(end);
+  try {
+    send(0, exit_request{end}, priorities::system);
+  } catch (const std::exception& e) {
+    fail_job(fmt::format("the end of the job could not be told: {}", e.what()), exit_code_failed_entry);
+  }
 }
 
 // A rank that cannot be told is waited for in `transport::stop`, after a failure for some seconds only.
-void scheduler::tell_end(const job_end& end) noexcept {
+void scheduler::tell_failure(const job_end& end) noexcept {
   for (int r = 0; r < rank_.num_ranks; ++r) {
     if (r == rank_.rank) continue;
     try {
-      send(r * rank_.pes_per_rank, exit_body{true, end}, priorities::system);
+      send(r * rank_.pes_per_rank, failure_body{true, end}, priorities::system);
     } catch (const std::exception& e) {
-      if (rank_.end.decide({true, exit_code_failed_entry}))
-        write_report(rank_, fmt::format("rank {} could not be told of the end: {}", r, e.what()));
+      write_report(rank_, fmt::format("rank {} could not be told of the end: {}", r, e.what()));
     }
   }
-  for (scheduler* other : rank_.pes) send(other->id(), exit_body{false, end}, priorities::system);
+  for (scheduler* other : rank_.pes) send(other->id(), failure_body{false, end}, priorities::system);
 }
 
 void scheduler::fail_job(const std::string& report, int code) noexcept {
   const job_end end{true, code};
   if (!rank_.end.decide(end)) return;
   write_report(rank_, report);
-  tell_end(end);
+  tell_failure(end);
 }
 
 namespace {
@@ -129,7 +163,8 @@ void scheduler::destroy_objects() {
   stopping_ = true;
   if (failed_devices_ != nullptr) devices = failed_devices_;
   constexpr std::int64_t patience_ns = 5'000'000'000;
-  if (devices != nullptr && !devices->drain(rank_.end.get().failed ? now_ns() + patience_ns : INT64_MAX))
+  // By the machine's clock, whatever the PEs' is: a device takes its time.
+  if (devices != nullptr && !devices->drain(rank_.end.get().failed ? machine_time().now_ns() + patience_ns : INT64_MAX))
     leave_devices();
   ended_ = nullptr;
   destroy_chares();

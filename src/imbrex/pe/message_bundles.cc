@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "imbrex/base/clock.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/pe/scheduler.h"
 
@@ -58,7 +57,7 @@ message_bundles::bundle& message_bundles::open_for(const wire_header& h, std::ui
     send(i);
     break;
   }
-  return open_.emplace_back(h.to, h.level, wire_message::make(bundle_bytes), 0, now_ns());
+  return open_.emplace_back(h.to, h.level, wire_message::make(bundle_bytes), 0, pe_.now_ns());
 }
 
 std::byte* message_bundles::add(const wire_header& h) {
@@ -81,7 +80,7 @@ void message_bundles::flush() {
 }
 
 void message_bundles::flush_old() {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = pe_.now_ns();
   for (std::size_t i = open_.size(); i-- > 0;) {
     if (now - open_[i].opened_at > most_delay_ns) send(i);
   }

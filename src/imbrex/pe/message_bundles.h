@@ -10,6 +10,7 @@
 
 namespace imbrex {
 
+class executor;
 class transport;
 
 namespace detail {
@@ -35,8 +36,8 @@ class message_bundles {
   /// Larger messages travel by themselves.
   static constexpr std::uint64_t most_bytes = 1024;
 
-  message_bundles(transport* t, pe_id from, int pes_per_rank)
-      : transport_(t), from_(from), pes_per_rank_(pes_per_rank) {}
+  message_bundles(const executor& pe, transport* t, pe_id from, int pes_per_rank)
+      : pe_(pe), transport_(t), from_(from), pes_per_rank_(pes_per_rank) {}
   ~message_bundles() { discard(); }
   message_bundles(const message_bundles&) = delete;
   message_bundles& operator=(const message_bundles&) = delete;
@@ -57,11 +58,12 @@ class message_bundles {
     std::int8_t level;  ///< priority of all in it
     wire_message* message;
     std::uint64_t used;
-    std::int64_t opened_at;  ///< now_ns()
+    std::int64_t opened_at;  ///< ns
   };
   bundle& open_for(const wire_header& h, std::uint64_t bytes);
   void send(std::size_t i);
 
+  const executor& pe_;
   transport* transport_;
   const pe_id from_;
   const int pes_per_rank_;

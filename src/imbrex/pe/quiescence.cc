@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "imbrex/base/clock.h"
 #include "imbrex/base/log.h"
 #include "imbrex/pe/reply_impl.h"
 
@@ -14,29 +13,24 @@ namespace {
 
 struct wave_answer {
   static constexpr bool counted = false;
-  std::uint32_t wave = 0;
   scheduler::counts counts;
-  void operator()(scheduler& pe) { pe.quiescence().answer(wave, counts); }
+  void operator()(scheduler& pe) { pe.quiescence().add(counts); }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & wave & counts;
+    ar & counts;
   }
 };
 
 struct wave_probe {
   static constexpr bool counted = false;
   pe_id root = no_pe;
-  std::uint32_t wave = 0;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::normal);
-    scheduler::counts c = pe.message_counts();
-    // A coroutine that goes on, or a stream's next operation, is no message, and a wave may have overtaken it.
-    if (pe.has_ready()) ++c.pending;
-    pe.send(root, wave_answer{wave, c}, priorities::normal);
+    pe.quiescence().count(root);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root & wave;
+    ar & root;
   }
 };
 
@@ -54,8 +48,8 @@ struct refusal {
 
 struct waits_answer {
   static constexpr bool counted = false;
-  std::vector<std::string> lines;
-  void operator()(scheduler& pe) { pe.quiescence().describe(std::move(lines)); }
+  wait_lines lines;
+  void operator()(scheduler& pe) { pe.quiescence().add(std::move(lines)); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & lines;
@@ -65,15 +59,14 @@ struct waits_answer {
 struct waits_request {
   static constexpr bool counted = false;
   pe_id root = no_pe;
-  std::uint32_t failures_only = 0;
+  bool only_failures = false;
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::normal);
-    pe.send(root, waits_answer{failures_only != 0 ? pe.describe_failures(16) : pe.describe_waits(16)},
-            priorities::normal);
+    pe.quiescence().describe(root, only_failures);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root & failures_only;
+    ar & root & only_failures;
   }
 };
 
@@ -98,14 +91,14 @@ void quiescence_detector::exit_when_quiet(int code) {
 }
 
 void quiescence_detector::look_eagerly() {
-  eager_since_ns_ = now_ns();
+  eager_since_ns_ = pe_.now_ns();
   pe_.set_idle_interval(shortest_interval_ns);
 }
 
 // The longer it takes the more seldom: a wave costs every PE a message.
 void quiescence_detector::look_again_later() {
   if (!wanted()) return;
-  const std::int64_t now = now_ns();
+  const std::int64_t now = pe_.now_ns();
   const std::int64_t interval = std::clamp((now - eager_since_ns_) / 16, shortest_interval_ns, longest_interval_ns);
   pe_.set_idle_interval(interval, now + interval);
 }
@@ -155,22 +148,34 @@ bool quiescence_detector::look_at_idle_ones() {
 
 void quiescence_detector::start_wave() {
   wave_running_ = true;
-  ++wave_;
-  answers_ = 0;
-  sums_ = {};
-  wave_probe probe;
-  probe.wave = wave_;
-  pe_.spread(probe, priorities::normal);
+  pe_.spread(wave_probe{}, priorities::normal);
 }
 
-void quiescence_detector::answer(std::uint32_t wave, const scheduler::counts& c) {
-  if (wave != wave_) return;
-  sums_ += c;
-  if (++answers_ == pe_.num_pes()) end_wave();
+void quiescence_detector::count(pe_id root) {
+  scheduler::counts c = pe_.message_counts();
+  // A coroutine that goes on, or a stream's next operation, is no message, and a wave may have overtaken it.
+  if (pe_.has_ready()) ++c.pending;
+  wave_.begin(pe_, root, c);
+  pass_counts_on();
 }
 
-void quiescence_detector::end_wave() {
+void quiescence_detector::add(const scheduler::counts& c) {
+  wave_.add(scheduler::counts(c));
+  pass_counts_on();
+}
+
+void quiescence_detector::pass_counts_on() {
+  if (!wave_.is_complete()) return;
+  if (wave_.above() == no_pe) {
+    end_wave(wave_.take());
+  } else {
+    pe_.send(wave_.above(), wave_answer{wave_.take()}, priorities::normal);
+  }
+}
+
+void quiescence_detector::end_wave(const scheduler::counts& sums) {
   wave_running_ = false;
+  sums_ = sums;
   const bool balanced = sums_.created == sums_.processed && sums_.pending == 0;
   const bool twice = balanced && last_balanced_ && sums_.created == last_sums_.created;
   last_balanced_ = balanced;
@@ -204,23 +209,55 @@ void quiescence_detector::quiet() {
   ask_who_waits();
 }
 
+// ------------------------------------------------------------------------------------------------ the report
+
 void quiescence_detector::ask_who_waits() {
   reporting_ = true;
-  reports_ = 0;
-  lines_.clear();
   const bool ended = exit_code_ && sums_.held == 0;
   report_ = !ended ? report::deadlock : sums_.failed > 0 ? report::failures : report::left_over;
   waits_request ask;
-  ask.failures_only = report_ == report::failures ? 1 : 0;
+  ask.only_failures = report_ == report::failures;
   pe_.spread(ask, priorities::normal);
 }
 
-void quiescence_detector::describe(std::vector<std::string> lines) {
-  for (std::string& l : lines) lines_.push_back(std::move(l));
-  if (++reports_ < pe_.num_pes()) return;
+wait_lines& wait_lines::operator+=(wait_lines&& more) {
+  num_left_out += more.num_left_out;
+  for (std::string& l : more.lines) {
+    if (lines.size() < most) {
+      lines.push_back(std::move(l));
+    } else {
+      ++num_left_out;
+    }
+  }
+  return *this;
+}
+
+void quiescence_detector::describe(pe_id root, bool only_failures) {
+  wait_lines own;
+  own += wait_lines{only_failures ? pe_.describe_failures(16) : pe_.describe_waits(16)};
+  waits_.begin(pe_, root, std::move(own));
+  pass_lines_on();
+}
+
+void quiescence_detector::add(wait_lines&& lines) {
+  waits_.add(std::move(lines));
+  pass_lines_on();
+}
+
+void quiescence_detector::pass_lines_on() {
+  if (!waits_.is_complete()) return;
+  if (waits_.above() == no_pe) {
+    write_report(waits_.take());
+  } else {
+    pe_.send(waits_.above(), waits_answer{waits_.take()}, priorities::normal);
+  }
+}
+
+void quiescence_detector::write_report(const wait_lines& all) {
   std::string text = heading_of(report_);
-  for (const std::string& l : lines_) text += "\n  " + l;
-  if (lines_.empty()) text += "\n  (nothing that the runtime knows of)";
+  for (const std::string& l : all.lines) text += "\n  " + l;
+  if (all.num_left_out > 0) text += fmt::format("\n  and {} more", all.num_left_out);
+  if (all.lines.empty()) text += "\n  (nothing that the runtime knows of)";
   if (report_ == report::left_over) {
     log_warning(text);
     pe_.exit_job(*exit_code_, false);

@@ -7,17 +7,32 @@
 
 #include "imbrex/pe/reply.h"
 #include "imbrex/pe/scheduler.h"
+#include "imbrex/pe/tree_sum.h"
 
 /// Quiescence: no message is on its way or queued, no entry method runs or is about to go on, no operation of a device
 /// or timer is pending, anywhere. Found by waves of counting (Mattern's four counters): a wave sums over all PEs the
-/// messages created and performed; two waves in a row with equal, balanced sums prove it. Where all PEs are of one
-/// process and idle, their counts are read instead, and nobody is woken: if afterwards none has stirred since and all
-/// inboxes are empty, then there was a moment in between when all were idle and nothing was under way. Messages for
-/// elements that do not exist are not on their way: they wait. The same detector notices a deadlock: quiescence that
-/// nobody waits for, while the main chare has not returned or such messages are left; and failures of tasks that nobody
-/// has awaited when the job would end. Before it reports one, messages to elements that have ended, and insertions of
-/// elements that live, are refused: until then the former might have been inserted again, the latter ended.
+/// messages created and performed, up the spanning tree; two waves in a row with equal, balanced sums prove it. Where
+/// all PEs are of one process and idle, their counts are read instead, and nobody is woken: if afterwards none has
+/// stirred since and all inboxes are empty, then there was a moment in between when all were idle and nothing was under
+/// way. Messages for elements that do not exist are not on their way: they wait. The same detector notices a deadlock:
+/// quiescence that nobody waits for, while the main chare has not returned or such messages are left; and failures of
+/// tasks that nobody has awaited when the job would end. Before it reports one, messages to elements that have ended,
+/// and insertions of elements that live, are refused: until then the former might have been inserted again, the latter
+/// ended.
 namespace imbrex {
+
+/// What waits on some PEs, a line each.
+struct wait_lines {
+  static constexpr std::size_t most = 64;  ///< of all PEs, so that the report can be read
+  std::vector<std::string> lines;
+  std::uint64_t num_left_out = 0;
+
+  wait_lines& operator+=(wait_lines&& more);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & lines & num_left_out;
+  }
+};
 
 /// Lives on every PE; the one of PE 0 coordinates.
 class quiescence_detector {
@@ -31,10 +46,13 @@ class quiescence_detector {
   /// PE 0, from its loop when it has nothing to do.
   void look();
 
-  /// PE 0: what one PE counted in wave `wave`.
-  void answer(std::uint32_t wave, const scheduler::counts& c);
-  /// PE 0: what waits on one PE, for the report of a deadlock.
-  void describe(std::vector<std::string> lines);
+  /// A wave from `root` has come: counts here.
+  void count(pe_id root);
+  /// What a PE below and those below it have counted.
+  void add(const scheduler::counts& c);
+  /// The same for what waits, for the report of a deadlock.
+  void describe(pe_id root, bool only_failures);
+  void add(wait_lines&& lines);
 
  private:
   static constexpr std::int64_t shortest_interval_ns = 1'000;  // between looks while somebody waits
@@ -49,7 +67,10 @@ class quiescence_detector {
   bool read_idle_ones();
   bool are_idle_still() const;
   void start_wave();
-  void end_wave();
+  void pass_counts_on();
+  void end_wave(const scheduler::counts& sums);
+  void pass_lines_on();
+  void write_report(const wait_lines& all);
   void quiet();
   void ask_who_waits();
   void look_eagerly();
@@ -59,18 +80,16 @@ class quiescence_detector {
   std::vector<reply_to> waiting_;
   std::optional<int> exit_code_;
   bool wave_running_ = false;
-  std::uint32_t wave_ = 0;
-  int answers_ = 0;
-  scheduler::counts sums_;
+  tree_sum<scheduler::counts> wave_;
+  scheduler::counts sums_;  // as last known
   scheduler::counts last_sums_;
   std::vector<std::uint64_t> epochs_;  // of the idle ones that were read, by PE
   bool last_balanced_ = false;
   std::optional<std::uint64_t> refused_before_;  // how many messages had been, when it was last tried
   std::int64_t eager_since_ns_ = 0;
   bool reporting_ = false;
-  int reports_ = 0;
   report report_ = report::deadlock;
-  std::vector<std::string> lines_;
+  tree_sum<wait_lines> waits_;
 };
 
 }  // namespace imbrex

@@ -1,13 +1,9 @@
 #include "imbrex/pe/scheduler.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "imbrex/async/progress_source.h"
-#include "imbrex/base/clock.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/pe/registered_types.h"
@@ -35,8 +31,10 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
       num_pes_(rank.num_pes()),
       tree_(rank.num_ranks, rank.pes_per_rank),
       transport_(rank.transport),
-      bundles_(rank.transport, id, rank.pes_per_rank) {
+      bundles_(*this, rank.transport, id, rank.pes_per_rank),
+      idle_(std::make_unique<spin_then_sleep>(rank.spin_ns)) {
   track = t;
+  time = rank.time;
   on_failure = [](executor& pe, const std::string& report) {
     static_cast<scheduler&>(pe).fail_job(report, exit_code_failed_entry);
   };
@@ -61,26 +59,39 @@ void scheduler::bind_to_this_thread() {
 
 // ------------------------------------------------------------------------------------------------ the loop
 
+pe_step scheduler::step() {
+  collect();
+  work* const w = next();
+  if (w == nullptr) return look();
+  w->act(w, work_action::run);
+  if (ended_ != nullptr) [[unlikely]]
+    reap();
+  if (devices != nullptr) poll_devices();
+  if (polls_network_ && ++since_network_ >= network_interval) {
+    since_network_ = 0;
+    poll_network();
+    if (bundles_.any()) [[unlikely]]
+      bundles_.flush_old();
+  }
+  return pe_step::work;
+}
+
 void scheduler::run() {
-  unsigned since_network = 0;
   if (ended_ != nullptr) reap();  // the main chare never had to wait
   while (!stopping_) {
-    collect();
-    if (work* w = next()) [[likely]] {
-      w->act(w, work_action::run);
-      if (ended_ != nullptr) [[unlikely]]
-        reap();
-      if (devices != nullptr) poll_devices();
-      if (polls_network_ && ++since_network >= network_interval) {
-        since_network = 0;
-        poll_network();
-        if (bundles_.any()) [[unlikely]]
-          bundles_.flush_old();
-      }
-    } else {
-      idle();
-    }
+    if (step() == pe_step::nothing) idle_->wait(*this);
   }
+}
+
+pe_step scheduler::look() {
+  if (bundles_.any()) bundles_.flush();
+  if (help()) return pe_step::helped;
+  // More may be coming at once, such as the next piece of a large array.
+  if (polls_network_ && poll_network() && devices == nullptr) return pe_step::network;
+  if (devices == nullptr) return pe_step::nothing;
+  poll_devices();
+  if (bundles_.any()) bundles_.flush();  // of a function that a stream has run
+  return has_ready() ? pe_step::devices : pe_step::nothing;
 }
 
 void scheduler::poll_devices() {
@@ -102,7 +113,6 @@ bool scheduler::poll_network() {
   }
 }
 
-/// Runs a task of another PE; false when there is none.
 bool scheduler::help() {
   task_stealing* const all = rank_.helpers.get();
   const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
@@ -117,97 +127,23 @@ void scheduler::publish_counts() {
     idle_counts_.publish(message_counts());
 }
 
-/// Whether something comes within half a microsecond. Without a look at the clock, which takes as long on some
-/// machines. Each look at the inbox takes its line from those who send. So where small messages have come one after
-/// another for a while, some more are let come first.
-bool scheduler::comes_at_once() {
-  constexpr std::uint64_t limit = 1500, apart = 200, pause = 800;  // cycles
-  constexpr int for_a_while = 8;
-  const std::uint64_t began = cycle_count();
-  const bool is_flood = began - last_idle_ < apart * (num_collected() - collected_before_);
-  num_floods_ = is_flood ? std::min(num_floods_ + 1, 2 * for_a_while) : num_floods_ / 2;
-  last_idle_ = began;
-  collected_before_ = num_collected();
-  if (num_floods_ > for_a_while) {
-    while (cycle_count() - began < pause) cpu_relax();
+void scheduler::is_idle_since(std::int64_t began, std::int64_t now) {
+  if (devices != nullptr && now - began >= settle_ns && settled_in_ != began) {
+    settled_in_ = began;
+    devices->settle();
   }
-  do {
-    for (int i = 0; i < 16; ++i) {
-      if (!inbox_empty()) return true;
-    }
-    if (stopping_ || help()) return true;
-  } while (cycle_count() - began < limit);
-  return false;
+  if (idle_interval_ns_ == 0 || now < next_idle_look_) return;
+  next_idle_look_ = now + idle_interval_ns_;
+  if (now - began >= std::min<std::int64_t>(idle_interval_ns_, rank_.spin_ns)) quiescence_->look();
 }
 
-// Spin briefly: the next message is often a microsecond away, and waking a sleeping thread costs tens. Then sleep; a
-// PE that must look at the network itself only naps.
-void scheduler::idle() {
-  if (bundles_.any()) bundles_.flush();
-  if (help()) return;
-  if (track != nullptr) track->idle_begin();
-  if (!polls_network_ && devices == nullptr && comes_at_once()) {
-    if (track != nullptr) track->idle_end();
-    return;
-  }
-  const std::int64_t start = now_ns();
-  std::int64_t now = start;
-  bool eager = true;
-  bool settled = false;
-  unsigned rounds = 0;
-  while (inbox_empty() && !has_ready() && !stopping_ && !help()) {
-    // More may be coming at once, such as the next piece of a large array.
-    if (polls_network_ && poll_network() && devices == nullptr) continue;
-    if (devices != nullptr) {
-      poll_devices();
-      if (bundles_.any()) bundles_.flush();  // of a function that a stream has run
-      if (has_ready()) break;
-      if (!settled && now - start >= settle_ns && devices != nullptr) {
-        settled = true;
-        devices->settle();
-      }
-    }
-    if (idle_interval_ns_ != 0 && now >= next_idle_look_) {
-      next_idle_look_ = now + idle_interval_ns_;
-      if (now - start >= std::min<std::int64_t>(idle_interval_ns_, rank_.spin_ns)) quiescence_->look();
-      if (has_ready()) break;
-    }
-    if (now - start < rank_.spin_ns) {
-      // The first microseconds without a pause, which takes 140 cycles on some cores.
-      for (int i = 0; i < 16 && inbox_empty(); ++i) {
-        if (!eager) cpu_relax();
-      }
-      if (eager && now - start > 3'000) {
-        eager = false;
-        slab::flush_returns();
-        publish_counts();
-      }
-    } else if (devices != nullptr && devices->pending()) {
-      slab::flush_returns();
-      sched_yield();
-    } else if (polls_network_) {
-      slab::flush_returns();
-      // Others may need the core more: give it away, and after a while sleep a little as well.
-      if (now - start > 2'000'000) {
-        sleep(50);
-      } else {
-        sched_yield();
-      }
-    } else {
-      slab::flush_returns();
-      publish_counts();
-      const std::int64_t limit =
-          idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
-      task_stealing* const all = rank_.helpers.get();
-      const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
-      if (all != nullptr) all->ask(me);
-      if (all == nullptr || !all->any(me)) sleep(limit);
-      if (all != nullptr) all->withdraw(me);
-    }
-    if ((++rounds & 3) == 0 || now - start >= rank_.spin_ns) now = now_ns();
-  }
-  withdraw_counts();
-  if (track != nullptr) track->idle_end();
+void scheduler::sleep_until_called(std::int64_t now) {
+  const std::int64_t limit = idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
+  task_stealing* const all = rank_.helpers.get();
+  const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
+  if (all != nullptr) all->ask(me);
+  if (all == nullptr || !all->any(me)) sleep(limit);
+  if (all != nullptr) all->withdraw(me);
 }
 
 void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {

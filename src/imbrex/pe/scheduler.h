@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "imbrex/async/executor.h"
+#include "imbrex/async/progress_source.h"
 #include "imbrex/base/ids.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/base/type_name.h"
@@ -24,6 +25,7 @@
 #include "imbrex/pe/arrival_order.h"
 #include "imbrex/pe/future_table.h"
 #include "imbrex/pe/idle_counts.h"
+#include "imbrex/pe/idle_policy.h"
 #include "imbrex/pe/message_bundles.h"
 #include "imbrex/pe/parted_message.h"
 #include "imbrex/pe/pe_tree.h"
@@ -41,14 +43,15 @@ struct rank_context {
   rank_id rank = 0;
   int num_ranks = 1;
   int pes_per_rank = 1;
-  std::vector<int> gpu_of_pe;              ///< of this rank's PEs, by place among its GPUs; empty without GPUs
-  class transport* transport = nullptr;    ///< null: one rank only
-  std::vector<scheduler*> pes;             ///< of this rank
-  runtime* facade = nullptr;               ///< what `chare::rt()` gives
-  std::int64_t spin_ns = 20'000;           ///< how long an idle PE spins before it sleeps
-  bool check_races = false;                ///< look for memory that is written while it is lent
-  exposure_table exposures;                ///< memory of this rank that others put to and get from
-  hetero_options tasks;                    ///< of each PE's objects and tasks
+  std::vector<int> gpu_of_pe;                 ///< of this rank's PEs, by place among its GPUs; empty without GPUs
+  class transport* transport = nullptr;       ///< null: one rank only
+  std::vector<scheduler*> pes;                ///< of this rank
+  runtime* facade = nullptr;                  ///< what `chare::rt()` gives
+  std::int64_t spin_ns = 20'000;              ///< how long an idle PE spins before it sleeps
+  const time_source* time = &machine_time();  ///< of all PEs
+  bool check_races = false;                   ///< look for memory that is written while it is lent
+  exposure_table exposures;                   ///< memory of this rank that others put to and get from
+  hetero_options tasks;                       ///< of each PE's objects and tasks
   std::unique_ptr<task_stealing> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
 
   end_decision end;  ///< who decides for a failure writes the rank's one report of it
@@ -75,6 +78,15 @@ struct ended_activity {
   void (*see_to)(scheduler& pe, ended_activity& a) = nullptr;
 };
 
+/// What a step of a PE came to.
+enum class pe_step {
+  work,     ///< a piece of work was run: a message, a coroutine that goes on, an operation of the host device
+  helped,   ///< a task of another PE was run
+  network,  ///< something came from the network, or left
+  devices,  ///< something on a device had ended, and there is work now
+  nothing,  ///< there is nothing to do
+};
+
 /// One PE: the loop that makes the transport progress, dispatches messages and resumes coroutines. Knows messages and
 /// who else is there; what they are about is known by those derived from it. All members are for the PE's own thread
 /// unless said otherwise.
@@ -94,11 +106,40 @@ class scheduler : public executor {
 
   /// Makes the calling thread this PE's: binds its memory.
   void bind_to_this_thread();
-  /// Runs until `stop`. On the PE's thread.
+  /// Runs until `stop`: steps, and waits as its idle policy says when there is nothing to do. On the PE's thread.
   void run();
+  /// Does one piece of work, or else looks once at what is not posted by itself. Never waits. Whoever drives several
+  /// PEs from one thread makes this PE the thread's before (`pe_stepper`).
+  pe_step step();
+  /// How it waits from now on; without this, `spin_then_sleep`.
+  void wait_by(std::unique_ptr<idle_policy> how) { idle_ = std::move(how); }
   /// The loop ends after the piece of work that runs now.
   void stop() { stopping_ = true; }
   bool stopping() const { return stopping_; }
+
+  /// \name For idle policies and those who step
+  ///@{
+  /// Whether the next step finds work, or the loop ends.
+  bool has_something() const { return !inbox_empty() || has_ready() || stopping_; }
+  /// Looks once at other PEs' tasks, the network and devices.
+  pe_step look();
+  /// Whether the network has to be looked at: else what it brings is posted.
+  bool polls_network() const { return polls_network_; }
+  bool devices_are_busy() const { return devices != nullptr && devices->pending(); }
+  /// Runs a task of another PE; false when there is none.
+  bool help();
+  /// Nothing has been to do since `began`: what is done only then. May post work.
+  void is_idle_since(std::int64_t began, std::int64_t now);
+  /// When `is_idle_since` has something to do next; INT64_MAX: never.
+  std::int64_t next_idle_look() const { return idle_interval_ns_ != 0 ? next_idle_look_ : INT64_MAX; }
+  /// What it has counted can be read from now on, until it withdraws that: before it does anything.
+  void publish_counts();
+  void withdraw_counts() {
+    if (idle_counts_.published()) idle_counts_.withdraw();
+  }
+  /// Sleeps until something is posted, another PE has a task to spare, or `next_idle_look` has come.
+  void sleep_until_called(std::int64_t now);
+  ///@}
 
   /// \name The end of a job, phase by phase; all PEs of the rank finish one before the next begins.
   ///@{
@@ -212,18 +253,11 @@ class scheduler : public executor {
   ///@}
 
  private:
-  void tell_end(const job_end& end) noexcept;
+  void tell_failure(const job_end& end) noexcept;
   [[noreturn]] void leave_devices();
   void tell_failures();
   bool poll_network();
   void poll_devices();
-  bool comes_at_once();
-  void idle();
-  bool help();
-  void publish_counts();
-  void withdraw_counts() {
-    if (idle_counts_.published()) idle_counts_.withdraw();
-  }
   void reap();
   template <class H>
   void send_to_rank(pe_id to, H&& body, priority p);
@@ -241,6 +275,7 @@ class scheduler : public executor {
   message_bundles bundles_;
   arrival_order arrivals_{*this};
   bool polls_network_ = false;
+  unsigned since_network_ = 0;  // pieces of work
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
 
@@ -253,10 +288,9 @@ class scheduler : public executor {
   std::unique_ptr<quiescence_detector> quiescence_;
   std::int64_t idle_interval_ns_ = 0;  // 0: never
   std::int64_t next_idle_look_ = 0;
+  std::int64_t settled_in_ = 0;  // the idle spell, by its begin, in which devices were last made to tell of their ends
   idle_counts idle_counts_;
-  std::uint64_t last_idle_ = 0;  // cycle_count()
-  std::uint64_t collected_before_ = 0;
-  int num_floods_ = 0;
+  std::unique_ptr<idle_policy> idle_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------

@@ -121,6 +121,16 @@ const std::vector<setting>& runtime_settings() {
        .kind = seed,
        .default_value = "0",
        .help = "other than 0: run what is ready in random order, to find order-dependent programs"},
+      {.name = "busiest-elements",
+       .kind = integer,
+       .default_value = "0",
+       .max = 1'000'000,
+       .help = "time what elements run, and name at the end so many of each PE that ran longest, on standard error"},
+      {.name = "single-thread",
+       .kind = flag,
+       .default_value = "off",
+       .help = "one thread runs all PEs of a rank, a piece of work of each at a time, in turn or in the order of "
+               "schedule-seed: for debuggers; with one rank on the host a run is the same each time"},
       {.name = "check-races",
        .kind = flag,
        .default_value = "off",
@@ -184,6 +194,8 @@ runtime_options options_from(const config& settings) {
   check_task_costs(o, settings.is_set("task-costs"));
   o.task_stealing = settings.get<bool>("task-stealing");
   o.check_races = settings.get<bool>("check-races");
+  o.busiest_elements = settings.get<int>("busiest-elements");
+  o.single_thread = settings.get<bool>("single-thread");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));
   o.help = settings.get<bool>("help");

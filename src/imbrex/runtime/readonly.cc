@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "imbrex/async/when_all.h"
 #include "imbrex/object/collection/entry_message.h"
+#include "imbrex/pe/pe_tree.h"
 #include "imbrex/pe/reply_impl.h"
 
 namespace imbrex::detail {
@@ -18,15 +20,12 @@ std::atomic<bool> is_sealed{false};
 
 namespace {
 
-/// One global's value, to another rank.
+/// One global's value, to another rank, which passes it on to those below it; answered when all these have it.
 struct readonly_value {
   std::uint64_t which = 0;
   std::vector<std::byte> bytes;
   reply_to reply;
-  void operator()(scheduler& pe) {
-    readonly_base::load_one(which, bytes);
-    send_reply<void>(pe, reply, std::monostate{});
-  }
+  void operator()(scheduler& pe);
   template <class Archive>
   void serialize(Archive& ar) {
     ar & which & bytes & reply;
@@ -47,6 +46,27 @@ class load_awaiter : public reply_awaiter<void> {
   readonly_value value_;
 };
 
+task<> load_at(pe_id to, std::uint64_t which, std::vector<std::byte> bytes) {
+  load_awaiter loaded(to, {which, std::move(bytes), {}});
+  co_await loaded;
+}
+
+/// At the ranks below this one in a tree of ranks whose root is rank 0.
+task<> load_below(const rank_context& here, std::uint64_t which, std::vector<std::byte> bytes) {
+  std::vector<pe_id> below;  // ranks
+  pe_tree(here.num_ranks, 1).children_of(here.rank, 0, below);
+  std::vector<task<>> loads;
+  for (const rank_id r : below) loads.push_back(load_at(r * here.pes_per_rank, which, bytes));
+  auto all = when_all(std::move(loads));
+  co_await std::move(all);
+}
+
+void readonly_value::operator()(scheduler& pe) {
+  readonly_base::load_one(which, bytes);
+  entry_activity::start(pe, nullptr, "sharing a read-only global", load_below(pe.rank(), which, std::move(bytes)),
+                        reply, &conclude_entry<void>);
+}
+
 }  // namespace
 
 task<> readonly_base::send_to_all() {
@@ -55,10 +75,8 @@ task<> readonly_base::send_to_all() {
   const rank_context& rank = pe.rank();
   if (rank.transport == nullptr || rank.transport->shares_process()) co_return;
   const auto which = static_cast<std::uint64_t>(std::find(all().begin(), all().end(), this) - all().begin());
-  for (rank_id r = 1; r < rank.num_ranks; ++r) {
-    load_awaiter loaded(r * rank.pes_per_rank, {which, save(), {}});
-    co_await loaded;
-  }
+  auto loaded = load_below(rank, which, save());
+  co_await std::move(loaded);
 }
 
 void readonly_base::load_one(std::uint64_t which, const std::vector<std::byte>& bytes) {

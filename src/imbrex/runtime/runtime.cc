@@ -11,16 +11,11 @@
 #include "imbrex/comm/loopback/loopback_transport.h"
 #include "imbrex/hetero/placement/cost_store.h"
 #include "imbrex/pe/quiescence.h"
+#include "imbrex/runtime/make_transport.h"
 #include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_driver.h"
-#endif
-#if IMBREX_HAVE_MPI
-#include "imbrex/comm/mpi/mpi_transport.h"
-#endif
-#if IMBREX_HAVE_UCX
-#include "imbrex/comm/ucx/ucx_transport.h"
 #endif
 
 namespace imbrex {
@@ -37,34 +32,6 @@ struct quiescence_request {
     ar & who;
   }
 };
-
-enum class transport_choice { none, loopback, mpi, ucx };
-
-transport_choice choose_transport(const runtime_options& o) {
-  if (o.transport == "loopback") return o.ranks > 1 ? transport_choice::loopback : transport_choice::none;
-  if (o.transport == "mpi") {
-#if IMBREX_HAVE_MPI
-    return transport_choice::mpi;
-#else
-    throw not_built(
-        "this build has no MPI transport: install libopenmpi-dev and openmpi-bin (or another MPI), then build again");
-#endif
-  }
-  if (o.transport == "ucx") {
-#if IMBREX_HAVE_UCX
-    return transport_choice::ucx;
-#else
-    throw not_built(
-        "this build has no UCX transport: install libucx-dev, and libopenmpi-dev and openmpi-bin (or another MPI), "
-        "which start the ranks; then build again");
-#endif
-  }
-  if (o.ranks > 1) return transport_choice::loopback;
-#if IMBREX_HAVE_MPI
-  if (mpi_transport::launched_by_mpi()) return transport_choice::mpi;
-#endif
-  return transport_choice::none;
-}
 
 /// One rank from start to end, kept in `rank`; errors before the PEs run are reported by rank 0 alone.
 int run_rank(std::unique_ptr<detail::rank_run>& rank, const runtime_options& options, transport* t,
@@ -124,23 +91,17 @@ int detail::run_job(int& argc, char** argv, const main_function& main) {
     }
     if (!options.trace.empty()) trace_recorder::check_writable(options.trace);
     if (!options.task_costs.empty()) cost_store(options.task_costs).check_writable();
-    const transport_choice choice = choose_transport(options);
+    const detail::transport_choice choice = detail::choose_transport(options);
 #if IMBREX_HAVE_CUDA
     if (options.device != "host") cuda_driver::ask_to_load_kernels_early();  // before MPI or UCX uses CUDA
 #endif
-    std::unique_ptr<transport> t;
-#if IMBREX_HAVE_MPI
-    if (choice == transport_choice::mpi) t = std::make_unique<mpi_transport>();
-#endif
-#if IMBREX_HAVE_UCX
-    if (choice == transport_choice::ucx) t = std::make_unique<ucx_transport>(ucx_options{options.heartbeat_s});
-#endif
+    const std::unique_ptr<transport> t = detail::make_transport(choice, options);
     if (t == nullptr || t->rank() == 0) {
       for (const std::string& w : options.warnings) log_warning(w);
     }
     readonly_base::seal(true);
     std::unique_ptr<rank_run> rank;
-    const int code = choice == transport_choice::loopback
+    const int code = choice == detail::transport_choice::loopback
                          ? run_loopback(options, arguments, command_line, main)
                          : run_rank(rank, options, t.get(), arguments, command_line, main);
     readonly_base::seal(false);

@@ -37,11 +37,12 @@ struct silent_transport final : transport {
 /// Ranks 0 and 1 share a machine, 2 is elsewhere.
 struct choice {
   choice(bool takes_gpu_memory, const protocol_table& table)
-      : network(takes_gpu_memory), mover(pe.queue, network, 0, 0, {true, true, false}, table) {}
+      : network(takes_gpu_memory), mover(pe.queue, network, 0, 0, sharing, table) {}
   path of(memory_kind kind, std::uint64_t bytes, rank_id to) const { return mover.choose(kind, bytes, to, kind); }
 
   imbrex_test::bare_pe pe;
   silent_transport network;
+  const memory_sharing sharing{{true, true, false}, {true, true, false}};
   data_mover mover;
 };
 

@@ -15,12 +15,14 @@ namespace imbrex_test {
 struct job_shape {
   int pes = 1;  ///< of each rank
   int ranks = 1;
-  std::uint64_t seed = 0;  ///< other than 0: schedules, delays and reordering at random
-  int delay_us = 0;        ///< other than 0: messages between ranks take up to this long and overtake each other
+  std::uint64_t seed = 0;   ///< other than 0: schedules, delays and reordering at random
+  int delay_us = 0;         ///< other than 0: messages between ranks take up to this long and overtake each other
+  bool one_thread = false;  ///< which runs all PEs of a rank, a step at a time
 };
 
 inline std::string to_text(const job_shape& s) {
-  return fmt::format("{} PEs on each of {} ranks, seed {}, delay {} us", s.pes, s.ranks, s.seed, s.delay_us);
+  return fmt::format("{} PEs on each of {} ranks, seed {}, delay {} us{}", s.pes, s.ranks, s.seed, s.delay_us,
+                     s.one_thread ? ", one thread" : "");
 }
 
 /// A command line that asks for `s`.
@@ -36,6 +38,7 @@ class command_line {
     words_.push_back(fmt::format("--imbrex-loopback-seed={}", s.seed + 1));
     words_.push_back(fmt::format("--imbrex-loopback-delay-us={}", s.delay_us));
     words_.push_back(fmt::format("--imbrex-loopback-reorder={}", s.delay_us > 0 ? "on" : "off"));
+    if (s.one_thread) words_.emplace_back("--imbrex-single-thread");
     for (std::string& w : words_) pointers_.push_back(w.data());
     count_ = static_cast<int>(pointers_.size());
     pointers_.push_back(nullptr);
@@ -56,10 +59,21 @@ int run_job_with(const job_shape& s, Start start, Extra... extra) {
   return imbrex::run(line.count(), line.values(), start, extra...);
 }
 
-/// A few PEs, more PEs than cores, ranks, slow networks that reorder, random schedules.
+/// A few PEs, more PEs than cores, ranks, slow networks that reorder, random schedules, one thread for all PEs.
 inline const std::vector<job_shape>& all_shapes() {
-  static const std::vector<job_shape> shapes{{1, 1}, {2, 1},    {4, 1},         {1, 2},         {2, 2},
-                                             {1, 3}, {3, 1, 5}, {2, 2, 0, 150}, {1, 3, 9, 100}, {1, 1, 3}};
+  static const std::vector<job_shape> shapes{{1, 1},
+                                             {2, 1},
+                                             {4, 1},
+                                             {1, 2},
+                                             {2, 2},
+                                             {1, 3},
+                                             {3, 1, 5},
+                                             {2, 2, 0, 150},
+                                             {1, 3, 9, 100},
+                                             {1, 1, 3},
+                                             {3, 1, 0, 0, true},
+                                             {9, 1, 11, 0, true},
+                                             {3, 2, 12, 50, true}};
   return shapes;
 }
 

@@ -25,14 +25,14 @@ class data_fetch;
 /// GPU message, agree on in the message itself (`remote_data`). All members are for the PE's thread.
 class data_mover {
  public:
-  /// `pe_in_rank` < 4096. `same_host[r]`: whether rank r runs on this machine.
-  data_mover(executor& pe, transport& t, pe_id id, int pe_in_rank, std::vector<bool> same_host,
+  /// `pe_in_rank` < 4096. `sharing` stays where it is for as long as this lives.
+  data_mover(executor& pe, transport& t, pe_id id, int pe_in_rank, const memory_sharing& sharing,
              const protocol_table& protocols)
       : pe_(pe),
         transport_(t),
         id_(id),
         first_id_(static_cast<std::uint64_t>(pe_in_rank) << (counter_bits + 1)),
-        sharing_{same_host, same_host},
+        sharing_(sharing),
         protocols_(protocols) {}
   ~data_mover();
   data_mover(const data_mover&) = delete;
@@ -50,8 +50,6 @@ class data_mover {
   bool has_one_sided(memory_kind kind) const {
     return (kind != memory_kind::device || network_reaches_devices_) && transport_.has_one_sided(kind);
   }
-  /// Which ranks' devices read each other's memory: found by trying. Before anything is sent.
-  void use(memory_sharing s) { sharing_ = std::move(s); }
   const protocol_table& protocols() const { return protocols_; }
   /// Sends go by this table from now on; what is on its way or offered already is not touched. The other processes need
   /// not have the same: the receiver learns the way from the message.
@@ -140,7 +138,7 @@ class data_mover {
   const pe_id id_;
   const std::uint64_t first_id_;
   std::uint64_t next_id_ = 0;
-  memory_sharing sharing_;
+  const memory_sharing& sharing_;
   protocol_table protocols_;
   bool network_reaches_devices_ = true;
   std::unordered_map<std::uint64_t, lent_buffer> shared_;

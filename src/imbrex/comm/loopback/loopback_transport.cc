@@ -53,9 +53,27 @@ class loopback_network::meeting {
   std::shared_ptr<const parts> met_;
 };
 
-loopback_network::loopback_network(int num_ranks, const loopback_options& options)
-    : num_ranks_(num_ranks), holds_(options.max_delay_us > 0 || options.fault != loopback_fault::none) {
+/// The links to one rank. Before any of these's own locks.
+struct loopback_network::destination {
+  std::mutex mutex;
+  bool started = false;
+  delivery to;
+  std::vector<std::unique_ptr<link>> links;
+};
+
+namespace {
+std::size_t checked(int num_ranks) {
   if (num_ranks < 1) throw usage_error(fmt::format("a loopback network of {} ranks: it needs at least one", num_ranks));
+  return static_cast<std::size_t>(num_ranks);
+}
+}  // namespace
+
+loopback_network::loopback_network(int num_ranks, const loopback_options& options)
+    : num_ranks_(num_ranks),
+      holds_(options.max_delay_us > 0 || options.fault != loopback_fault::none),
+      options_(options),
+      links_(checked(num_ranks) * checked(num_ranks)),
+      destinations_(checked(num_ranks)) {
   if (options.max_delay_us < 0) {
     throw usage_error(fmt::format("a loopback delay of {} us: it cannot be negative", options.max_delay_us));
   }
@@ -67,9 +85,6 @@ loopback_network::loopback_network(int num_ranks, const loopback_options& option
   if ((options.fault != loopback_fault::none) != (options.fault_every > 0)) {
     throw usage_error("a loopback fault needs both its kind (fault) and how often it strikes (fault_every)");
   }
-  for (rank_id from = 0; from < num_ranks; ++from) {
-    for (rank_id to = 0; to < num_ranks; ++to) links_.push_back(std::make_unique<link>(from, to, options));
-  }
   meeting_ = std::make_unique<meeting>(num_ranks);
   desk_ = std::make_unique<desk>();
 }
@@ -77,7 +92,31 @@ loopback_network::loopback_network(int num_ranks, const loopback_options& option
 loopback_network::~loopback_network() = default;
 
 loopback_network::link& loopback_network::between(rank_id from, rank_id to) {
-  return *links_[static_cast<std::size_t>(from) * static_cast<std::size_t>(num_ranks_) + static_cast<std::size_t>(to)];
+  const auto place =
+      static_cast<std::size_t>(from) * static_cast<std::size_t>(num_ranks_) + static_cast<std::size_t>(to);
+  std::atomic<link*>& at = links_[place];
+  if (link* const there = at.load(std::memory_order_acquire)) return *there;
+  destination& d = destinations_[static_cast<std::size_t>(to)];
+  const std::lock_guard lock(d.mutex);
+  if (link* const there = at.load(std::memory_order_relaxed)) return *there;
+  link& made = *d.links.emplace_back(std::make_unique<link>(from, to, options_));
+  if (d.started) made.start(d.to);
+  at.store(&made, std::memory_order_release);
+  return made;
+}
+
+void loopback_network::for_each_link_to(rank_id to, const std::function<void(link&)>& f) {
+  destination& d = destinations_[static_cast<std::size_t>(to)];
+  const std::lock_guard lock(d.mutex);
+  for (const auto& l : d.links) f(*l);
+}
+
+void loopback_network::start(rank_id to, const delivery& how) {
+  destination& d = destinations_[static_cast<std::size_t>(to)];
+  const std::lock_guard lock(d.mutex);
+  d.started = true;
+  d.to = how;
+  for (const auto& l : d.links) l->start(how);
 }
 
 loopback_transport::loopback_transport(std::shared_ptr<loopback_network> network, rank_id rank)
@@ -87,9 +126,7 @@ loopback_transport::loopback_transport(std::shared_ptr<loopback_network> network
   }
 }
 
-void loopback_transport::start(const delivery& to) {
-  for (rank_id from = 0; from < num_ranks(); ++from) network_->between(from, rank_).start(to);
-}
+void loopback_transport::start(const delivery& to) { network_->start(rank_, to); }
 
 void loopback_transport::send(rank_id to, wire_message* m) {
   if (to < 0 || to >= num_ranks() || to == rank_) {
@@ -114,9 +151,7 @@ void loopback_transport::recv_data(rank_id from, std::uint64_t id, const data_vi
 bool loopback_transport::poll() {
   if (!network_->holds_) return false;
   bool any = false;
-  for (rank_id from = 0; from < num_ranks(); ++from) {
-    if (from != rank_ && network_->between(from, rank_).poll()) any = true;
-  }
+  network_->for_each_link_to(rank_, [&](loopback_network::link& l) { any |= l.poll(); });
   return any;
 }
 
@@ -140,14 +175,14 @@ job_end loopback_transport::stop(const job_end& mine) {
   job_end agreed = all != nullptr ? agree(*all) : mine;
   network_->desk_->give_up(rank_);
   std::exception_ptr lost;
-  for (rank_id from = 0; from < num_ranks(); ++from) {
+  network_->for_each_link_to(rank_, [&](loopback_network::link& l) {
     try {
-      network_->between(from, rank_).stop(agreed.failed);
+      l.stop(agreed.failed);
     } catch (const comm_error& e) {
       lost = std::current_exception();
       agreed = {true, e.exit_code()};
     }
-  }
+  });
   if (all != nullptr) {
     const auto at_last = network_->meeting_->exchange(rank_, to_bytes(agreed.word()), limit(agreed.failed));
     if (at_last != nullptr) agreed = agree(*at_last);

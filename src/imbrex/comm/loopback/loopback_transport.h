@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,11 +41,19 @@ class loopback_network {
   class meeting;
   class desk;
 
+  /// Made with its first use.
   link& between(rank_id from, rank_id to);
+  /// All that have been used.
+  void for_each_link_to(rank_id to, const std::function<void(link&)>& f);
+  void start(rank_id to, const delivery& d);
+
+  struct destination;
 
   int num_ranks_;
   bool holds_;
-  std::vector<std::unique_ptr<link>> links_;
+  const loopback_options options_;
+  std::vector<std::atomic<link*>> links_;  // from each rank to each; null: not used yet
+  std::vector<destination> destinations_;
   std::unique_ptr<meeting> meeting_;
   std::unique_ptr<desk> desk_;
 };

@@ -56,10 +56,10 @@ std::vector<int> cuda_devices::choose(int wanted, int local_rank, int num_local_
   return numbers;
 }
 
-std::vector<std::string> cuda_devices::bus_ids() {
+std::vector<std::string> cuda_devices::bus_ids(const std::vector<int>& numbers) {
   std::vector<std::string> ids;
-  ids.reserve(static_cast<std::size_t>(num_gpus()));
-  for (int i = 0; i < num_gpus(); ++i) ids.push_back(machine_.gpu(i).bus_id());
+  ids.reserve(numbers.size());
+  for (const int n : numbers) ids.push_back(cuda_gpu::bus_id_of(n));
   return ids;
 }
 

@@ -32,8 +32,8 @@ class cuda_devices {
   /// Tells CUDA on the PE's thread which GPU is its own.
   void bind_to_this_thread(std::size_t pe);
   int num_gpus() const { return machine_.num_gpus(); }
-  /// The GPUs of this rank, by names that are the same in all processes of the machine.
-  std::vector<std::string> bus_ids();
+  /// GPUs by names that are the same in all processes of the machine.
+  static std::vector<std::string> bus_ids(const std::vector<int>& numbers);
   /// Calls `tell(start, bytes, kind, gpu, comes)` for all large pieces of memory that buffers lie in, those to come
   /// too; any thread.
   using memory_watcher = std::function<void(std::byte*, std::size_t, memory_kind, int gpu, bool comes)>;

@@ -90,9 +90,9 @@ cuda_gpu::~cuda_gpu() {
   current_gpu = -1;
 }
 
-std::string cuda_gpu::bus_id() const {
+std::string cuda_gpu::bus_id_of(int number) {
   std::array<char, 32> text{};
-  check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), number_), "asking for a PCI address");
+  check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), number), "asking for a PCI address");
   return text.data();
 }
 

@@ -33,7 +33,9 @@ class cuda_gpu {
   /// Tells it from all other GPUs, in every process.
   std::uint64_t identity() const { return identity_; }
   /// Of the processor and its memory: where a PE that drives it should run. "0000:19:00.0"
-  std::string bus_id() const;
+  std::string bus_id() const { return bus_id_of(number_); }
+  /// The same of CUDA's GPU `number`.
+  static std::string bus_id_of(int number);
   memory_info memory() const;
   /// Memory of the GPU, from large `cudaMalloc` slabs that are kept.
   slab_pool& pool() { return *pool_; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "imbrex/base/clock.h"
 #include "imbrex/object/collection/collection.h"
 
 namespace imbrex {
@@ -24,12 +23,12 @@ void broadcast_slices::perform(work* w, work_action action) {
 }
 
 void broadcast_slices::run(scheduler& pe) {
-  const std::int64_t start = now_ns();
+  const std::int64_t start = pe.now_ns();
   while (next_ < elements_.size()) {
     const std::size_t count = std::min(between_looks, elements_.size() - next_);
     next_ += count;
     deliver(pe, elements_.data() + (next_ - count), count);
-    if (next_ < elements_.size() && now_ns() - start > slice_ns) {
+    if (next_ < elements_.size() && pe.now_ns() - start > slice_ns) {
       if (!std::exchange(interrupted_, true)) is_interrupted();
       pe.begin_operation();
       pe.post_here(this);

@@ -10,37 +10,30 @@
 
 namespace imbrex {
 
-chare_pe::chare_pe(rank_context& rank, pe_id id, trace_track* t) : scheduler(rank, id, t) {
-  collections_.resize(static_cast<std::size_t>(num_pes()));
-}
+chare_pe::chare_pe(rank_context& rank, pe_id id, trace_track* t) : scheduler(rank, id, t) {}
 
 chare_pe::~chare_pe() = default;
 
 // ------------------------------------------------------------------------------------------------ collections
 
 void chare_pe::add_collection(std::unique_ptr<collection> c) {
-  auto& of_creator = collections_[static_cast<std::size_t>(c->id().creator)];
-  const std::size_t number = c->id().number;
-  if (of_creator.size() <= number) of_creator.resize(number + 1);
   std::erase_if(early_broadcasts_, [&](const early_broadcasts& b) {
     if (!(b.array == c->id())) return false;
     c->broadcasts().continue_from(b.begun);
     return true;
   });
-  of_creator[number] = std::move(c);
+  const collection_key key{c->id().creator, c->id().number};
+  collections_[key] = std::move(c);
 }
 
 collection* chare_pe::look_up_collection(collection_id c) {
   if (c.is_of_singles()) return look_up_singles(c);
-  if (static_cast<std::size_t>(c.creator) >= collections_.size()) [[unlikely]]
+  if (static_cast<std::uint32_t>(c.creator) >= static_cast<std::uint32_t>(num_pes())) [[unlikely]]
     refuse_pe(c.creator);
-  const auto& of_creator = collections_[static_cast<std::size_t>(c.creator)];
-  collection* found = c.number < of_creator.size() ? of_creator[c.number].get() : nullptr;
-  if (found != nullptr) {
-    last_found_id_ = c;
-    last_found_ = found;
-  }
-  return found;
+  const auto known = collections_.find({c.creator, c.number});
+  if (known == collections_.end()) return nullptr;
+  note_found(c, known->second.get());
+  return known->second.get();
 }
 
 collection* chare_pe::look_up_singles(collection_id c) {
@@ -49,9 +42,8 @@ collection* chare_pe::look_up_singles(collection_id c) {
   if (number >= classes.size()) refuse_pe(no_pe);
   if (singles_.size() < classes.size()) singles_.resize(classes.size());
   if (singles_[number] == nullptr) singles_[number] = classes[number]->make(*this, c);
-  last_found_id_ = c;
-  last_found_ = singles_[number].get();
-  return last_found_;
+  note_found(c, singles_[number].get());
+  return singles_[number].get();
 }
 
 std::uint32_t chare_pe::number_broadcast(collection_id c, priority p) {
@@ -66,11 +58,7 @@ std::uint32_t chare_pe::number_broadcast(collection_id c, priority p) {
 
 template <class F>
 void chare_pe::for_each_collection(F f) const {
-  for (const auto& of_creator : collections_) {
-    for (const auto& c : of_creator) {
-      if (c) f(*c);
-    }
-  }
+  for (const auto& [key, c] : collections_) f(*c);
   for (const auto& c : singles_) {
     if (c) f(*c);
   }
@@ -145,8 +133,7 @@ void chare_pe::destroy_chares() {
 }
 
 void chare_pe::destroy_parts() {
-  last_found_id_ = nothing_found;
-  last_found_ = nullptr;
+  found_ = {};
   collections_.clear();
   singles_.clear();
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -42,8 +44,9 @@ class chare_pe final : public scheduler {
   void add_collection(std::unique_ptr<collection> c);
   /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
   [[gnu::always_inline]] collection* find_collection(collection_id c) {
-    if (c == last_found_id_) [[likely]]
-      return last_found_;
+    const found& last = found_[place_among_found(c)];
+    if (c == last.id) [[likely]]
+      return last.part;
     return look_up_collection(c);
   }
   /// Keeps a body until collection `c` exists here, then performs it.
@@ -87,11 +90,20 @@ class chare_pe final : public scheduler {
   template <class F>
   void for_each_collection(F f) const;
 
-  std::vector<std::vector<std::unique_ptr<collection>>> collections_;  // [creator][number]
+  using collection_key = std::pair<pe_id, std::uint32_t>;              // creator, number
+  std::map<collection_key, std::unique_ptr<collection>> collections_;  // in this order they end, and are reported
   std::vector<std::unique_ptr<collection>> singles_;                   // [class]
-  static constexpr collection_id nothing_found{no_pe - 1, 0};          // other than that of an empty proxy
-  collection_id last_found_id_ = nothing_found;
-  collection* last_found_ = nullptr;
+  /// Of each that shares a place, the one that was found last.
+  struct found {
+    collection_id id{no_pe - 1, 0};  // other than that of an empty proxy
+    collection* part = nullptr;
+  };
+  static std::size_t place_among_found(collection_id c) {
+    return (static_cast<std::size_t>(c.creator) + c.number) % num_found;
+  }
+  void note_found(collection_id c, collection* part) { found_[place_among_found(c)] = {c, part}; }
+  static constexpr std::size_t num_found = 8;
+  std::array<found, num_found> found_;
   std::uint32_t next_collection_ = 0;
   std::uint32_t next_section_ = 0;
   pe_id next_seed_ = 0;

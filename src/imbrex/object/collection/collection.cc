@@ -69,7 +69,12 @@ void collection::unsettle(element_base& e, presence becomes, pe_id where) {
   here_[e.position] = here_.back();
   here_[e.position]->position = e.position;
   here_.pop_back();
-  chare_access::destroy(object);
+  {
+    const actor_turn turn(pe_, &e);
+    chare_access::destroy(object);
+  }
+  if (pe_.observer != nullptr) [[unlikely]]
+    pe_.observer->has_left(e);
   if (e.extras) {
     e.extras->ports.reset();
     forget_hearing(*e.extras);
@@ -274,6 +279,7 @@ void collection::destroy_objects() {
     while (e->activities != nullptr) entry_activity::destroy(pe_, e->activities);
   }
   for (element_base* e : here_) {
+    const actor_turn turn(pe_, e);
     chare_access::destroy(std::exchange(e->object, nullptr));
     if (e->extras) e->extras->ports.reset();
   }

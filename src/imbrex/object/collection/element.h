@@ -79,7 +79,7 @@ struct element_extras {
 
 /// What one PE knows of one element: the object if it lives here, where to send messages if not. Never moves in
 /// memory and lives as long as the collection. Large arrays have many: with an index of four bytes it takes 64.
-struct element_base {
+struct element_base : actor {
   chare_base* object = nullptr;  ///< not null exactly when state is `here`
   collection* part = nullptr;
   entry_activity* activities = nullptr;

@@ -7,7 +7,7 @@ void entry_activity::end(scheduler& pe, ended_activity& ended) {
   try {
     a.conclude(pe, a);
   } catch (...) {
-    chare_pe::of(pe).fail_method(a.element, a.name, std::current_exception());
+    chare_pe::of(pe).fail_method(a.element(), a.name, std::current_exception());
   }
   destroy(pe, &a);
 }

@@ -13,7 +13,8 @@ namespace imbrex {
 
 /// An entry method that is a coroutine, while it runs or waits. Owns the frame.
 struct entry_activity : activity, ended_activity {
-  element_base* element = nullptr;  ///< null: the main chare
+  /// Null: the main chare.
+  element_base* element() const { return static_cast<element_base*>(const_cast<actor*>(of)); }
   std::coroutine_handle<> frame;
   reply_to reply;
   entry_activity* previous = nullptr;  // of the element (or, without one, of the PE)
@@ -33,7 +34,7 @@ struct entry_activity : activity, ended_activity {
   /// Its coroutine has ended: concludes, and destroys it.
   static void end(scheduler& pe, ended_activity& ended);
   entry_activity*& list(scheduler& pe) {
-    return element != nullptr ? element->activities : chare_pe::of(pe).first_activity;
+    return of != nullptr ? element()->activities : chare_pe::of(pe).first_activity;
   }
 };
 
@@ -44,7 +45,7 @@ void entry_activity::start(scheduler& pe, element_base* e, const char* name, tas
   ++chare_pe::of(pe).num_activities;
   auto handle = t.release();
   a->name = name;
-  a->element = e;
+  a->of = e;
   a->frame = handle;
   a->reply = reply;
   a->conclude = conclude;

@@ -6,36 +6,15 @@
 
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/collection/entry_activity.h"
+#include "imbrex/object/collection/location.h"
 #include "imbrex/object/data/device_view.h"
 #include "imbrex/object/data/hetero_argument.h"
 #include "imbrex/object/entry/entry.h"
 
 /// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
-/// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `invoke`.
+/// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `bring_to_element`
+/// (location.h) -> `invoke`.
 namespace imbrex {
-
-/// Corrects what a PE believes about where an element lives.
-template <class Index>
-struct location_update {
-  collection_id array;
-  Index index{};
-  pe_id where = no_pe;
-  std::uint64_t epoch = 0;
-  bool deleted = false;
-
-  void operator()(scheduler& pe);
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & array & index & where & epoch & deleted;
-  }
-};
-
-/// Where a message for `e`, which does not live on this PE, goes next: another PE, or `no_pe` when this is its
-/// home and it does not exist.
-inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
-  if (e.where != pe.id()) return e.where;
-  return home == pe.id() ? no_pe : home;
-}
 
 namespace detail {
 /// Why a message cannot be delivered.
@@ -94,7 +73,7 @@ void conclude_entry(scheduler& pe, entry_activity& a) {
   using promise = task_promise<R>;
   auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
   if (p.failure) {
-    fail<R>(pe, a.element, a.name, a.reply, std::exchange(p.failure, nullptr));
+    fail<R>(pe, a.element(), a.name, a.reply, std::exchange(p.failure, nullptr));
     return;
   }
   if (!a.reply.wanted()) return;
@@ -114,6 +93,7 @@ template <class E, class Args>
   using C = typename E::class_type;
   using R = typename E::result;
   C& object = *static_cast<C*>(e.object);
+  const actor_turn turn(pe, &e);
   std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {
@@ -167,6 +147,7 @@ class device_arrival {
   template <class T>
   void settle(device_view<T>& view, int which) {
     C& object = of(element_);
+    const actor_turn turn(pe_, &element_);
     stream& s = streams_.unpack;
     const std::size_t size = view.size();
     auto place = std::apply(
@@ -264,7 +245,7 @@ struct entry_body {
       invoke<E>(pe, *target, args, reply);
       return;
     }
-    find_and_invoke(pe);
+    bring_to_element<Index>(pe, *this);
   }
 
   template <class Archive>
@@ -272,65 +253,48 @@ struct entry_body {
     ar & array & index & from & level & after & reply& beside(args);
   }
 
- private:
-  void find_and_invoke(scheduler& pe) {
-    array_part<Index>* part = find_part<Index>(pe, array);
-    if (part == nullptr) {
-      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
-      return;
-    }
-    if constexpr (std::is_same_v<Index, no_index>) {
-      find_single(pe, *part);
-    } else {
-      find_element(pe, *part);
-    }
-  }
-
-  void find_single(scheduler& pe, array_part<Index>& part) {
-    element<Index>* const e = part.find(index);
-    if (e != nullptr && e->object != nullptr) {
-      invoke<E>(pe, *e, args, reply);
-    } else if (const pe_id next = part.next_stop_to(index); next != pe.id()) {
-      pass_on(pe, next);
-    } else if (part.was_made(index)) {
-      refuse_deleted(pe, part);
-    } else {
-      part.hold(part.record(index), once_more());
-    }
-  }
-
-  void find_element(scheduler& pe, array_part<Index>& part) {
-    element<Index>& e = part.record(index);
-    if (e.object != nullptr) [[likely]] {
+  /// \name On its way (`bring_to_element`)
+  ///@{
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if constexpr (!std::is_same_v<Index, no_index>) {
       if (after != 0 && overtakes(pe, part)) return;
       if (!part.calm() && !part.may_run(e)) [[unlikely]] {
         part.hold(e, once_more());
-      } else {
-        invoke<E>(pe, e, args, reply);
+        return;
       }
-      return;
     }
-    if (from == pe.id()) after = part.broadcasts().num_begun(level);  // it was to stay, and does not
-    if (const pe_id next = next_stop(pe, e, part.home(index)); next != no_pe) {
-      if (from != no_pe && from != pe.id() && next == e.where) {
-        pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
-      }
-      pass_on(pe, next);
-    } else if (e.state == presence::deleted &&
-               (chare_pe::of(pe).refuses_held() || detail::has_device_views<args_tuple>)) {
-      // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
-      refuse_deleted(pe, part);
-    } else {
-      part.hold(e, once_more());
-    }
+    invoke<E>(pe, e, args, reply);
   }
-
-  [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
-
-  void pass_on(scheduler& pe, pe_id next) {
+  void leaves(scheduler& pe, array_part<Index>& part, const element<Index>& e, pe_id next) {
+    if constexpr (!std::is_same_v<Index, no_index>) {
+      follows_broadcasts_of(pe, part);
+      if (from != no_pe && from != pe.id() && next == e.where)
+        pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
+    }
+    leave_pe();
+  }
+  void leave_pe() {
     target = nullptr;
     detail::leave_pe(args);
-    pe.send(next, std::move(*this), priority(level));
+  }
+  void nowhere(scheduler& pe, array_part<Index>& part, element<Index>* e) {
+    if constexpr (std::is_same_v<Index, no_index>) {
+      part.was_made(index) ? refuse_deleted(pe, part) : part.hold(part.record(index), once_more());
+    } else {
+      follows_broadcasts_of(pe, part);
+      // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
+      const bool waits = !chare_pe::of(pe).refuses_held() && !detail::has_device_views<args_tuple>;
+      e->state == presence::deleted && !waits ? refuse_deleted(pe, part) : part.hold(*e, once_more());
+    }
+  }
+  ///@}
+
+ private:
+  [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
+
+  /// It was to stay on the sender's PE, and does not.
+  void follows_broadcasts_of(const scheduler& pe, collection& part) {
+    if (from == pe.id()) after = part.broadcasts().num_begun(level);
   }
 
   void refuse_deleted(scheduler& pe, const collection& part) {
@@ -346,13 +310,6 @@ struct entry_body {
     return true;
   }
 };
-
-/// Passes `body` on to where `e`, which does not live here, is; drops it when it has ended or never was.
-template <class Index, class H>
-void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, H&& body) {
-  const pe_id next = next_stop(pe, e, part.home(e.index));
-  if (next != no_pe) pe.send(next, std::forward<H>(body), priorities::communication);
-}
 
 /// False when nothing is queued in, or arriving at, the streams of `e`, which lives here. Else `body` is sent to this
 /// PE again once that is so.
@@ -448,25 +405,6 @@ void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, cons
     }
   }
   pe.send(e->where, std::move(message), p);
-}
-
-template <class Index>
-void location_update<Index>::operator()(scheduler& pe) {
-  array_part<Index>* part = find_part<Index>(pe, array);
-  if (part == nullptr) {
-    chare_pe::of(pe).hold_for_collection(array, std::move(*this));
-    return;
-  }
-  if constexpr (std::is_same_v<Index, no_index>) {
-    if (part->find(index) == nullptr) return;
-  }
-  element<Index>& e = part->record(index);
-  if (e.epoch > epoch || (e.object != nullptr && e.epoch == epoch)) return;
-  if (e.object != nullptr) return;  // it has come here meanwhile; a newer message says so
-  e.epoch = epoch;
-  e.where = deleted ? part->home(index) : where;
-  e.state = deleted ? presence::deleted : presence::elsewhere;
-  part->release_held(e);
 }
 
 }  // namespace imbrex

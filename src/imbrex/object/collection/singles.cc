@@ -21,15 +21,11 @@ singles::array_part(chare_pe& pe, collection_id id, const char* chare_name) : co
 
 singles::~array_part() = default;
 
-no_index singles::next(pe_id home) {
-  if (named_.empty()) named_.resize(static_cast<std::size_t>(pe().num_pes()), 0);
-  return {home, pe().id(), ++named_[static_cast<std::size_t>(home)]};
-}
+no_index singles::next(pe_id home) { return {home, pe().id(), ++named_.of(home)}; }
 
 // They come in the order in which they were named, except when priorities or the network reorder them.
 void singles::note_made(const no_index& i) {
-  if (made_.empty()) made_.resize(static_cast<std::size_t>(pe().num_pes()), 0);
-  std::uint64_t& last = made_[static_cast<std::size_t>(i.maker)];
+  std::uint64_t& last = made_.of(i.maker);
   if (i.count != last + 1) {
     made_early_.insert(i);
     return;
@@ -38,10 +34,7 @@ void singles::note_made(const no_index& i) {
   while (!made_early_.empty() && made_early_.erase({i.home, i.maker, last + 1}) > 0) ++last;
 }
 
-bool singles::was_made(const no_index& i) const {
-  if (made_.empty()) return false;
-  return i.count <= made_[static_cast<std::size_t>(i.maker)] || made_early_.contains(i);
-}
+bool singles::was_made(const no_index& i) const { return i.count <= made_.known(i.maker) || made_early_.contains(i); }
 
 singles::record_type* singles::find(const no_index& i) {
   const auto known = known_.find(i);

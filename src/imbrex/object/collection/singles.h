@@ -11,6 +11,7 @@
 #include "imbrex/base/slab_allocator.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/entry/index.h"
+#include "imbrex/pe/pe_numbers.h"
 
 /// Singleton chares. All of a class form one collection that every PE knows without being told: making one is work of
 /// the PE where it is to live, plus a message if that is another. A singleton is named by its home, where it was made;
@@ -70,8 +71,8 @@ class array_part<no_index> : public collection {
   mutable std::unordered_map<no_index, record_type, index_hash<no_index>, std::equal_to<>,
                              slab_allocator<std::pair<const no_index, record_type>>>
       known_;
-  std::vector<std::uint64_t> named_;  // by home
-  std::vector<std::uint64_t> made_;   // by maker: all up to this one
+  pe_numbers named_;  // by home
+  pe_numbers made_;   // by maker: all up to this one
   std::unordered_set<no_index, index_hash<no_index>> made_early_;
 };
 
