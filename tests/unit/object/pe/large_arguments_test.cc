@@ -1,4 +1,4 @@
-#include "unit/object/large_arguments.h"
+#include "unit/object/pe/large_arguments.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "unit/object/equal_names.h"
+#include "unit/object/entry/equal_names.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace ix = imbrex;
 using imbrex_test::answers;
 
 #define IMBREX_TEST_FILE "one"
-#include "unit/object/equal_names_worker.h"
+#include "unit/object/entry/equal_names_worker.h"
 #undef IMBREX_TEST_FILE
 
 ix::task<int> both(ix::runtime& rt) {

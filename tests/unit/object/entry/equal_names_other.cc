@@ -1,4 +1,4 @@
-#include "unit/object/equal_names.h"
+#include "unit/object/entry/equal_names.h"
 
 namespace {
 
@@ -6,7 +6,7 @@ namespace ix = imbrex;
 using imbrex_test::answers;
 
 #define IMBREX_TEST_FILE "other"
-#include "unit/object/equal_names_worker.h"
+#include "unit/object/entry/equal_names_worker.h"
 #undef IMBREX_TEST_FILE
 
 }  // namespace
