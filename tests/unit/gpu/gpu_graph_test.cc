@@ -3,7 +3,7 @@
 
 #include "gpu_fixture.h"
 #include "imbrex/device/host/host_device.h"
-#include "unit/hetero/device_graph.h"
+#include "unit/hetero/graph/device_graph.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hetero_fixture.h"
-#include "stepped_device.h"
+#include "unit/hetero/graph/stepped_device.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -1,8 +1,8 @@
 // When an object may go over to an element of the same PE instead of being copied.
 #include <gtest/gtest.h>
 
-#include "hetero_fixture.h"
 #include "imbrex/hetero/tasks/open_task.h"
+#include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

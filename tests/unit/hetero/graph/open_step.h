@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "open_use.h"
 #include "step.h"
+#include "unit/hetero/open_use.h"
 
 namespace imbrex_test::stepped {
 

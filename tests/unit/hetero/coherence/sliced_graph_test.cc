@@ -1,7 +1,7 @@
 #include <random>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/error.h"
+#include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

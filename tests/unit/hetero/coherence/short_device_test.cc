@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/error.h"
+#include "unit/hetero/hetero_fixture.h"
 
 // A device with less memory than it said, because others use it, too.
 using namespace imbrex;

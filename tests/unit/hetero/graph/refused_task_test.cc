@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/error.h"
+#include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -1,8 +1,8 @@
 #include <numeric>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/error.h"
-#include "open_use.h"
+#include "unit/hetero/hetero_fixture.h"
+#include "unit/hetero/open_use.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/placement/shortest_finish.h"
+#include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
 using testing::HasSubstr;

@@ -1,7 +1,7 @@
 // Random graphs of tasks, as they run on GPUs and devices of OpenCL too, on devices of the host.
 #include "device_graph.h"
 
-#include "hetero_fixture.h"
+#include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

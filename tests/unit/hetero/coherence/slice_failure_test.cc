@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/error.h"
+#include "unit/hetero/hetero_fixture.h"
 
 // What a failed task leaves of an object with slices, byte by byte: worthless is what nobody has overwritten since.
 using namespace imbrex;

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "hetero_fixture.h"
+#include "unit/hetero/hetero_fixture.h"
 
 // What waits at one place does not hold up what can run at another, and many that wait cost no more than few.
 using namespace imbrex;

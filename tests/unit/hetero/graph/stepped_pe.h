@@ -5,10 +5,10 @@
 #include <list>
 
 #include "all_orders.h"
-#include "hetero_fixture.h"
 #include "open_step.h"
 #include "step.h"
 #include "stepped_device.h"
+#include "unit/hetero/hetero_fixture.h"
 
 /// One PE whose streams, notices and submissions happen in the order that a test decides.
 namespace imbrex_test::stepped {

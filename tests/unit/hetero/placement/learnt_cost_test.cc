@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "hetero_fixture.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/hetero/placement/shortest_finish.h"
+#include "unit/hetero/hetero_fixture.h"
 
 // What is learnt of a task is how long it runs, however long it has to wait for its turn.
 using namespace imbrex;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "hetero_fixture.h"
+#include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
