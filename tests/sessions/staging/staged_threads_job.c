@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 
 #define NUM_THREADS 4
 #define NUM_TURNS 1500

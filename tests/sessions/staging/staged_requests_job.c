@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 
 #define W MPI_COMM_WORLD
 #define D MPI_DOUBLE

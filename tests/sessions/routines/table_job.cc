@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 #include "table_spy.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 
 #define LARGE 40000
 

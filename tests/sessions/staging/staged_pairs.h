@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 
 #define N 12000
 

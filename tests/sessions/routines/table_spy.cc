@@ -12,7 +12,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fake_cuda.h"
+#include "sessions/driver/fake_cuda.h"
 #include <imbrex/sessions.h>
 
 static int rank;
