@@ -10,21 +10,21 @@ void hetero_domain::close(task_node& t) {
     return wake_up();  // which tells the PE of the lane's end
   }
   copies_.used(t, *t.at, {});
-  t.state = t.threw ? task_state::failed : task_state::done;
+  t.state = t.threw() ? task_state::failed : task_state::done;
   complete(t);
 }
 
 void hetero_domain::complete(task_node& t) {
   copies_.unpin(t);
   release(t);
-  if (timed_ && t.ended_ns != 0 && !t.is_view) policy_->finished(t, t.ended_ns - t.started_ns);
+  if (timed_ && t.ran.ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran.ended_ns - t.ran.began_ns);
   release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);
   (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
   (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
   --num_outstanding_;
-  if (t.state == task_state::failed && !t.poisoned) [[unlikely]]
+  if (t.fault == task_fault::own) [[unlikely]]
     failures_.add(t.failure);
   rest(t);
   changed_ = true;

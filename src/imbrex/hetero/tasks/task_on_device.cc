@@ -22,14 +22,14 @@ lane& hetero_domain::choose_lane(task_node& t) const {
 
 void hetero_domain::run_on_device(task_node& t) {
   place& p = *t.at;
-  lane& l = t.stays_open ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
+  lane& l = t.stays_open() ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
-  if (t.stays_open) copies_.begun(t, p);
+  if (t.stays_open()) copies_.begun(t, p);
   if (timed_) note_begin(t, l);
   call(t, &*l);
   if (timed_) note_end(t, l);
-  if (t.stays_open && !t.threw) {
+  if (t.stays_open() && !t.threw()) {
     t.state = task_state::issued;
     t.open_in = &l;
     return;
@@ -41,21 +41,22 @@ void hetero_domain::run_on_device(task_node& t) {
 /// before it there is over and its data have come, but not while tasks of other lanes still end. So tasks that run at
 /// once share the time, and the sum of those that wait is when the place will be free.
 void hetero_domain::note_begin(task_node& t, lane& l) {
-  l->then("a task begins", [h = hetero_task(&t)] { h.node()->started_ns = now_ns(); });
+  l->then("a task begins", [h = hetero_task(&t)] { h.node()->ran.began_ns = now_ns(); });
 }
 
 void hetero_domain::note_end(task_node& t, lane& l) {
   l->then("a task ends", [h = hetero_task(&t)] {
-    task_node& ended = *h.node();
-    ended.ended_ns = now_ns();
-    ended.started_ns = std::max(ended.started_ns, std::exchange(ended.at->last_end_ns, ended.ended_ns));
+    place& at = *h.node()->at;
+    task_times& ran = h.node()->ran;
+    ran.ended_ns = now_ns();
+    ran.began_ns = std::max(ran.began_ns, std::exchange(at.last_end_ns, ran.ended_ns));
   });
 }
 
 void hetero_domain::enqueued(task_node& t, lane& l) {
   t.end = l.put();
   copies_.used(t, *t.at, t.end);
-  if (t.threw) {
+  if (t.threw()) {
     t.state = task_state::failed;
     complete(t);
     return;

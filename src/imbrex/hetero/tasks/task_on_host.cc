@@ -50,7 +50,7 @@ inline void hetero_domain::call_with(task_node& t, stream* order, const host_tas
 
 /// With the exception that is being handled: the task's failure is of its kind, and says where.
 void hetero_domain::fail(task_node& t) {
-  t.threw = true;
+  t.fault = task_fault::own;
   const auto failed = [&](std::string_view what) {
     return fmt::format("{}, failed on {}: {}", text(t), t.at->name(), what);
   };
@@ -72,7 +72,7 @@ void hetero_domain::fail(task_node& t) {
 void hetero_domain::run_on_host(task_node& t) {
   t.state = task_state::issued;
   if (places().size() > 1) copies_.begun(t, *t.at);
-  if (helpers_ != nullptr && !t.stays_open) {
+  if (helpers_ != nullptr && !t.stays_open()) {
     runnable_.push(t);
   } else {
     run_own_host_task(t);
@@ -80,10 +80,10 @@ void hetero_domain::run_on_host(task_node& t) {
 }
 
 void hetero_domain::run_own_host_task(task_node& t) {
-  if (timed_) t.started_ns = now_ns();
+  if (timed_) t.ran.began_ns = now_ns();
   call(t, nullptr);
-  if (timed_) t.ended_ns = now_ns();
-  if (t.threw || !t.stays_open) close(t);
+  if (timed_) t.ran.ended_ns = now_ns();
+  if (t.threw() || !t.stays_open()) close(t);
 }
 
 /// Part after part, more at a time each time, until what is left would take so long that it is worth the others' while:
@@ -107,16 +107,16 @@ bool hetero_domain::run_or_share(task_node& t) {
 
 bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
   task_node& t = *part.task;
-  if (t.domain->timed_ && part.first_part == 0) t.started_ns = now_ns();
+  if (t.domain->timed_ && part.first_part == 0) t.ran.began_ns = now_ns();
   if (t.parts != nullptr && part.last_part == 0) {
     const bool all = run_or_share(t);
-    if (all && t.domain->timed_) t.ended_ns = now_ns();
+    if (all && t.domain->timed_) t.ran.ended_ns = now_ns();
     return all;
   }
   call(t, nullptr, part);
   const std::size_t num = part.last_part - part.first_part;
   const bool is_last = num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
-  if (is_last && t.domain->timed_) t.ended_ns = now_ns();
+  if (is_last && t.domain->timed_) t.ran.ended_ns = now_ns();
   return is_last;
 }
 
@@ -124,7 +124,7 @@ void hetero_domain::ended_elsewhere(task_node& t, task_journal* deeds) {
   try {
     if (deeds != nullptr) deeds->replay();
   } catch (...) {
-    if (!t.threw) fail(t);
+    if (!t.threw()) fail(t);
   }
   close(t);
   wake_up();

@@ -44,7 +44,7 @@ void hetero_domain::dispatch() {
     if (helpers_ != nullptr) {
       if (runnable_.size() > 1) helpers_->call(runnable_.size() - 1);
       if (const host_tasks::taken part = runnable_.take(); part.task != nullptr) {
-        if (run_anywhere(part) && (part.task->threw || !part.task->stays_open)) close(*part.task);
+        if (run_anywhere(part) && (part.task->threw() || !part.task->stays_open())) close(*part.task);
         changed_ = true;
         more = cycle_count() - began > cycles_in_a_turn;
       }
@@ -73,7 +73,7 @@ void hetero_domain::start_unplaced_ones() {
   for (task_node* t = unplaced_.first(); t != nullptr;) {
     task_node* const next = t->next;
     place& p = choose_place(*t);
-    if (!t->stays_open && short_of_memory_[static_cast<std::size_t>(p.number())] != nullptr) {
+    if (!t->stays_open() && short_of_memory_[static_cast<std::size_t>(p.number())] != nullptr) {
       before = t;
     } else {
       unplaced_.take_after(before);
@@ -89,6 +89,7 @@ void hetero_domain::start(task_node& t) {
     if (!gather(t)) return;
   } catch (...) {
     t.failure = std::current_exception();
+    t.fault = task_fault::own;
     t.state = task_state::failed;
     complete(t);
     return;
@@ -106,7 +107,7 @@ bool hetero_domain::gather(task_node& t) {
   t.state = task_state::fetching;
   if (!t.pinned) {
     outcome o = copies_.pin(t, *t.at);
-    if (o != outcome::done && t.placed == placed_by::next_use) o = pin_on_host(t);
+    if (o != outcome::done && is_by_next_use(t.placed)) o = pin_on_host(t);
     if (o == outcome::never) {
       throw out_of_memory(fmt::format("{}: {} has no room for its objects of {} bytes, though nothing else is there",
                                       text(t), t.at->name(), t.bytes));

@@ -42,8 +42,8 @@ void hetero_domain::check_after(const task_node& t, std::span<const hetero_task>
       throw usage_error(fmt::format("task '{}' shall run after task '{}' of another PE: have that PE send a message",
                                     t.wishes.name, earlier->wishes.name));
     }
-    if (!earlier->recorded && recording == nullptr) continue;
-    const bool same = recording != nullptr && earlier->recorded && earlier->age <= recording->tasks.size() &&
+    if (!earlier->is_recorded() && recording == nullptr) continue;
+    const bool same = recording != nullptr && earlier->is_recorded() && earlier->age <= recording->tasks.size() &&
                       recording->tasks[earlier->age - 1] == earlier;
     if (!same) {
       throw usage_error(
@@ -87,7 +87,7 @@ void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
 
 /// As part of the window that is being recorded.
 void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
-  if (t.stays_open) throw usage_error(text(t) + " cannot be recorded: ask for it outside");
+  if (t.stays_open()) throw usage_error(text(t) + " cannot be recorded: ask for it outside");
   for (const task_access& a : t.uses()) {
     if (a.data->domain != this) throw usage_error(text(t) + ": an object of another PE: send it there in a message");
   }
@@ -106,7 +106,7 @@ void hetero_domain::make_ready(task_node& t) {
   if (!t.in_progress) begin_progress(t);
   if (t.sliced) [[unlikely]]
     poison_by_worthless_bytes(t, failures_);
-  if (t.poisoned || t.placed != placed_by::policy) [[unlikely]] {
+  if (t.fault == task_fault::inherited || t.placed != placed_by::policy) [[unlikely]] {
     keep_from_policy(t);
   } else {
     policy_->push(t);
@@ -114,7 +114,9 @@ void hetero_domain::make_ready(task_node& t) {
   wake_up();
 }
 
-[[gnu::noinline]] void hetero_domain::keep_from_policy(task_node& t) { (t.poisoned ? doomed_ : unplaced_).push(t); }
+[[gnu::noinline]] void hetero_domain::keep_from_policy(task_node& t) {
+  (t.fault == task_fault::inherited ? doomed_ : unplaced_).push(t);
+}
 
 void hetero_domain::unblock(task_node& t) {
   if (--t.num_blockers == 0) make_ready(t);
