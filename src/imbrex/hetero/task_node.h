@@ -142,7 +142,7 @@ struct task_node {
   task_node* older = nullptr;  ///< of all that are not over
   task_node* younger = nullptr;
   task_node* next = nullptr;      ///< in whatever queue it stands
-  lane_arrival arrival;           ///< of its end, on a device
+  lane_wait end_wait;             ///< of its end, on a device
   std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
   task_times ran;                 ///< for policies that learn
 

@@ -164,7 +164,7 @@ void scheduler::idle() {
       if (has_ready()) break;
       if (!settled && now - start >= settle_ns && devices != nullptr) {
         settled = true;
-        devices->settle();
+        devices->ensure_noticed();
       }
     }
     if (idle_interval_ns_ != 0 && now >= next_idle_look_) {

@@ -44,7 +44,7 @@ struct gpu_graphs : testing::TestWithParam<machine> {
     hetero_domain domain(gpu->pe.queue, *host, devices, options);
     const auto turn = [this] {
       gpu->pe.run();
-      gpu->completion->settle();
+      gpu->completion->ensure_noticed();
       gpu->completion->poll();
     };
     {

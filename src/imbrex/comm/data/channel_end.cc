@@ -93,7 +93,7 @@ bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
     if (s.on().kind() == device_kind::host) {
       s.then("receive", std::move(copy));
     } else {
-      s.launch("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
+      s.call("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
     }
   }
   return true;

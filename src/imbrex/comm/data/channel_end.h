@@ -103,7 +103,7 @@ struct channel_message {
       if (lent.checked != nullptr) race_check::will_be_read(lent.checked, *reader);
       lent.give_back_after(pulled ? reader->record_for_others() : reader->record());
     } else if (reader != nullptr) {
-      reader->then("read", [held = lent_buffer(std::move(lent)), check = std::move(lent.checked)] {
+      reader->then("read", [check = std::move(lent.checked), held = lent_buffer(std::move(lent))] {
         if (check != nullptr) check->was_read();
       });
     } else {

@@ -63,14 +63,14 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
   }
   t.state = task_state::issued;
   ++t.at->num_tasks_under_way;
-  t.arrival.arrived = [](lane_arrival* a) {
+  t.end_wait.reached = [](lane_wait* a) {
     if (a->is_abandoned()) return;
-    task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, arrival));
+    task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, end_wait));
     --ended.at->num_tasks_under_way;
     ended.state = task_state::done;
     ended.domain->complete(ended);
   };
-  l.when_reached(t.end.number, &t.arrival);
+  l.when_reached(t.end.number, &t.end_wait);
   release(t);
 }
 

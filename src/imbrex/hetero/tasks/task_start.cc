@@ -18,7 +18,7 @@ constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; t
 constexpr int issues_between_flushes = 16;
 }  // namespace
 
-struct hetero_domain::point_wait : lane_arrival {
+struct hetero_domain::point_wait : lane_wait {
   task_node* of = nullptr;
 };
 
@@ -146,7 +146,7 @@ void hetero_domain::await(task_node& t, const lane_point& p) {
   if (p.reached()) return;
   auto* w = new (slab::allocate(sizeof(point_wait))) point_wait;
   w->of = &t;
-  w->arrived = [](lane_arrival* a) {
+  w->reached = [](lane_wait* a) {
     auto* self = static_cast<point_wait*>(a);
     task_node& waiting = *self->of;
     const bool is_abandoned = self->is_abandoned();

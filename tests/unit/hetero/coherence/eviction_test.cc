@@ -24,7 +24,7 @@ struct many_objects {
 
 auto sum_into(std::vector<double>& sums, std::size_t i) {
   return [&sums, i](stream& s, std::span<const double> v) {
-    s.launch("sum", [&sums, i, v] { sums[i] += v[0] + v[v.size() - 1]; });
+    s.call("sum", [&sums, i, v] { sums[i] += v[0] + v[v.size() - 1]; });
   };
 }
 
@@ -90,7 +90,7 @@ TEST(eviction, a_large_task_is_not_overtaken_for_ever) {
     submit(*on.domain, {}, sum_into(sums, i % 2), x[i % 2]);
     if (i != 20) continue;
     auto all_four = [](stream& s, std::span<double> a, std::span<const double> b, std::span<const double> c,
-                       std::span<const double> d) { s.launch("all four", [=] { a[0] = b[0] + c[0] + d[0]; }); };
+                       std::span<const double> d) { s.call("all four", [=] { a[0] = b[0] + c[0] + d[0]; }); };
     large = submit(*on.domain, {}, all_four, x[2], x[3], x[4], x[5]);
   }
   on.pe.run();
@@ -172,7 +172,7 @@ TEST(eviction, saves_nothing_where_an_object_is_received) {
   ASSERT_TRUE(received.told);
   ASSERT_TRUE(receive->opened);
   ASSERT_EQ(receive->at, on.domain->places()[1].get());
-  receive->order->launch(
+  receive->order->call(
       "receive", [to = reinterpret_cast<double*>(receive->memory)] { std::fill(to, to + mega / sizeof(double), 7.0); });
   submit(*on.domain, {.on = device_kind::host, .number = 1}, [](stream&, double*, double*) {}, y, z);
   on.pe.run();

@@ -39,7 +39,7 @@ TEST(hetero_object, that_is_overwritten_is_not_brought) {
   hetero_pe on(1);
   auto x = on.object<double>(1000);
   on.run(fill_on_host(x, 1));
-  auto set = [](stream& s, std::span<double> v) { s.launch("set", [v] { std::fill(v.begin(), v.end(), 3.0); }); };
+  auto set = [](stream& s, std::span<double> v) { s.call("set", [v] { std::fill(v.begin(), v.end(), 3.0); }); };
   submit(*on.domain, {}, set, write(x));
   on.run(expect_all(x, 3));
   EXPECT_EQ(on.counts().bytes_to_devices, 0);

@@ -78,7 +78,7 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects, 
         overwrites);
     task_options o{.priority = static_cast<int>(pick(3))};
     auto here = [id, overwrites](in x, out z) { mix(id, x, z, overwrites); };
-    auto there = [id, overwrites](stream& s, in x, out z) { s.launch("mix", [=] { mix(id, x, z, overwrites); }); };
+    auto there = [id, overwrites](stream& s, in x, out z) { s.call("mix", [=] { mix(id, x, z, overwrites); }); };
     const bool on_host = m.devices == 0 || pick(3) == 0;
     const auto x = get(a), z = get(c);
     if (on_host) {

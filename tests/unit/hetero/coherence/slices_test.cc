@@ -24,9 +24,8 @@ std::vector<double> values(hetero_pe& on, const hetero_object<double>& x) {
 }
 
 auto set_on_device(double value) {
-  return [value](stream& s, std::span<double> x) {
-    s.launch("set", [x, value] { std::fill(x.begin(), x.end(), value); });
-  };
+  return
+      [value](stream& s, std::span<double> x) { s.call("set", [x, value] { std::fill(x.begin(), x.end(), value); }); };
 }
 
 TEST(slices, see_the_whole_and_the_whole_sees_them) {
@@ -40,10 +39,10 @@ TEST(slices, see_the_whole_and_the_whole_sees_them) {
       submit(*on.domain, {}, [](std::span<double> v) { v[0] += 100; }, front);
       submit(*on.domain, {}, [](std::span<double> v) { v[2] += 200; }, back);
     } else {
-      submit(*on.domain, {}, [](stream& s, std::span<double> v) { s.launch("a", [v] { v[0] += 100; }); }, front);
+      submit(*on.domain, {}, [](stream& s, std::span<double> v) { s.call("a", [v] { v[0] += 100; }); }, front);
       submit(
           *on.domain, {.on = device_kind::host, .number = devices - 1},
-          [](stream& s, std::span<double> v) { s.launch("b", [v] { v[2] += 200; }); }, back);
+          [](stream& s, std::span<double> v) { s.call("b", [v] { v[2] += 200; }); }, back);
     }
     EXPECT_THAT(values(on, x), testing::ElementsAre(100, 1, 2, 3, 4, 5, 6, 207));
     submit(*on.domain, {}, [](std::span<double> v) { v[1] = -1; }, x);

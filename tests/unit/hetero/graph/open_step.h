@@ -53,7 +53,7 @@ class open_step {
         receive(id, memory);
       }
     };
-    use_.task->order != nullptr ? use_.task->order->launch("open", act) : act();
+    use_.task->order != nullptr ? use_.task->order->call("open", act) : act();
   }
 
   const step_kind kind_;

@@ -65,7 +65,7 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
     using out = std::span<std::uint64_t>;
     auto here = [id, overwrites](in x, in y, out z) { mix(id, x, y, z, overwrites); };
     auto there = [id, overwrites](stream& s, in x, in y, out z) {
-      s.launch("mix", [=] { mix(id, x, y, z, overwrites); });
+      s.call("mix", [=] { mix(id, x, y, z, overwrites); });
     };
     const auto &x = objects[a], &y = objects[b], &z = objects[c];
     if (on_host) {

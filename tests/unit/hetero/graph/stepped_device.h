@@ -37,10 +37,10 @@ class stepped_stream final : public imbrex::stream {
   imbrex::device& on() const override { return device_; }
   imbrex::stream_priority urgency() const override { return priority_; }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    launch("copy", [=] { std::memcpy(to, from, bytes); });
+    call("copy", [=] { std::memcpy(to, from, bytes); });
   }
   void fill(void* to, unsigned char value, std::size_t bytes) override {
-    launch("fill", [=] { std::memset(to, value, bytes); });
+    call("fill", [=] { std::memset(to, value, bytes); });
   }
   imbrex::event record() override {
     if (idle()) return {};

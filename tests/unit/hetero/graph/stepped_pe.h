@@ -98,12 +98,12 @@ class stepped_pe {
       if (s.place == 0) {
         submit(domain, host, [id](out v) { compute(id, v, v, false); }, to);
       } else {
-        submit(domain, there, [id](stream& q, out v) { q.launch("s", [=] { compute(id, v, v, false); }); }, to);
+        submit(domain, there, [id](stream& q, out v) { q.call("s", [=] { compute(id, v, v, false); }); }, to);
       }
       return;
     }
     const auto here = [id, d](in a, out b) { compute(id, a, b, d.overwrites); };
-    const auto enqueued = [here](stream& q, in a, out b) { q.launch("s", [=] { here(a, b); }); };
+    const auto enqueued = [here](stream& q, in a, out b) { q.call("s", [=] { here(a, b); }); };
     if (s.place == 0) {
       d.overwrites ? submit(domain, host, here, from, write(to)) : submit(domain, host, here, from, to);
     } else {

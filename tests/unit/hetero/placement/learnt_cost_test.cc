@@ -44,7 +44,7 @@ double learnt_of(int num_tasks, F what) {
 // Among 64 that wait for each other the mean wait is many times the duration; another program may take the processor
 // from a task now and then.
 TEST(learnt_cost, of_a_device_s_task_is_not_its_wait) {
-  auto on_device = [](stream& s, std::span<double>) { s.launch("it", [] { take_time(); }); };
+  auto on_device = [](stream& s, std::span<double>) { s.call("it", [] { take_time(); }); };
   EXPECT_GE(learnt_of(1, on_device), 1);
   const double among_many = learnt_of(64, on_device);
   EXPECT_GE(among_many, 1);

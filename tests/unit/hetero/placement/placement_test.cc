@@ -27,7 +27,7 @@ class readers_of_one {
   void use(const C& c) {
     const auto noted = [this](stream& s, std::span<const double> a, std::span<double> x) {
       where_.push_back(s.on().number());
-      s.launch("noted", [a, x] { std::copy(a.begin(), a.end(), x.begin()); });
+      s.call("noted", [a, x] { std::copy(a.begin(), a.end(), x.begin()); });
     };
     tasks_.push_back(submit(*on_.domain, {}, noted, shared_, c));
   }
@@ -36,7 +36,7 @@ class readers_of_one {
     std::vector<hetero_object<double>> others;
     for (int i = 0; i < num; ++i) {
       others.push_back(object());
-      const auto made = [](stream& s, std::span<double> x) { s.launch("made", [x] { x[0] = 1; }); };
+      const auto made = [](stream& s, std::span<double> x) { s.call("made", [x] { x[0] = 1; }); };
       tasks_.push_back(submit(*on_.domain, {.on = device_kind::host, .number = device}, made, write(others.back())));
     }
     run();

@@ -27,7 +27,7 @@ TEST_P(every_policy, runs_tasks_of_the_host_while_a_device_is_full) {
   hetero_pe on(1, 1 << 20, one_task_each(GetParam()));
   std::vector<hetero_object<double>> all;
   std::vector<int> order;
-  auto of_device = [&order](stream& s, std::span<double>) { s.launch("slow", [&order] { order.push_back(1); }); };
+  auto of_device = [&order](stream& s, std::span<double>) { s.call("slow", [&order] { order.push_back(1); }); };
   for (int i = 0; i < 3; ++i) {
     all.push_back(on.object<double>(8));
     submit(*on.domain, {.on = device_kind::host, .number = 0}, of_device, write(all.back()));
@@ -44,7 +44,7 @@ TEST_P(every_policy, fills_the_second_device_while_the_first_is_full) {
   hetero_pe on(2, 1 << 20, one_task_each(GetParam()));
   std::vector<hetero_object<double>> all;
   std::vector<hetero_task> tasks;
-  auto work = [](stream& s, std::span<double> v) { s.launch("work", [v] { v[0] = 1; }); };
+  auto work = [](stream& s, std::span<double> v) { s.call("work", [v] { v[0] = 1; }); };
   for (const int device : {0, 0, 0, 1}) {
     all.push_back(on.object<double>(8));
     tasks.push_back(submit(*on.domain, {.on = device_kind::host, .number = device}, work, write(all.back())));

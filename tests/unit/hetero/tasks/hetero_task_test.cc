@@ -198,7 +198,7 @@ TEST(hetero_task, an_object_may_be_passed_twice) {
   auto x = on.object<double>(4);
   submit(*on.domain, {}, [](std::span<double> v) { std::fill(v.begin(), v.end(), 2.0); }, write(x));
   auto square = [](stream& s, std::span<const double> a, std::span<double> b) {
-    s.launch("square", [a, b] {
+    s.call("square", [a, b] {
       for (std::size_t i = 0; i < a.size(); ++i) b[i] *= a[i];
     });
   };

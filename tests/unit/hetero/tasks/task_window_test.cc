@@ -50,7 +50,7 @@ TEST(task_window, is_not_run_when_it_is_recorded_and_can_be_run_often) {
 TEST(task_window, waits_for_tasks_before_and_holds_up_those_behind) {
   hetero_pe on(2);
   auto x = on.object<double>(4), y = on.object<double>(4);
-  auto set = [](stream& s, std::span<double> v) { s.launch("set", [v] { std::fill(v.begin(), v.end(), 3.0); }); };
+  auto set = [](stream& s, std::span<double> v) { s.call("set", [v] { std::fill(v.begin(), v.end(), 3.0); }); };
   submit(*on.domain, {}, set, write(x));
   const task_window w = record(*on.domain, [&] {
     submit(*on.domain, {}, [](std::span<const double> a, std::span<double> b) { b[0] = a[0] + 1; }, x, write(y));
@@ -98,7 +98,7 @@ TEST(task_window, on_one_device_runs_there_as_a_whole) {
     submit(*on.domain, {}, [v = expected[i]](double* x) { *x = v; }, write(now[i]));
   }
   const auto mean = [](stream& s, const double* a, const double* b, const double* c, double* to) {
-    s.launch("mean", [=] { *to = (*a + *b + *c) / 4; });
+    s.call("mean", [=] { *to = (*a + *b + *c) / 4; });
   };
   const task_window w = record(*on.domain, [&] {
     for (int step = 0; step < 2; ++step) {
@@ -134,11 +134,11 @@ TEST(task_window, of_tasks_that_have_to_do_with_each_other_runs_as_a_whole_on_on
   std::vector<int> where;
   auto add = [&where](stream& s, std::span<double> v, std::span<const double>) {
     where.push_back(s.on().number());
-    s.launch("add", [v] { v[0] += 1; });
+    s.call("add", [v] { v[0] += 1; });
   };
   const task_window connected = record(*on.domain, [&] {
     submit(*on.domain, {}, add, x, read_only);
-    submit(*on.domain, {}, [](stream& s, double* a, double* b) { s.launch("join", [=] { *b = *a += 1; }); }, x, y);
+    submit(*on.domain, {}, [](stream& s, double* a, double* b) { s.call("join", [=] { *b = *a += 1; }); }, x, y);
   });
   const task_window apart = record(*on.domain, [&] {
     submit(*on.domain, {}, add, x, read_only);
@@ -183,7 +183,7 @@ TEST(task_window, on_a_device_fails_as_a_whole) {
         *on.domain, {.name = "divide"},
         [&fails](stream& s, double* v) {
           if (fails) throw device_error("no such number");
-          s.launch("set", [v] { *v = 5; });
+          s.call("set", [v] { *v = 5; });
         },
         write(y));
   });
@@ -355,7 +355,7 @@ void run_windows(int devices, unsigned seed) {
     for (const step& s : steps) {
       const auto a = objects[s.from].slice(s.offset, s.count), b = objects[s.to].slice(s.offset, s.count);
       if (s.on_device) {
-        submit(*on.domain, {}, [s](stream& q, in x, out y) { q.launch("s", [=] { s.run(x, y); }); }, a, b);
+        submit(*on.domain, {}, [s](stream& q, in x, out y) { q.call("s", [=] { s.run(x, y); }); }, a, b);
       } else {
         submit(*on.domain, {}, [s](in x, out y) { s.run(x, y); }, a, b);
       }

@@ -20,14 +20,14 @@ struct closer : chare<closer, index1d> {
   // The send stands behind a kernel that has not run when the channel is closed.
   void send_and_close() {
     values_.assign(length, 7.0);
-    streams().compute.launch("work", [] {});
+    streams().compute.call("work", [] {});
     c_.send(buffer_view<const double>(values_), streams().compute);
     c_ = channel<double>();
   }
   void send_and_rewire() {
     values_.assign(length, 7.0);
     more_.assign(length, 8.0);
-    streams().compute.launch("work", [] {});
+    streams().compute.call("work", [] {});
     c_.send(buffer_view<const double>(values_), streams().compute);
     channel<double> other(*this, array()[1 - index()], 2, 3);
     c_ = std::move(other);
@@ -35,7 +35,7 @@ struct closer : chare<closer, index1d> {
   }
   void send_and_end() {
     values_.assign(length, 7.0);
-    streams().compute.launch("work", [] {});
+    streams().compute.call("work", [] {});
     c_.send(buffer_view<const double>(values_), streams().compute);
     destroy();
   }

@@ -97,7 +97,7 @@ struct reader : chare<reader, index1d> {
       mine.assign(length, i);
       auto sent = other.send(buffer_view<const int>(mine), streams().pack);
       received<int> r = co_await other.borrow(s);
-      s.launch("read", [to = got.data(), from = r.data()] { std::copy_n(from, length, to); });
+      s.call("read", [to = got.data(), from = r.data()] { std::copy_n(from, length, to); });
       r = received<int>();
       co_await sent;  // the memory is written again: by now it has been read
       co_await s.done();

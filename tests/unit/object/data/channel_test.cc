@@ -24,13 +24,13 @@ struct cell : chare<cell, index1d> {
     for (int i = 0; i < rounds; ++i) {
       double* m = mine[i % 2].data();
       const double first = i * 1000.0 + index();
-      s.pack.launch("pack", [m, first, length] { std::iota(m, m + length, first); });
+      s.pack.call("pack", [m, first, length] { std::iota(m, m + length, first); });
       auto sent = out.send(mine[i % 2], s.pack);
       const std::size_t n = co_await in.recv(theirs, s.unpack);
       const double expected = i * 1000.0 + left();
       const double* t = theirs.data();
       s.compute.after(s.unpack);
-      s.compute.launch("check", [&right_values, t, expected, length] {
+      s.compute.call("check", [&right_values, t, expected, length] {
         right_values += (length == 0 || (t[0] == expected && t[length - 1] == expected + length - 1)) ? 1 : 0;
       });
       s.unpack.after(s.compute);

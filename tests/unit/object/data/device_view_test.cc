@@ -38,7 +38,7 @@ struct taker : chare<taker, index1d> {
     const std::int64_t* from = data.data();
     std::int64_t* to = mine.data();
     const std::size_t n = data.size();
-    s.launch("add one", [from, to, n] {
+    s.call("add one", [from, to, n] {
       for (std::size_t i = 0; i < n; ++i) to[i] = from[i] + 1;
     });
     if (hops == 0) {
@@ -79,7 +79,7 @@ struct taker : chare<taker, index1d> {
       if (++num_taken_ == rounds) contribute(num_right_, sum);
     };
     stream& s = data.stream();
-    s.launch("look", std::move(look));  // the memory goes back when this has run
+    s.call("look", std::move(look));  // the memory goes back when this has run
   }
   buffer_view<double> post(for_entry<&taker::take>, int round, const std::string& text, std::size_t size) {
     EXPECT_EQ(text, "round " + std::to_string(round));
@@ -247,7 +247,7 @@ struct wanderer : chare<wanderer, index1d> {
     const double* from = data.data();
     const std::size_t n = data.size();
     stream& s = data.stream();
-    s.launch("add up", [this, from, n] { total_ += std::accumulate(from, from + n, 0.0); });
+    s.call("add up", [this, from, n] { total_ += std::accumulate(from, from + n, 0.0); });
   }
   void go(int to) { migrate_to(to); }
   double total() const { return total_; }
