@@ -80,7 +80,7 @@ void measure(const char* name, completion_mode mode, bool marked, int rounds) {
       streams.push_back(pe.gpu.make_stream(stream_priority::low, "one of many"));
       imbrex_bench::take_time(*streams.back(), 20'000);
     }
-    pe.completion.settle();
+    pe.completion.ensure_noticed();
     for (int i = 0; i < 200; ++i) {
       const std::int64_t start = now_ns();
       pe.look();

@@ -45,13 +45,13 @@ class node : public ix::chare<node, ix::index1d> {
     ix::stream_set& s = streams();  // our own: compute (low priority); pack, unpack, ... (high)
     s.compute.fill(sum_.data(), 0, n * sizeof(long));
     for (int round = 0; round < num_rounds; ++round) {
-      s.pack.launch("fill", fill(out_.data(), n, index().x + round));
+      s.pack.call("fill", fill(out_.data(), n, index().x + round));
       const auto sent = to_right_.send(out_, s.pack);  // as the buffer is when `pack` comes to this point
 
       s.unpack.after(s.compute);                // `in_` may be written once the last round has added it
       co_await from_left_.recv(in_, s.unpack);  // what follows on `unpack` sees the data
       s.compute.after(s.unpack);
-      s.compute.launch("add", add(sum_.data(), in_.data(), n));
+      s.compute.call("add", add(sum_.data(), in_.data(), n));
 
       co_await sent;  // the receiver has read `out_`: it may be filled again
     }

@@ -28,7 +28,7 @@ void axpy(ix::stream& s, std::size_t n, double a, const double* x, double* y) {
     return;
   }
 #endif
-  s.launch("axpy", [=] {
+  s.call("axpy", [=] {
     for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + y[i];
   });
 }

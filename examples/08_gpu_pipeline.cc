@@ -28,7 +28,7 @@ void invert(ix::stream& s, std::uint32_t* numbers, std::size_t n) {
     return;
   }
 #endif
-  s.launch("invert", [=] {
+  s.call("invert", [=] {
     for (std::size_t i = 0; i < n; ++i) numbers[i] = inverse(numbers[i]);
   });
 }

@@ -32,7 +32,7 @@ void update(ix::stream& s, const sweep& t) {
     return;
   }
 #endif
-  s.launch("update", [t] {
+  s.call("update", [t] {
     double change = 0;
     for (int y = 0; y < t.ny; ++y) {
       for (int x = 0; x < t.nx; ++x) change = std::max(change, update_cell(t, x, y));

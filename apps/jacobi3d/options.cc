@@ -106,7 +106,7 @@ void check_at_least(std::string_view option, std::int64_t value, std::int64_t le
   if (value < least) refuse(fmt::format("{} {} is too small: use at least {}", option, value, least));
 }
 
-/// True if the extents are settled; false if none was given.
+/// True if extents were given, which are those of the grid then.
 bool read_extents(options& o, const raw_options& raw) {
   const int given = raw.nx.has_value() + raw.ny.has_value() + raw.nz.has_value();
   if (given == 0) return false;
@@ -286,8 +286,8 @@ void check_numbers(options& o, const raw_options& raw) {
   o.check_every = *raw.check_every;
 }
 
-/// Brings grid and input file together.
-void settle_grid(options& o, bool extents_given) {
+/// The grid is that of the input file, if there is one.
+void match_grid_and_input(options& o, bool extents_given) {
   if (o.initial.kind != initial_kind::file) return;
   const extents found = npy_reader(o.initial.input).grid();
   if (extents_given && !(found == o.grid))
@@ -339,7 +339,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   check_device(o);
   check_numbers(o, raw);
   check_outputs(o.outputs);
-  settle_grid(o, extents_given);
+  match_grid_and_input(o, extents_given);
   return o;
 }
 

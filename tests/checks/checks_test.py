@@ -38,6 +38,7 @@ class layers_test(unittest.TestCase):
     def test_crowded_folders(self):
         self.assertEqual(layers.crowded([f"src/imbrex/base/a{i}.h" for i in range(30)]), [])
         self.assertEqual(len(layers.crowded([f"src/imbrex/base/a{i}.h" for i in range(31)])), 1)
+        self.assertEqual(len(layers.crowded([f"tests/unit/object/a{i}_test.cc" for i in range(31)])), 1)
 
     def test_line_is_named(self):
         found = self.reasons("src/imbrex/base/a.h", "#pragma once\n\n#include <imbrex/async/task.h>\n")

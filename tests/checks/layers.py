@@ -82,12 +82,12 @@ def sessions_complaint(path, included):
 
 
 def crowded(names):
-    """Folders with too many files, but those of tests."""
+    """Folders with too many files."""
     files = collections.Counter(str(pathlib.PurePath(n).parent) for n in names)
     return [
         f"{folder}: {number} files; make rooms of at most {MOST_FILES}"
         for folder, number in sorted(files.items())
-        if number > MOST_FILES and not folder.startswith("tests/")
+        if number > MOST_FILES
     ]
 
 
@@ -123,7 +123,7 @@ def main():
     found = []
     for name in source_files.cxx_files(root):
         found += complaints_of(name, (root / name).read_text(encoding="utf-8", errors="replace"))
-    found += crowded(source_files.cxx_files(root))
+    found += crowded(source_files.all_sources(root))
     return source_files.finish("layers", found)
 
 

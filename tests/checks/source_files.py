@@ -7,6 +7,7 @@ import subprocess
 
 SKIPPED = 77
 CXX_SUFFIXES = {".h", ".cc", ".cu"}
+SOURCE_SUFFIXES = CXX_SUFFIXES | {".c", ".f90", ".hk", ".py"}
 _NOT_SOURCE = {".git", "build", "out", "__pycache__", ".cache"}
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -33,6 +34,11 @@ def project_files(root):
 
 def cxx_files(root):
     return [name for name in project_files(root) if pathlib.PurePath(name).suffix in CXX_SUFFIXES]
+
+
+def all_sources(root):
+    """Of all languages: a folder's crowd."""
+    return [name for name in project_files(root) if pathlib.PurePath(name).suffix in SOURCE_SUFFIXES]
 
 
 def includes(text):

@@ -13,7 +13,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "unit/object/large_arguments.h"
+#include "unit/object/pe/large_arguments.h"
 
 namespace {
 

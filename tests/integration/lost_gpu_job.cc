@@ -25,7 +25,7 @@ struct member : ix::chare<member, ix::index1d> {
     co_await pause();  // both ends know each other
     if (index().x == 2) {
       s.fill(memory.data(), 1, bytes);
-      s.launch("die", [] {
+      s.call("die", [] {
         usleep(500'000);  // the message has left
         _exit(0);         // mpirun ends the whole job when one of its processes is killed
       });
@@ -37,7 +37,7 @@ struct member : ix::chare<member, ix::index1d> {
       co_await s.done();
     } else {
       co_await other.recv(memory.view(), s);
-      if (way == "gate") s.launch("never run", [] {});
+      if (way == "gate") s.call("never run", [] {});
       co_await s.done();
     }
   }

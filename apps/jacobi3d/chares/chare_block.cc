@@ -76,7 +76,7 @@ imbrex::task<> block::one_iteration() {
     read_ghost_at(view, f, values.data());
   }
   // The faces are given back to the neighbours with the kernel, once it has run.
-  s.compute.launch("update", [kernel = &kernel_, view, faces = std::move(faces)] { kernel->update(view); });
+  s.compute.call("update", [kernel = &kernel_, view, faces = std::move(faces)] { kernel->update(view); });
   field_.advance();
   s.pack.after(s.compute);
 }
@@ -116,7 +116,7 @@ imbrex::task<> block::iterate(std::int64_t done_before) {
     co_await one_iteration();
     if (rule.is_check(k) && !outcome.converged) {
       change_ = exact_sum();
-      streams().compute.launch("change", [this, before = field_.previous(), after = field_.current()] {
+      streams().compute.call("change", [this, before = field_.previous(), after = field_.current()] {
         add_squared_changes(change_, before, after, cells_.size, field_.pitch());
       });
       co_await streams().compute.done();

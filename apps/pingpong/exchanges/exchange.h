@@ -31,7 +31,7 @@ class exchange {
   virtual void expect(const plan& p) { static_cast<void>(p); }
   /// Called before and after each rally and burst, when the other player is about to call it too. Those that block the
   /// PE wait here until nothing that imbrex has sent is needed any more.
-  virtual void settle() {}
+  virtual void await_quiet() {}
   /// The orderly end, called at both ends; the destructor may follow without it after a failure.
   virtual void close() {}
 };

@@ -118,13 +118,13 @@ ix::task<outcome> player::measure(plan p) {
   x.expect(p);
   auto both = meet();
   co_await both;
-  x.settle();
+  x.await_quiet();
   outcome o;
   const std::int64_t begin = ix::now_ns();
   auto played = play(x, p);
   co_await played;
   o.ns = ix::now_ns() - begin;
-  x.settle();
+  x.await_quiet();
   if (p.round != 0) {
     auto compared = x.wrong(p.bytes, p.round);
     o.wrong = co_await compared;

@@ -114,6 +114,6 @@ ix::task<std::uint64_t> raw_mpi::wrong(std::size_t bytes, std::uint64_t round) {
   return memory_.wrong(bytes, round, 1 - self_.me());
 }
 
-void raw_mpi::settle() { quiet_barrier(); }
+void raw_mpi::await_quiet() { quiet_barrier(); }
 
 }  // namespace pingpong

@@ -27,7 +27,7 @@ class raw_mpi final : public exchange {
   ix::task<> burst(std::size_t bytes, int rounds) override;
   ix::task<> fill(std::size_t bytes, std::uint64_t round) override;
   ix::task<std::uint64_t> wrong(std::size_t bytes, std::uint64_t round) override;
-  void settle() override;
+  void await_quiet() override;
 
  private:
   void send(std::size_t bytes);

@@ -50,7 +50,7 @@ void raw_ucx::close() {
   worker_.expect_closing();
   worker_.begin_close(false);
   while (!worker_.closed()) worker_.progress();
-  settle();
+  await_quiet();
   closed_ = true;
 }
 
@@ -129,7 +129,7 @@ ix::task<std::uint64_t> raw_ucx::wrong(std::size_t bytes, std::uint64_t round) {
   return memory_.wrong(bytes, round, 1 - self_.me());
 }
 
-void raw_ucx::settle() {
+void raw_ucx::await_quiet() {
   quiet_barrier([this] { worker_.progress(); });
 }
 

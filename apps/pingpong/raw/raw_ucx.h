@@ -25,7 +25,7 @@ class raw_ucx final : public exchange {
   ix::task<> burst(std::size_t bytes, int rounds) override;
   ix::task<> fill(std::size_t bytes, std::uint64_t round) override;
   ix::task<std::uint64_t> wrong(std::size_t bytes, std::uint64_t round) override;
-  void settle() override;
+  void await_quiet() override;
   void close() override;
 
   /// Whether the UCX of this process reaches GPUs.

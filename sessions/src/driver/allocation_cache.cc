@@ -115,7 +115,7 @@ allocation_cache::answer allocation_cache::find(std::uint64_t address, allocatio
     found.ordinal = racy(record.ordinal);
     found.memory_type = racy(record.memory_type);
     found.is_managed = racy(record.is_managed);
-    found.is_settled = racy(record.is_settled);
+    found.copies_are_synchronous = racy(record.copies_are_synchronous);
     return address >= found.start && address < found.end;
   });
 }
@@ -223,7 +223,7 @@ std::uint32_t allocation_cache::take_record(const allocation& made) {
   racy_store(r.ordinal, made.ordinal);
   racy_store(r.memory_type, made.memory_type);
   racy_store(r.is_managed, made.is_managed);
-  racy_store(r.is_settled, made.is_settled);
+  racy_store(r.copies_are_synchronous, made.copies_are_synchronous);
   return record;
 }
 

@@ -25,7 +25,7 @@ struct allocation {
   std::int32_t ordinal = 0;
   std::uint8_t memory_type = 0;  ///< CUmemorytype: 1 host, 2 device
   std::uint8_t is_managed = 0;
-  std::uint8_t is_settled = 0;  ///< not the driver's: copies that a program calls have arrived when they return
+  std::uint8_t copies_are_synchronous = 0;  ///< by our doing: those that a program calls are over when they return
 };
 
 class allocation_cache {

@@ -281,10 +281,10 @@ memory_range range_of(const void* address) {
   return {start, start + bytes};
 }
 
-bool is_settled(const void* address) {
+bool copies_are_synchronous(const void* address) {
   allocation known;
   const auto pointer = reinterpret_cast<std::uint64_t>(address);
-  return live_allocations.find(pointer, known) == allocation_cache::answer::found && known.is_settled != 0;
+  return live_allocations.find(pointer, known) == allocation_cache::answer::found && known.copies_are_synchronous != 0;
 }
 
 void check_noted() {

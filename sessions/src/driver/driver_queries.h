@@ -30,7 +30,7 @@ struct memory_range {
 memory_range range_of(const void* address);
 
 /// Whether copies of the driver's to that device memory are over when they return; only where that is known for sure.
-bool is_settled(const void* address);
+bool copies_are_synchronous(const void* address);
 
 /// IMBREX_SESSIONS_PATTERN, for handles that are not declared.
 extern declaration default_declaration __attribute__((visibility("hidden")));

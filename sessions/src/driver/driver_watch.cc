@@ -43,7 +43,7 @@ bool describe(std::uint64_t start, allocation& made) {
 
 /// A small copy from ordinary memory, or from device to device, returns before its data has arrived, unless the memory
 /// is told to wait. A program that calls one and then MPI relies on it, and CUDA-aware MPIs tell the memory, too.
-bool settle(std::uint64_t start) {
+bool make_copies_synchronous(std::uint64_t start) {
   using type = int(const void*, int, std::uint64_t);
   static auto* set = reinterpret_cast<type*>(other_driver_function("cuPointerSetAttribute"));
   const unsigned yes = 1;
@@ -57,7 +57,7 @@ void made_memory(std::uint64_t start, std::uint64_t bytes, driver_id by) {
   made.end = start + bytes;
   const bool described = describe(start, made);
   if ((current_settings().modes & mode_stage) != 0 && made.memory_type == memory_device && made.is_managed == 0)
-    made.is_settled = settle(start);
+    made.copies_are_synchronous = make_copies_synchronous(start);
   if (!described || !live_allocations.insert(made)) no_longer_complete(name_of(by));
 }
 

@@ -79,7 +79,7 @@ void taken_requests::complete(entry& e, MPI_Status* status) {
   e = entry();
 }
 
-void taken_requests::settle(int result, int i, MPI_Status* status) {
+void taken_requests::note_result(int result, int i, MPI_Status* status) {
   if (i < 0 || static_cast<std::size_t>(i) >= entries_.size()) return;
   entry& e = entries_[static_cast<std::size_t>(i)];
   if (e.empty()) return;
@@ -89,10 +89,10 @@ void taken_requests::settle(int result, int i, MPI_Status* status) {
   if (!goes_on) e.mapped().operation->abandon();
 }
 
-void taken_requests::settle_among(int result, int i, MPI_Status* status) {
-  if (result == MPI_SUCCESS) settle(MPI_SUCCESS, i, status);
+void taken_requests::note_result_among(int result, int i, MPI_Status* status) {
+  if (result == MPI_SUCCESS) note_result(MPI_SUCCESS, i, status);
   if (result != MPI_ERR_IN_STATUS || status->MPI_ERROR == MPI_ERR_PENDING) return;
-  settle(status->MPI_ERROR, i, status);
+  note_result(status->MPI_ERROR, i, status);
 }
 
 bool take_freed(MPI_Request* request) {

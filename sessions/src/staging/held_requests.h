@@ -36,9 +36,9 @@ class taken_requests {
 
   /// The call ended with `result` for requests[i]; MPI_UNDEFINED for none of them. `status` is of this request. A
   /// failure ends the turn of an operation only where the MPI has the request under way no more.
-  void settle(int result, int i, MPI_Status* status);
+  void note_result(int result, int i, MPI_Status* status);
   /// Of a call for several requests. Where one failed, the statuses tell which; others may go on.
-  void settle_among(int result, int i, MPI_Status* status);
+  void note_result_among(int result, int i, MPI_Status* status);
 
  private:
   using entry = held_table<held_request>::taken_entry;

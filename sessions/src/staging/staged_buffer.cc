@@ -77,7 +77,7 @@ staged_buffer::staged_buffer(const buffer& b, bool in_place) {
   returned_ = b.received;
   by_status_ = b.filled == buffer::filling::by_status && !refreshed_;
   pinned_ = take_pinned(bytes_, context_of(first));
-  settled_ = in_one && is_settled(device_);
+  copies_are_synchronous_ = in_one && copies_are_synchronous(device_);
 }
 
 void staged_buffer::find_pieces(const buffer& b, const span& s, bool in_one) {
@@ -105,7 +105,7 @@ staged_buffer& staged_buffer::operator=(staged_buffer&& other) noexcept {
   bytes_ = other.bytes_;
   pieces_ = std::move(other.pieces_);
   copied_whole_ = other.copied_whole_;
-  settled_ = other.settled_;
+  copies_are_synchronous_ = other.copies_are_synchronous_;
   refreshed_ = other.refreshed_;
   returned_ = other.returned_;
   by_status_ = other.by_status_;
@@ -116,7 +116,7 @@ staged_buffer& staged_buffer::operator=(staged_buffer&& other) noexcept {
 
 bool staged_buffer::start_refresh() {
   if (!staged()) return false;
-  if (!settled_) wait_for_default_streams(pinned_.context);
+  if (!copies_are_synchronous_) wait_for_default_streams(pinned_.context);
   if (!refreshed_) return false;
   if (copied_whole_) {
     start_copy_to_host(pinned_, device_, bytes_);

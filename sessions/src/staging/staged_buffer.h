@@ -39,12 +39,12 @@ class staged_buffer {
   char* device_ = nullptr;  ///< the first byte
   MPI_Aint begin_ = 0;      ///< where that is, from the buffer's address
   std::size_t bytes_ = 0;
-  std::vector<data_run> pieces_;  ///< the data, from the first byte; none: all bytes
-  bool copied_whole_ = true;      ///< to the host, gaps too
-  bool settled_ = true;           ///< copies to it are over when they return: nobody has to wait for them
-  bool refreshed_ = false;        ///< its contents are needed on the host
-  bool returned_ = false;         ///< the MPI fills it,
-  bool by_status_ = false;        ///< but perhaps only its beginning
+  std::vector<data_run> pieces_;        ///< the data, from the first byte; none: all bytes
+  bool copied_whole_ = true;            ///< to the host, gaps too
+  bool copies_are_synchronous_ = true;  ///< copies to it are over when they return: nobody has to wait for them
+  bool refreshed_ = false;              ///< its contents are needed on the host
+  bool returned_ = false;               ///< the MPI fills it,
+  bool by_status_ = false;              ///< but perhaps only its beginning
   pinned_memory pinned_;
 };
 

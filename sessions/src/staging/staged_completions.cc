@@ -15,7 +15,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
   if (taken.empty()) return function(request, status);
   readable_status s(status);
   const int result = function(request, s.get());
-  taken.settle(result, 0, s.get());
+  taken.note_result(result, 0, s.get());
   return result;
 }
 
@@ -29,7 +29,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status* statuses) {
   int failed = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     const int result = real<int(MPI_Request*, MPI_Status*)>(id_Wait)(&requests[i], s.at(i));
-    taken.settle(result, i, s.at(i));
+    taken.note_result(result, i, s.at(i));
     s.at(i)->MPI_ERROR = result;
     if (result != MPI_SUCCESS) failed = MPI_ERR_IN_STATUS;
   }
@@ -44,7 +44,7 @@ int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   readable_status s(status);
   *index = MPI_UNDEFINED;  // where it fails without a word of which
   const int result = function(count, requests, index, s.get());
-  taken.settle(result, *index, s.get());
+  taken.note_result(result, *index, s.get());
   return result;
 }
 
@@ -56,7 +56,8 @@ int some(routine_id id, int count, MPI_Request requests[], int* num_done, int in
   readable_statuses s(count, statuses);
   *num_done = MPI_UNDEFINED;
   const int result = function(count, requests, num_done, indices, s.get());
-  for (int i = 0; *num_done != MPI_UNDEFINED && i < *num_done; ++i) taken.settle_among(result, indices[i], s.at(i));
+  for (int i = 0; *num_done != MPI_UNDEFINED && i < *num_done; ++i)
+    taken.note_result_among(result, indices[i], s.at(i));
   return result;
 }
 
@@ -75,7 +76,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (taken.empty()) return function(request, flag, status);
   readable_status s(status);
   const int result = function(request, flag, s.get());
-  if (result != MPI_SUCCESS || *flag != 0) taken.settle(result, 0, s.get());
+  if (result != MPI_SUCCESS || *flag != 0) taken.note_result(result, 0, s.get());
   return result;
 }
 
@@ -87,7 +88,7 @@ int testall(int count, MPI_Request requests[], int* flag, MPI_Status* statuses) 
   readable_statuses s(count, statuses);
   const int result = function(count, requests, flag, s.get());
   const bool ended = result != MPI_SUCCESS || *flag != 0;
-  for (int i = 0; ended && i < count; ++i) taken.settle_among(result, i, s.at(i));
+  for (int i = 0; ended && i < count; ++i) taken.note_result_among(result, i, s.at(i));
   return result;
 }
 
@@ -99,7 +100,7 @@ int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status
   readable_status s(status);
   *index = MPI_UNDEFINED;
   const int result = function(count, requests, index, flag, s.get());
-  if (result != MPI_SUCCESS || *flag != 0) taken.settle(result, *index, s.get());
+  if (result != MPI_SUCCESS || *flag != 0) taken.note_result(result, *index, s.get());
   return result;
 }
 

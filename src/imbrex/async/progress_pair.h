@@ -14,9 +14,9 @@ class progress_pair final : public progress_source {
     second_.poll();
   }
   bool pending() const override { return first_.pending() || second_.pending(); }
-  void settle() override {
-    first_.settle();
-    second_.settle();
+  void ensure_noticed() override {
+    first_.ensure_noticed();
+    second_.ensure_noticed();
   }
   void let_pass() noexcept override {
     first_.let_pass();

@@ -14,7 +14,7 @@ class progress_source {
   /// Whether something is under way that only `poll` notices: the PE must not sleep.
   virtual bool pending() const = 0;
   /// The PE has had nothing to do for a while: makes sure that everything that is under way will be noticed.
-  virtual void settle() = 0;
+  virtual void ensure_noticed() = 0;
   /// \name The end of a job, before memory is given back. Neither throws.
   ///@{
   /// What waits for functions of the host, or for others who may never come, shall wait no more. Every PE does this

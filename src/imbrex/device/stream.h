@@ -35,15 +35,16 @@ class stream {
   /// What it is called in reports: "the compute stream of block[0,1,0]".
   const std::string& label() const { return label_; }
 
-  /// Runs `f` on this PE in stream order: what is enqueued later waits for it. On the host device this is what
-  /// launching a kernel is: `f` should be a small object that captures pointers and numbers by value. On a GPU the
-  /// stream stops there until the PE has run `f`, which costs microseconds. `name` has static lifetime (traces).
+  /// Calls `f` on this PE in stream order: what is enqueued later waits for it. On the host device this is what
+  /// `imbrex::launch` of a kernel is on others: `f` should be a small object that captures pointers and numbers by
+  /// value. On a GPU the stream stops there until the PE has run `f`, which costs microseconds. `name` has static
+  /// lifetime (traces).
   template <class F>
-  void launch(const char* name, F f) {
+  void call(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, true, std::move(f)));
   }
-  /// Runs `f` on this PE once all that was enqueued before has finished; what is enqueued later does not wait for it on
-  /// a GPU. For something that computes little.
+  /// Calls `f` on this PE once all that was enqueued before has finished; what is enqueued later does not wait for it
+  /// on a GPU. For something that computes little.
   template <class F>
   void then(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, false, std::move(f)));

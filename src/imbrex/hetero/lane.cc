@@ -9,9 +9,9 @@ void lane::wait(const lane_point& p) {
   const auto other = static_cast<std::size_t>(p.of->index_);
   if (waited_.size() <= other) waited_.resize(other + 1, 0);
   if (waited_[other] >= p.number) return;
-  const std::deque<mark>& marks = p.of->marks_;
-  const auto found = std::ranges::lower_bound(marks, p.number, {}, &mark::number);
-  if (found != marks.end()) {
+  const std::deque<kept_point>& points = p.of->points_;
+  const auto found = std::ranges::lower_bound(points, p.number, {}, &kept_point::number);
+  if (found != points.end()) {
     stream_->wait(found->at);
     waited_[other] = found->number;
     return;
@@ -20,7 +20,7 @@ void lane::wait(const lane_point& p) {
   waited_[other] = p.of->issued_;
 }
 
-void lane::when_reached(std::uint64_t number, lane_arrival* a) {
+void lane::when_reached(std::uint64_t number, lane_wait* a) {
   a->number = number;
   a->next = nullptr;
   if (last_ == nullptr || last_->number <= number) {
@@ -28,7 +28,7 @@ void lane::when_reached(std::uint64_t number, lane_arrival* a) {
     last_ = a;
     return;
   }
-  lane_arrival** at = &first_;
+  lane_wait** at = &first_;
   while ((*at)->number <= number) at = &(*at)->next;
   a->next = *at;
   *at = a;
@@ -46,24 +46,24 @@ void lane::abandon() {
   *alive_ = false;
   stream_.reset();
   flushed_ = completed_ = issued_;
-  marks_.clear();
+  points_.clear();
   last_ = nullptr;
   while (first_ != nullptr) {
-    lane_arrival* const a = first_;
+    lane_wait* const a = first_;
     first_ = a->next;
-    a->number = lane_arrival::never;
-    a->arrived(a);
+    a->number = lane_wait::never;
+    a->reached(a);
   }
 }
 
 void lane::reach(std::uint64_t number) {
   completed_ = number;
-  while (!marks_.empty() && marks_.front().number <= number) marks_.pop_front();
+  while (!points_.empty() && points_.front().number <= number) points_.pop_front();
   while (first_ != nullptr && first_->number <= completed_) {
-    lane_arrival* const a = first_;
+    lane_wait* const a = first_;
     first_ = a->next;
     if (first_ == nullptr) last_ = nullptr;
-    a->arrived(a);
+    a->reached(a);
   }
   if (progress_ != nullptr) progress_(progress_argument_);
 }

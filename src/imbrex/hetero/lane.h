@@ -22,12 +22,12 @@ struct lane_point {
 
 /// Something to be told when a lane has come to a point, or that it never will: the lane is abandoned. Lives until
 /// then. Every task has one: it takes three words.
-struct lane_arrival {
+struct lane_wait {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
   std::uint64_t number = 0;
-  lane_arrival* next = nullptr;
-  void (*arrived)(lane_arrival*) = nullptr;
+  lane_wait* next = nullptr;
+  void (*reached)(lane_wait*) = nullptr;
 
   bool is_abandoned() const { return number == never; }
 };
@@ -54,7 +54,7 @@ class lane {
   /// Something has been enqueued; gives the point after it.
   lane_point put() {
     ++issued_;
-    if (carries_data_) marks_.push_back({issued_, stream_->record()});
+    if (carries_data_) points_.push_back({issued_, stream_->record()});
     return {this, issued_};
   }
   /// The point after all that was enqueued.
@@ -64,28 +64,28 @@ class lane {
   std::uint64_t num_issued() const { return issued_; }
   std::uint64_t num_under_way() const { return issued_ - completed_; }
   /// Points that may still be waited for by themselves.
-  std::size_t num_marks() const { return marks_.size(); }
+  std::size_t num_points() const { return points_.size(); }
 
   /// Whether `wait` works, which is not so between devices of different kinds: then the host has to.
   bool can_wait_for(const lane& other) const { return stream_->on().kind() == other.stream_->on().kind(); }
   /// What is enqueued from now on runs after `p`. No host waits.
   void wait(const lane_point& p);
 
-  /// Calls `a->arrived` when the point has been reached, from `flush` or from the PE's loop.
-  void when_reached(std::uint64_t number, lane_arrival* a);
+  /// Calls `a->reached` when the point has been reached, from `flush` or from the PE's loop.
+  void when_reached(std::uint64_t number, lane_wait* a);
   /// Makes sure that the PE learns of all that has been enqueued.
   void flush();
   /// At the end of the domain, while its tasks are still there: the stream ends, all points count as reached, and who
   /// waits for one is told. Nothing is enqueued any more.
   void abandon();
-  /// What to call after arrivals: there may be more to do.
+  /// What to call after points have been reached: there may be more to do.
   void on_progress(void (*f)(void*), void* argument) {
     progress_ = f;
     progress_argument_ = argument;
   }
 
  private:
-  struct mark {
+  struct kept_point {
     std::uint64_t number;
     event at;
   };
@@ -94,11 +94,11 @@ class lane {
   std::unique_ptr<stream> stream_;
   const int index_;
   const bool carries_data_;
-  std::deque<mark> marks_;  // of what is under way
+  std::deque<kept_point> points_;  // of what is under way
   std::uint64_t issued_ = 0, flushed_ = 0, completed_ = 0;
   std::vector<std::uint64_t> waited_;  // by the other lane's index: up to where this one waits for it anyway
-  lane_arrival* first_ = nullptr;      // by number
-  lane_arrival* last_ = nullptr;
+  lane_wait* first_ = nullptr;         // by number
+  lane_wait* last_ = nullptr;
   void (*progress_)(void*) = nullptr;
   void* progress_argument_ = nullptr;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -72,7 +72,32 @@ struct task_parts {
 enum class placed_by {
   policy,
   its_data,  ///< it runs where what its first argument names is: one that copies, or lends
-  next_use,  ///< it writes, and runs where the task that will read that can: one that receives
+  next_use,  ///< it writes, and runs where the task that will read that can, else on the host: one that receives
+  next_use_on_device,  ///< the same of what comes from a device: if nobody is known who will read, on one
+};
+
+constexpr bool is_by_next_use(placed_by p) { return p >= placed_by::next_use; }
+
+/// When a task is over that has been started and has not failed. From `view` on it stays open.
+enum class task_ending {
+  with_run,        ///< when `run` has returned, or what it has enqueued is done
+  with_window,     ///< never itself: it is recorded, and run as part of replays
+  abandoned_view,  ///< as `with_run`: of a view that nobody wants any more
+  view,            ///< when the coroutine that holds the view ends it
+  told,            ///< when somebody says so
+};
+
+/// Whose `failure` a task's is.
+enum class task_fault {
+  none,
+  own,        ///< `run` threw, or it could not be started
+  inherited,  ///< of a task before it: it is never run
+};
+
+/// When a task ran; 0: it has not.
+struct task_times {
+  std::int64_t began_ns = 0;  ///< to run, not to wait
+  std::int64_t ended_ns = 0;
 };
 
 /// What tasks may ask for besides their arguments.
@@ -93,16 +118,12 @@ struct task_node {
   std::uint32_t references = 0;
   std::uint32_t num_blockers = 0;
   task_state state : 8 = task_state::waiting;
-  bool poisoned = false;     ///< `failure` is that of a task before it
+  task_fault fault : 8 = task_fault::none;
+  task_ending ends : 8 = task_ending::with_run;
+  placed_by placed : 8 = placed_by::policy;
   bool in_progress = false;  ///< it is counted among the PE's operations
-  bool is_view = false;      ///< of a coroutine, which ends it
   bool sliced = false;       ///< it uses a slice, or an object with slices
   bool pinned = false;       ///< its copies have memory and stay
-  bool stays_open = false;   ///< it is over when somebody says so, not when `run` returns
-  bool recorded = false;     ///< of a window: never submitted itself
-  bool threw = false;        ///< `run` did: `failure`
-  placed_by placed : 8 = placed_by::policy;
-  bool from_device = false;  ///< with `next_use`: where it runs if nobody is known who will read
   std::uint8_t runs_on = 0;  ///< where it can: bits of these
   static constexpr std::uint8_t on_the_host = 0x80;
   static constexpr std::uint8_t on_devices(device_kind k) {
@@ -121,10 +142,9 @@ struct task_node {
   task_node* older = nullptr;  ///< of all that are not over
   task_node* younger = nullptr;
   task_node* next = nullptr;      ///< in whatever queue it stands
-  lane_arrival arrival;           ///< of its end, on a device
+  lane_wait end_wait;             ///< of its end, on a device
   std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
-  std::int64_t started_ns = 0;    ///< for policies that learn: when it began to run, not to wait
-  std::int64_t ended_ns = 0;
+  task_times ran;                 ///< for policies that learn
 
   /// Runs on the host, or enqueues on a device. May throw.
   void (*run)(task_node*, const task_call&) = nullptr;
@@ -133,6 +153,10 @@ struct task_node {
 
   std::span<task_access> uses() { return {accesses, num_accesses}; }
   bool over() const { return state == task_state::done || state == task_state::failed; }
+  bool threw() const { return fault == task_fault::own; }
+  bool stays_open() const { return ends >= task_ending::view; }
+  bool is_view() const { return ends == task_ending::view || ends == task_ending::abandoned_view; }
+  bool is_recorded() const { return ends == task_ending::with_window; }
   /// Of one that failed: throws the failure, which somebody sees now.
   [[noreturn]] void rethrow();
   void release() {

@@ -220,11 +220,11 @@ class channel {
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
     scheduler& pe = scheduler::current();
     if (pe.rank().check_races) [[unlikely]]
-      m.checked = race_check::as_sent(link_->name(), view.data, view.bytes(), kind_, s);
+      m.lent.checked = race_check::as_sent(link_->name(), view.data, view.bytes(), kind_, s);
     if (kind_ == memory_kind::device) {
       if (link_->stays_in_process(pe)) {
-        m.on = &s.on();
-        m.ready = link_->record_for_reader(pe, s);
+        m.lent.on = &s.on();
+        m.lent.ready = link_->record_for_reader(pe, s);
         link_->post(pe, std::move(m));
       } else {
         send_from_device(std::move(m), s);

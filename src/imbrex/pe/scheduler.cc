@@ -12,7 +12,7 @@ namespace imbrex {
 
 namespace {
 constexpr unsigned network_interval = 16;   // pieces of work between two looks at the network
-constexpr std::int64_t settle_ns = 50'000;  // without work, after which what GPUs still do is looked after
+constexpr std::int64_t notice_ns = 50'000;  // without work, after which what GPUs still do is looked after
 }  // namespace
 
 std::vector<handler_info*>& handler_info::registry() {
@@ -128,9 +128,9 @@ void scheduler::publish_counts() {
 }
 
 void scheduler::is_idle_since(std::int64_t began, std::int64_t now) {
-  if (devices != nullptr && now - began >= settle_ns && settled_in_ != began) {
-    settled_in_ = began;
-    devices->settle();
+  if (devices != nullptr && now - began >= notice_ns && noticed_in_ != began) {
+    noticed_in_ = began;
+    devices->ensure_noticed();
   }
   if (idle_interval_ns_ == 0 || now < next_idle_look_) return;
   next_idle_look_ = now + idle_interval_ns_;

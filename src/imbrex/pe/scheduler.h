@@ -288,7 +288,7 @@ class scheduler : public executor {
   std::unique_ptr<quiescence_detector> quiescence_;
   std::int64_t idle_interval_ns_ = 0;  // 0: never
   std::int64_t next_idle_look_ = 0;
-  std::int64_t settled_in_ = 0;  // the idle spell, by its begin, in which devices were last made to tell of their ends
+  std::int64_t noticed_in_ = 0;  // the idle spell, by its begin, in which devices were last made to tell of their ends
   idle_counts idle_counts_;
   std::unique_ptr<idle_policy> idle_;
 };

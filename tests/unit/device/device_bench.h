@@ -62,7 +62,7 @@ class device_bench {
     while (!done()) {
       pe.run();
       if (pe.queue.devices == nullptr) continue;
-      pe.queue.devices->settle();
+      pe.queue.devices->ensure_noticed();
       pe.queue.devices->poll();
     }
   }

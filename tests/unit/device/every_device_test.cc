@@ -115,9 +115,9 @@ TEST_P(every_device, what_follows_a_launched_function_waits_for_it) {
   *host.data() = 1;
   take_time(*s);
   for (int round = 0; round < 20; ++round) {
-    s->launch("double", [&] { *host.data() *= 2; });
+    s->call("double", [&] { *host.data() *= 2; });
     s->copy(data.data(), host.data(), sizeof(std::int64_t));
-    s->launch("forget", [&] { *host.data() = -1; });
+    s->call("forget", [&] { *host.data() = -1; });
     s->copy(host.data(), data.data(), sizeof(std::int64_t));
   }
   bench->finish(*s);
@@ -129,7 +129,7 @@ TEST_P(every_device, functions_run_in_their_order) {
   std::vector<int> order;
   take_time(*s);
   for (int i = 0; i < 9; ++i) {
-    if (i % 3 == 0) s->launch("launch", [&, i] { order.push_back(i); });
+    if (i % 3 == 0) s->call("call", [&, i] { order.push_back(i); });
     if (i % 3 == 1) s->then("then", [&, i] { order.push_back(i); });
     if (i % 3 == 2) {
       take_time(*s);
@@ -146,7 +146,7 @@ TEST_P(every_device, after_orders_streams) {
   *host.data() = *back.data() = 0;
   for (int round = 1; round <= 10; ++round) {
     take_time(*first);
-    first->launch("write", [&, round] { *host.data() = round; });
+    first->call("write", [&, round] { *host.data() = round; });
     first->copy(data.data(), host.data(), sizeof(int));
     second->after(*first);
     second->copy(back.data(), data.data(), sizeof(int));
@@ -162,7 +162,7 @@ TEST_P(every_device, an_event_is_complete_when_what_stood_before_it_is) {
   auto s = bench->make(), t = bench->make();
   bool ran = false;
   hold(*s);
-  s->launch("k", [&] { ran = true; });
+  s->call("k", [&] { ran = true; });
   s->fill(long_.data(), 0, 1);
   const event e = s->record();
   EXPECT_FALSE(e.complete());
@@ -198,7 +198,7 @@ TEST_P(every_device, done_resumes_when_what_was_enqueued_before_has_finished) {
   auto s = bench->make();
   std::vector<int> order;
   hold(*s);
-  s->launch("k", [&] { order.push_back(1); });
+  s->call("k", [&] { order.push_back(1); });
   bench->run(wait_twice(s.get(), &order));
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
   bench->run_until([&] { return bench->pe.queue.operations == 0; });
@@ -208,7 +208,7 @@ TEST_P(every_device, a_chain_that_waits_for_a_stream_may_be_destroyed) {
   auto s = bench->make();
   std::vector<int> order;
   hold(*s);
-  s->launch("k", [&] { order.push_back(1); });
+  s->call("k", [&] { order.push_back(1); });
   {
     started chain(wait_twice(s.get(), &order));
   }
@@ -221,7 +221,7 @@ TEST_P(every_device, a_stream_that_is_destroyed_drops_functions_that_have_not_ru
   auto waiting = bench->make();
   bool ran = false;
   hold(*s);
-  s->launch("k", [&] { ran = true; });
+  s->call("k", [&] { ran = true; });
   s->then("k", [&] { ran = true; });
   waiting->after(*s);
   s.reset();
@@ -234,7 +234,7 @@ TEST_P(every_device, a_stopped_stream_hides_no_other) {
   auto slow = bench->make(), fast = bench->make();
   take_time(*slow);
   auto hold = std::make_unique<bool>(false);
-  slow->launch("look", [&] { *hold = true; });
+  slow->call("look", [&] { *hold = true; });
   slow->then("slow", [] {});
   buffer<std::byte> other(on(), 1);
   fast->fill(other.data(), 0, 1);
@@ -263,7 +263,7 @@ TEST_P(every_device, many_streams_at_once) {
     stream& s = *streams[i];
     s.after(*streams[(i + 1) % num_streams]);
     copy(out[i].view(), buffer_view<const std::size_t>(data[(i + 1) % num_streams]), s);
-    s.launch("count", [&] { ++functions; });
+    s.call("count", [&] { ++functions; });
   }
   for (auto& s : streams) bench->finish(*s);
   EXPECT_EQ(functions, static_cast<int>(2 * num_streams));

@@ -15,7 +15,7 @@ void hold(imbrex::stream& s, F take_time) {
   for (int times = 1; *ran; times *= 2) {
     for (int i = 0; i < times; ++i) take_time();
     *ran = false;
-    s.launch("hold", [ran] { *ran = true; });
+    s.call("hold", [ran] { *ran = true; });
   }
 }
 

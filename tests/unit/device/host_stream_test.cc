@@ -26,7 +26,7 @@ struct host_stream : testing::Test {
 };
 
 TEST_F(host_stream, operations_of_a_stream_run_in_order) {
-  for (int i = 0; i < 5; ++i) low->launch("k", note(i));
+  for (int i = 0; i < 5; ++i) low->call("k", note(i));
   EXPECT_FALSE(low->idle());
   pe.run();
   EXPECT_TRUE(low->idle());
@@ -34,8 +34,8 @@ TEST_F(host_stream, operations_of_a_stream_run_in_order) {
 }
 
 TEST_F(host_stream, a_high_priority_stream_runs_at_once_a_low_one_when_the_pe_is_free) {
-  low->launch("compute", note(1));
-  high->launch("pack", note(2));
+  low->call("compute", note(1));
+  high->call("pack", note(2));
   pe.run();
   EXPECT_EQ(order, (std::vector<int>{2, 1}));
 }
@@ -46,28 +46,28 @@ TEST_F(host_stream, urgent_work_goes_between_two_kernels) {
   } u;
   u.order = &order;
   u.act = [](work* w, work_action) { static_cast<urgent*>(w)->order->push_back(9); };
-  low->launch("first", [&] {
+  low->call("first", [&] {
     order.push_back(1);
     pe.queue.post(&u);
   });
-  low->launch("second", note(2));
+  low->call("second", note(2));
   pe.run();
   EXPECT_EQ(order, (std::vector<int>{1, 9, 2}));
 }
 
 TEST_F(host_stream, after_orders_two_streams) {
-  low->launch("compute", note(1));
+  low->call("compute", note(1));
   high->after(*low);
-  high->launch("pack", note(2));
+  high->call("pack", note(2));
   EXPECT_TRUE(order.empty());
   pe.run();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
 TEST_F(host_stream, an_event_is_complete_when_what_stood_before_it_is) {
-  low->launch("k", note(1));
+  low->call("k", note(1));
   const event e = low->record();
-  low->launch("k", note(2));
+  low->call("k", note(2));
   EXPECT_FALSE(e.complete());
   pe.run();
   EXPECT_TRUE(e.complete());
@@ -85,7 +85,7 @@ TEST_F(host_stream, copy_and_fill) {
 }
 
 TEST_F(host_stream, done_resumes_when_what_was_enqueued_before_has_finished) {
-  low->launch("k", note(1));
+  low->call("k", note(1));
   auto wait = [](stream* s, std::vector<int>* o) -> task<> {
     co_await s->done();
     o->push_back(2);
@@ -99,7 +99,7 @@ TEST_F(host_stream, done_resumes_when_what_was_enqueued_before_has_finished) {
 }
 
 TEST_F(host_stream, a_chain_that_waits_for_a_stream_may_be_destroyed) {
-  low->launch("k", note(1));
+  low->call("k", note(1));
   auto wait = [](stream* s) -> task<> { co_await s->done(); };
   {
     started chain(wait(low.get()));
@@ -109,7 +109,7 @@ TEST_F(host_stream, a_chain_that_waits_for_a_stream_may_be_destroyed) {
 }
 
 TEST_F(host_stream, a_stream_that_is_destroyed_drops_what_has_not_run) {
-  low->launch("k", note(1));
+  low->call("k", note(1));
   low.reset();
   pe.run();
   EXPECT_TRUE(order.empty());
@@ -124,7 +124,7 @@ TEST(host_streams_of_two_pes, wait_for_each_other) {
     int data = 0;
     int seen = -1;
     auto blocker = mine.make_stream(stream_priority::low, "a stream");
-    blocker->launch("write", [&data] { data = 42; });
+    blocker->call("write", [&data] { data = 42; });
     const event written = blocker->record();
     std::atomic<bool> enqueued{false};
     executor queue;  // of the other PE; outlives its thread, as in a runtime
@@ -133,7 +133,7 @@ TEST(host_streams_of_two_pes, wait_for_each_other) {
       host_device theirs(queue, 1, memory);
       auto t = theirs.make_stream(stream_priority::high, "a stream");
       t->wait(written);
-      t->launch("read", [&] { seen = data; });
+      t->call("read", [&] { seen = data; });
       enqueued = true;
       while (!t->idle()) {
         queue.collect();

@@ -35,9 +35,9 @@ struct stream_drain_of : testing::TestWithParam<device_kind> {
 
 TEST_P(stream_drain_of, runs_after_what_stood_in_all_streams) {
   EXPECT_TRUE(set->idle());
-  set->compute.launch("one", note(1));
+  set->compute.call("one", note(1));
   set->unpack.after(set->compute);
-  set->unpack.launch("two", note(2));
+  set->unpack.call("two", note(2));
   set->when_idle(note(3));
   EXPECT_FALSE(set->idle() && order.empty());
   run();
@@ -54,11 +54,11 @@ TEST_P(stream_drain_of, is_never_called_from_within) {
 }
 
 TEST_P(stream_drain_of, waits_for_what_is_enqueued_meanwhile) {
-  set->compute.launch("one", [this] {
+  set->compute.call("one", [this] {
     order.push_back(1);
-    set->pack.launch("two", [this] {
+    set->pack.call("two", [this] {
       order.push_back(2);
-      set->compute.launch("three", note(3));
+      set->compute.call("three", note(3));
     });
   });
   set->when_idle(note(4));
@@ -72,14 +72,14 @@ TEST_P(stream_drain_of, waits_while_something_holds_the_streams) {
   set->when_idle(note(1));
   bench->pe.run();
   EXPECT_TRUE(order.empty());
-  set->unpack.launch("arrives", note(0));
+  set->unpack.call("arrives", note(0));
   set->let_go();
   run();
   EXPECT_EQ(order, (std::vector<int>{0, 1}));
 }
 
 TEST_P(stream_drain_of, a_hold_that_comes_later_counts_too) {
-  set->compute.launch("one", [this] {
+  set->compute.call("one", [this] {
     order.push_back(1);
     set->hold();
   });
@@ -93,7 +93,7 @@ TEST_P(stream_drain_of, a_hold_that_comes_later_counts_too) {
 }
 
 TEST_P(stream_drain_of, may_destroy_the_streams) {
-  set->compute.launch("one", note(1));
+  set->compute.call("one", note(1));
   set->when_idle([this] {
     order.push_back(2);
     set.reset();
@@ -104,7 +104,7 @@ TEST_P(stream_drain_of, may_destroy_the_streams) {
 }
 
 TEST_P(stream_drain_of, several_are_called_in_order) {
-  set->compute.launch("one", note(1));
+  set->compute.call("one", note(1));
   set->when_idle(note(2));
   set->when_idle(note(3));
   run();
@@ -112,7 +112,7 @@ TEST_P(stream_drain_of, several_are_called_in_order) {
 }
 
 TEST_P(stream_drain_of, is_called_off_with_the_streams) {
-  set->compute.launch("one", note(1));
+  set->compute.call("one", note(1));
   set->when_idle(note(2));
   set.reset();
   bench->pe.run();

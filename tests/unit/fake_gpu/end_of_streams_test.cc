@@ -31,7 +31,7 @@ TEST_F(end_of_streams, wait_for_none_of_the_pe_itself) {
   auto go = std::make_shared<std::atomic<bool>>(false);
   run_until_set(first, go);  // and so is looked at first
   run_until_set(second, go);
-  second.launch("never run", [] {});
+  second.call("never run", [] {});
   first.after(second);
   *go = true;
   EXPECT_TRUE(end());
@@ -94,7 +94,7 @@ TEST_F(end_of_streams, that_are_destroyed_behind_a_function_of_the_pe_are_named)
   cuda_stream &s = make(0, "a source"), &t = make(1, "a reader");
   auto go = std::make_shared<std::atomic<bool>>(false);
   run_until_set(s, go);
-  s.launch("the function", [] {});
+  s.call("the function", [] {});
   t.wait(s.record());
   t.fill(nullptr, 0, 0);
   *go = true;
@@ -110,7 +110,7 @@ TEST_F(end_of_streams, that_are_destroyed_drop_their_own_functions) {
   auto go = std::make_shared<std::atomic<bool>>(false);
   run_until_set(s, go);
   bool ran = false;
-  s.launch("the function", [&] { ran = true; });
+  s.call("the function", [&] { ran = true; });
   *go = true;
   streams.clear();
   EXPECT_FALSE(ran);

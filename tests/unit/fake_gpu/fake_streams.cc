@@ -166,7 +166,7 @@ cudaError_t cuda_pull::launch(cudaStream_t s) const {
   auto counted = std::make_shared<bool>(false);
   const auto taken = static_cast<int>(this->blocks);
   enqueue(s, [p = *this, gpu, counted, taken] {
-    const bool waits = p.ready != nullptr && load(p.ready) < p.ready_value && load(p.give_up) != open_gate;
+    const bool waits = p.ready != nullptr && load(p.ready) < p.ready_value && load(p.give_up) != beyond_all;
     if (waits != *counted) count_waiting(gpu, waits ? taken : -taken);
     *counted = waits;
     if (waits) return false;

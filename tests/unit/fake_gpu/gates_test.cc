@@ -18,7 +18,7 @@ struct gates : fake_gpus {
   void close_gate(cuda_stream& s) {
     auto go = std::make_shared<std::atomic<bool>>(false);
     run_until_set(s, go);
-    s.launch("the function", [this] { ++ran; });
+    s.call("the function", [this] { ++ran; });
     *go = true;
     ASSERT_EQ(ran, 0);
   }
@@ -48,7 +48,7 @@ TEST_F(gates, ordinary_memory_is_copied_as_the_function_leaves_it) {
   buffer<int> there(device(0), from.size());
   auto go = std::make_shared<std::atomic<bool>>(false);
   run_until_set(s, go);
-  s.launch("fill", [&] { std::fill(from.begin(), from.end(), 2); });
+  s.call("fill", [&] { std::fill(from.begin(), from.end(), 2); });
   s.copy(there.data(), from.data(), from.size() * sizeof(int));
   s.copy(to.data(), there.data(), to.size() * sizeof(int));
   *go = true;
@@ -145,7 +145,7 @@ TEST_F(gates, errors_of_asking_are_not_left_behind) {
     auto go = std::make_shared<std::atomic<bool>>(false);
     run_until_set(s, go);
     const event e = s.record();
-    gpu->completion->settle();
+    gpu->completion->ensure_noticed();
     EXPECT_FALSE(s.idle());
     EXPECT_FALSE(e.complete());
     gpu->completion->poll();

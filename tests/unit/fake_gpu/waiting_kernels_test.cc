@@ -44,7 +44,7 @@ TEST_F(waiting_kernels, of_all_pes_leave_half_of_the_gpu_free) {
   for (auto& r : readers) {
     while (!r->idle()) {
       for (auto& c : completions) {
-        c->settle();
+        c->ensure_noticed();
         c->poll();
       }
     }

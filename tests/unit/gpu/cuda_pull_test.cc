@@ -145,7 +145,7 @@ TEST_P(two_gpus, ordinary_memory_is_copied_behind_a_function_of_this_pe) {
   std::vector<int> from(1'000'000, 7), to(from.size(), 0);
   buffer<int> a(here(), from.size());
   take_time(*s, 20'000, done.data());
-  s->launch("function", [&] { from.front() = 8; });
+  s->call("function", [&] { from.front() = 8; });
   s->copy(a.data(), from.data(), from.size() * sizeof(int));
   s->copy(to.data(), a.data(), to.size() * sizeof(int));
   gpu->run(wait_for(s.get()));

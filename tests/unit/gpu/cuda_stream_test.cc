@@ -97,7 +97,7 @@ TEST_P(cuda_stream, what_follows_a_launched_function_waits_for_it) {
   *host.data() = 1;
   take_time(*s, 1000, done.data());
   for (int round = 0; round < 3; ++round) {
-    s->launch("double", [&] { *host.data() *= 2; });
+    s->call("double", [&] { *host.data() *= 2; });
     copy(data.view(), buffer_view<const std::int64_t>(host), *s);
     multiply_add(*s, data.data(), 1, 1, 100);
     copy(host.view(), buffer_view<const std::int64_t>(data), *s);
@@ -115,7 +115,7 @@ TEST_P(cuda_stream, a_kernel_may_be_launched_for_the_first_time_while_a_stream_w
   buffer<int> done(on(), 2, memory_kind::pinned);
   done.data()[0] = done.data()[1] = 0;
   take_time(*s, 1000, done.data());
-  s->launch("step", [] {});
+  s->call("step", [] {});
   launch_for_the_first_time(*t, static_cast<int>(GetParam()), done.data() + 1);
   gpu->run(wait_for(t.get()));
   EXPECT_EQ(static_cast<volatile int*>(done.data())[1], 1);

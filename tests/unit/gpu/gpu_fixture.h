@@ -34,7 +34,7 @@ struct gpu_pe {
   void run_until(const std::function<bool()>& done) {
     while (!done()) {
       pe.run();
-      completion->settle();
+      completion->ensure_noticed();
       completion->poll();
     }
   }

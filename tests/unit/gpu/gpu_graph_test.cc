@@ -3,7 +3,7 @@
 
 #include "gpu_fixture.h"
 #include "imbrex/device/host/host_device.h"
-#include "unit/hetero/device_graph.h"
+#include "unit/hetero/graph/device_graph.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -44,7 +44,7 @@ struct gpu_graphs : testing::TestWithParam<machine> {
     hetero_domain domain(gpu->pe.queue, *host, devices, options);
     const auto turn = [this] {
       gpu->pe.run();
-      gpu->completion->settle();
+      gpu->completion->ensure_noticed();
       gpu->completion->poll();
     };
     {

@@ -159,7 +159,7 @@ TEST_P(hetero_gpus, a_window_with_functions_of_the_host_is_no_graph) {
   open({0});
   auto x = object(1);
   int calls = 0;
-  auto counts = [&calls](stream& s, double*) { s.launch("count", [&calls] { ++calls; }); };
+  auto counts = [&calls](stream& s, double*) { s.call("count", [&calls] { ++calls; }); };
   const task_window w = record(*domain, [&] {
     submit(*domain, {}, counts, x);
     submit(*domain, {}, times_plus, launch_shape::over(n), static_cast<int>(n), 1.0, 1.0, x);

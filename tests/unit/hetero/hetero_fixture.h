@@ -46,7 +46,7 @@ struct hetero_pe {
 /// On a device: adds `term` to each element.
 inline auto add_on_device(double term) {
   return [term](imbrex::stream& s, std::span<double> x) {
-    s.launch("add", [x, term] {
+    s.call("add", [x, term] {
       for (double& v : x) v += term;
     });
   };

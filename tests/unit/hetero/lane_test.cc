@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hetero_fixture.h"
-#include "stepped_device.h"
+#include "unit/hetero/graph/stepped_device.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -20,12 +20,12 @@ TEST(lane, of_data_is_waited_for_up_to_the_point) {
     lane data(on.host.make_stream(stream_priority::low, "data"), 0, carries_data);
     lane urgent(on.host.make_stream(stream_priority::high, "urgent"), 1);
     std::vector<std::string> order;
-    data->launch("first", [&order] { order.emplace_back("first"); });
+    data->call("first", [&order] { order.emplace_back("first"); });
     const lane_point first = data.put();
-    data->launch("second", [&order] { order.emplace_back("second"); });
+    data->call("second", [&order] { order.emplace_back("second"); });
     data.put();
     urgent.wait(first);
-    urgent->launch("behind first", [&order] { order.emplace_back("behind first"); });
+    urgent->call("behind first", [&order] { order.emplace_back("behind first"); });
     on.pe.run();
     if (carries_data) {
       EXPECT_THAT(order, testing::ElementsAre("first", "behind first", "second"));
@@ -40,37 +40,37 @@ TEST(lane, points_that_have_been_reached_are_forgotten) {
   lane data(on.host.make_stream(stream_priority::low, "data"), 0, true);
   lane other(on.host.make_stream(stream_priority::high, "other"), 1);
   for (int i = 0; i < 100; ++i) {
-    data->launch("work", [] {});
+    data->call("work", [] {});
     const lane_point p = data.put();
     other.wait(p);
     data.flush();
     on.pe.run();
     EXPECT_TRUE(p.reached());
-    EXPECT_EQ(data.num_marks(), 0);
+    EXPECT_EQ(data.num_points(), 0);
   }
 }
 
 TEST(lane, that_is_abandoned_tells_who_waits_and_counts_as_reached) {
-  struct counting : lane_arrival {
-    int num_arrived = 0, num_abandoned = 0;
+  struct counting : lane_wait {
+    int num_reached = 0, num_abandoned = 0;
   };
   hetero_pe on;
   lane data(on.host.make_stream(stream_priority::low, "data"), 0, true);
-  data->launch("work", [] {});
+  data->call("work", [] {});
   const lane_point p = data.put();
   counting a;
-  a.arrived = [](lane_arrival* x) {
+  a.reached = [](lane_wait* x) {
     auto& self = *static_cast<counting*>(x);
-    ++(x->is_abandoned() ? self.num_abandoned : self.num_arrived);
+    ++(x->is_abandoned() ? self.num_abandoned : self.num_reached);
   };
   data.when_reached(p.number, &a);
   data.abandon();
   EXPECT_TRUE(p.reached());
   EXPECT_TRUE(data.idle());
   EXPECT_EQ(a.num_abandoned, 1);
-  EXPECT_EQ(a.num_arrived, 0);
+  EXPECT_EQ(a.num_reached, 0);
   on.pe.run();
-  EXPECT_EQ(a.num_abandoned + a.num_arrived, 1);
+  EXPECT_EQ(a.num_abandoned + a.num_reached, 1);
 }
 
 /// Everything happens that can, but on device `idle`.
@@ -105,14 +105,14 @@ TEST(lane, what_comes_from_the_host_does_not_wait_for_other_devices) {
     const task_options there{.on = device_kind::host, .number = 1};
     submit(
         domain, {.on = device_kind::host, .number = 0},
-        [](stream& s, std::span<double> v) { s.launch("make x", [v] { v[0] = 2; }); }, write(x));
+        [](stream& s, std::span<double> v) { s.call("make x", [v] { v[0] = 2; }); }, write(x));
     submit(
         domain, there,
-        [&](stream& s, std::span<const double> v) { s.launch("use x", [&has_x, v] { has_x = v[0] == 2; }); }, x);
+        [&](stream& s, std::span<const double> v) { s.call("use x", [&has_x, v] { has_x = v[0] == 2; }); }, x);
     run_all_but(&first, pe, streams);
     submit(
         domain, there,
-        [&](stream& s, std::span<const double> v) { s.launch("use y", [&has_y, v] { has_y = v[0] == 1; }); }, y);
+        [&](stream& s, std::span<const double> v) { s.call("use y", [&has_y, v] { has_y = v[0] == 1; }); }, y);
     run_all_but(&first, pe, streams);  // which has not made x yet
     EXPECT_FALSE(has_x);
     EXPECT_TRUE(has_y);

@@ -41,7 +41,7 @@ TEST_F(buffers, copy_in_the_order_of_a_stream) {
   buffer<int> from(device, 4), to(device, 6);
   auto s = device.make_stream(stream_priority::low, "a stream");
   int* f = from.data();
-  s->launch("set", [f] {
+  s->call("set", [f] {
     for (int i = 0; i < 4; ++i) f[i] = i;
   });
   copy<int>(to, from, *s);

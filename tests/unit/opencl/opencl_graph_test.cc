@@ -1,7 +1,7 @@
 // Random graphs of tasks over all devices of OpenCL, alone and beside one of the host.
 #include "imbrex/device/host/host_device.h"
 #include "opencl_fixture.h"
-#include "unit/hetero/device_graph.h"
+#include "unit/hetero/graph/device_graph.h"
 
 using namespace imbrex;
 using namespace imbrex_test;

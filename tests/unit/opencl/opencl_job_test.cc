@@ -51,7 +51,7 @@ class starter : public ix::chare<starter, ix::index1d> {
   void start() {
     ix::stream& s = streams().compute;
     s.fill(long_.data(), 1, bytes);
-    s.launch("look", [this] { *done_.data() = 1; });
+    s.call("look", [this] { *done_.data() = 1; });
     s.fill(long_.data(), 2, bytes);
     s.copy(done_.data(), long_.data() + bytes - 1, 1);
   }

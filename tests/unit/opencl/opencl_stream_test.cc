@@ -220,7 +220,7 @@ TEST_F(opencl_stream_test, streams_of_other_kinds_of_devices_are_awaited_not_wai
   host_device host(pe->pe.queue, 0, memory);
   auto of_host = host.make_stream(stream_priority::low, "a stream of the host");
   auto s = pe->make();
-  of_host->launch("later", [] {});
+  of_host->call("later", [] {});
   const event e = of_host->record();
   EXPECT_THAT(message_of<usage_error>([&] { s->wait(e); }), HasSubstr("done()"));
   buffer<std::byte> data(on(), 64 << 20);
@@ -289,7 +289,7 @@ TEST_F(opencl_stream_test, what_is_kept_behind_a_function_has_the_arguments_of_i
   int launched = 0;
   for (int i = 0; i < 20; ++i) {
     multiply_add(*s, data.data(), 100, 2, i);
-    s->launch("count", [&] {
+    s->call("count", [&] {
       ++launched;
       s->then("more", [&] { ++launched; });  // goes behind all that was enqueued before
     });
@@ -306,13 +306,13 @@ TEST_F(opencl_stream_test, what_is_kept_behind_a_function_has_the_arguments_of_i
 struct counted_source final : progress_source {
   void poll() override { ++polls; }
   bool pending() const override { return is_pending; }
-  void settle() override { ++settles; }
+  void ensure_noticed() override { ++noticed; }
   void let_pass() noexcept override {}
   bool drain(std::int64_t) noexcept override {
     ++drains;
     return true;
   }
-  int polls = 0, settles = 0, drains = 0;
+  int polls = 0, noticed = 0, drains = 0;
   bool is_pending = false;
 };
 
@@ -329,15 +329,15 @@ TEST_F(opencl_stream_test, a_pe_may_look_after_other_devices_as_well) {
   buffer<std::byte> data(d, 64 << 20);
   bool ran = false;
   hold(*s, [&] { s->fill(data.data(), 0, data.size()); });
-  s->launch("look", [&] { ran = true; });
+  s->call("look", [&] { ran = true; });
   EXPECT_TRUE(queue.devices->pending());
   while (!ran) queue.devices->poll();
   EXPECT_GT(others.polls, 0);
   others.is_pending = true;
   EXPECT_TRUE(queue.devices->pending());
-  queue.devices->settle();
+  queue.devices->ensure_noticed();
   EXPECT_TRUE(queue.devices->drain(INT64_MAX));
-  EXPECT_EQ(others.settles + others.drains, 2);
+  EXPECT_EQ(others.noticed + others.drains, 2);
 }
 
 TEST_F(opencl_stream_test, steady_launches_build_nothing_and_take_little) {

@@ -83,12 +83,13 @@ TEST(AllocationCache, GivesAllThatItWasTold) {
   allocation told = make(0x5000, 100, 3);
   told.ordinal = 5;
   told.is_managed = 1;
-  told.is_settled = 1;
+  told.copies_are_synchronous = 1;
   ASSERT_TRUE(cache.insert(told));
   allocation found;
   ASSERT_EQ(cache.find(0x5010, found), answer::found);
   const auto all = [](const allocation& a) {
-    return std::tuple(a.start, a.end, a.context, a.buffer_id, a.ordinal, a.memory_type, a.is_managed, a.is_settled);
+    return std::tuple(a.start, a.end, a.context, a.buffer_id, a.ordinal, a.memory_type, a.is_managed,
+                      a.copies_are_synchronous);
   };
   EXPECT_EQ(all(found), all(told));
 }

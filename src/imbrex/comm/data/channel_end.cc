@@ -70,12 +70,12 @@ bool channel_end::accept(channel_receive& r, channel_message&& m) {
 
 bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
   stream& s = *r.in_order_of;
-  if (m.on != nullptr) {
-    const bool pulled = s.on().reaches(*m.on) && s.on().number() != m.on->number();
+  if (m.lent.on != nullptr) {
+    const bool pulled = s.on().reaches(*m.lent.on) && s.on().number() != m.lent.on->number();
     if (pulled) {
-      s.pull(m.ready, r.to, m.data(), m.bytes());
+      s.pull(m.lent.ready, r.to, m.data(), m.bytes());
     } else {
-      s.wait(m.ready);
+      s.wait(m.lent.ready);
       s.copy(r.to, m.data(), m.bytes());
     }
     m.give_back(&s, pulled);
@@ -93,7 +93,7 @@ bool channel_end::take_copy(channel_receive& r, channel_message&& m) {
     if (s.on().kind() == device_kind::host) {
       s.then("receive", std::move(copy));
     } else {
-      s.launch("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
+      s.call("receive", std::move(copy));  // on a GPU nothing else makes what follows wait for it
     }
   }
   return true;
@@ -116,26 +116,25 @@ bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
 
 bool channel_end::keep(channel_receive& r, channel_message&& m) {
   stream* const s = r.kind == memory_kind::device ? r.in_order_of : nullptr;  // null: host memory
-  if (m.on != nullptr) {
+  if (m.lent.on != nullptr) {
     if (s == nullptr) {
       throw usage_error(
           fmt::format("{}: memory of {} {} came to an end that is made for host memory: receive it by recv", name_,
-                      to_string(m.on->kind()), m.on->number()));
+                      to_string(m.lent.on->kind()), m.lent.on->number()));
     }
-    const bool reached = s->on().reaches(*m.on);
-    if (!reached && s->on().kind() != m.on->kind()) {
+    const bool reached = s->on().reaches(*m.lent.on);
+    if (!reached && s->on().kind() != m.lent.on->kind()) {
       throw usage_error(fmt::format("{}: {} {} cannot read the memory of {} {} where it is: receive it by recv", name_,
-                                    to_string(s->on().kind()), s->on().number(), to_string(m.on->kind()),
-                                    m.on->number()));
+                                    to_string(s->on().kind()), s->on().number(), to_string(m.lent.on->kind()),
+                                    m.lent.on->number()));
     }
-    s->wait(m.ready);
+    s->wait(m.lent.ready);
     if (!reached) {  // devices of OpenCL
       m.own = buffer<std::byte>(s->on(), m.bytes());
       s->copy(m.own.data(), m.lent.data(), m.bytes());
     }
   } else if (m.remote.by() == remote_data::path::shared) {
-    m.mapped = mapped_bytes(data_mover::open(*m.remote, *s));
-    m.mover = mover_;
+    m.in_place.map(data_mover::open(*m.remote, *s), mover_);
   } else if (m.remote) {
     data_view to{nullptr, m.remote->bytes, s != nullptr ? memory_kind::device : memory_kind::host,
                  s != nullptr ? s->on().number() : -1};

@@ -34,64 +34,89 @@ struct channel_peer {
   }
 };
 
-/// Memory of another process that is read where it is; moving it leaves nothing behind.
-struct mapped_bytes {
-  const std::byte* data = nullptr;
+/// Bytes of a sender of this process, with what their readers have to know.
+struct lent_bytes : lent_buffer {
+  using lent_buffer::operator=;
 
-  mapped_bytes() = default;
-  explicit mapped_bytes(const std::byte* d) : data(d) {}
-  mapped_bytes(mapped_bytes&& other) noexcept : data(std::exchange(other.data, nullptr)) {}
-  mapped_bytes& operator=(mapped_bytes&& other) noexcept {
-    std::swap(data, other.data);
+  device* on = nullptr;                 ///< whose memory they are; null: host memory
+  event ready;                          ///< with `on`: the point after which they are there
+  std::shared_ptr<race_check> checked;  ///< null unless races are looked for
+};
+
+/// Memory of another process that is read where it is: for the end of a channel (`map`) or for a view (`offer`). Moving
+/// it leaves nothing behind.
+class bytes_in_place {
+ public:
+  bytes_in_place() = default;
+  bytes_in_place(bytes_in_place&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), teller_(std::exchange(other.teller_, nullptr)) {}
+  bytes_in_place& operator=(bytes_in_place&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(teller_, other.teller_);
     return *this;
   }
+
+  /// `teller`, that of the PE that reads, tells the owner when they have been read.
+  void map(const std::byte* data, data_mover* teller) {
+    data_ = data;
+    teller_ = data != nullptr ? teller : nullptr;
+  }
+  /// Whoever offered them is told by the view.
+  void offer(const std::byte* data) { data_ = data; }
+
+  const std::byte* data() const { return data_; }
+  bool is_offered() const { return data_ != nullptr && teller_ == nullptr; }
+  /// Ends the reading of what was mapped: who tells of it, once; else null.
+  data_mover* unmap() {
+    if (teller_ != nullptr) data_ = nullptr;
+    return std::exchange(teller_, nullptr);
+  }
+
+ private:
+  const std::byte* data_ = nullptr;
+  data_mover* teller_ = nullptr;
 };
 
 /// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory, or
-/// word of where the bytes are.
+/// word of where the bytes are. Or no `send`, but the other end telling of itself: then only `hello` is known.
 struct channel_message {
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
-  lent_buffer lent;
-  aligned_bytes copied;         ///< aligned to 64 bytes
-  buffer<std::byte> own;        ///< the same in a device's memory
-  data_elsewhere remote;        ///< where they are, when they did not come along
-  mapped_bytes mapped;          ///< they are read there
-  data_mover* mover = nullptr;  ///< with `mapped`: of the PE that reads
-  bool offered = false;         ///< they are read where they are, and whoever offered them waits for word of it
+  lent_bytes lent;
+  aligned_bytes copied;                       ///< aligned to 64 bytes
+  buffer<std::byte> own;                      ///< the same in a device's memory
+  data_elsewhere remote;                      ///< where they are, when they did not come along
+  bytes_in_place in_place;                    ///< `remote`, without a copy
   std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
-  channel_peer hello;                         ///< known: no message of the user's, but the other end telling of itself
-  device* on = nullptr;                       ///< whose memory the lent bytes are; null: host memory
-  event ready;                                ///< with `on`: the point after which they are there
-  std::shared_ptr<race_check> checked;        ///< null unless races are looked for
+  channel_peer hello;
 
   /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
   /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
   void give_back(stream* reader, bool pulled = false) {
-    if (std::exchange(mapped.data, nullptr) != nullptr)
-      reader->then("read", [by = mover, what = *remote] { by->has_been_read(what); });
+    if (data_mover* const teller = in_place.unmap(); teller != nullptr)
+      reader->then("read", [teller, what = *remote] { teller->has_been_read(what); });
     if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
     if (!lent.holds()) {
       if (reader != nullptr && !copied.empty()) reader->then("read", [held = std::move(copied)] {});
-    } else if (on != nullptr) {
-      if (checked != nullptr) race_check::will_be_read(checked, *reader);
+    } else if (lent.on != nullptr) {
+      if (lent.checked != nullptr) race_check::will_be_read(lent.checked, *reader);
       lent.give_back_after(pulled ? reader->record_for_others() : reader->record());
     } else if (reader != nullptr) {
-      reader->then("read", [held = std::move(lent), check = std::move(checked)] {
+      reader->then("read", [check = std::move(lent.checked), held = lent_buffer(std::move(lent))] {
         if (check != nullptr) check->was_read();
       });
     } else {
-      if (checked != nullptr) checked->was_read();
+      if (lent.checked != nullptr) lent.checked->was_read();
       lent = lent_buffer();
     }
   }
 
   const std::byte* data() const {
-    return mapped.data != nullptr  ? mapped.data
-           : own.data() != nullptr ? own.data()
-           : lent.holds()          ? lent.data()
-                                   : copied.data();
+    return in_place.data() != nullptr ? in_place.data()
+           : own.data() != nullptr    ? own.data()
+           : lent.holds()             ? lent.data()
+                                      : copied.data();
   }
   std::uint64_t bytes() const { return remote ? remote->bytes : lent.holds() ? lent.bytes() : copied.size(); }
 
@@ -108,9 +133,9 @@ struct channel_message {
     } else {
       std::uint64_t n = bytes();
       ar & n;
-      if (on != nullptr) {  // to another process after all: the receiver was thought to be in this one
+      if (lent.on != nullptr) {  // to another process after all: the receiver was thought to be in this one
         std::vector<std::byte> on_host(n);
-        on->read_now(on_host.data(), data(), n, ready);
+        lent.on->read_now(on_host.data(), data(), n, lent.ready);
         ar.bytes(on_host.data(), n);
       } else {
         ar.bytes(data(), n);
@@ -119,7 +144,7 @@ struct channel_message {
   }
 };
 
-static_assert(sizeof(void*) != 8 || sizeof(channel_message) <= 208,
+static_assert(sizeof(void*) != 8 || sizeof(channel_message) <= 200,
               "messages are moved several times on their way: what few of them need lies elsewhere");
 
 /// A message that has come and waits for a receive. The memory lent with it is no operation under way meanwhile:

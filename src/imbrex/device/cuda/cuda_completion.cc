@@ -248,7 +248,7 @@ std::string cuda_completion::unfinished() const {
   return text;
 }
 
-void cuda_completion::settle() {
+void cuda_completion::ensure_noticed() {
   for (cuda_stream* s : busy_) mark(*s);
 }
 
@@ -267,7 +267,7 @@ bool cuda_completion::wait_for(cuda_stream& s, std::int64_t deadline_ns) noexcep
 
 void cuda_completion::let_pass() noexcept {
   passing_ = true;
-  give_up_->store(cuda_pull::open_gate, std::memory_order_release);
+  give_up_->store(cuda_pull::beyond_all, std::memory_order_release);
   for (cuda_stream* s : busy_) s->open_gates();
   if (!busy_.empty()) fill_awaited_words();
 }
@@ -279,7 +279,8 @@ void cuda_completion::fill_awaited_words() noexcept {
     try {
       w.by->make_current();
       if (cudaStreamCreateWithPriority(&aside, cudaStreamNonBlocking, 0) == cudaSuccess)
-        static_cast<void>(cuda_driver::write_value(aside, const_cast<unsigned long long*>(w.at), cuda_pull::open_gate));
+        static_cast<void>(
+            cuda_driver::write_value(aside, const_cast<unsigned long long*>(w.at), cuda_pull::beyond_all));
     } catch (const error&) {  // a GPU that has failed waits for nothing
     }
     if (aside != nullptr) static_cast<void>(cudaStreamDestroy(aside));

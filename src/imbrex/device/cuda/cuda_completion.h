@@ -69,7 +69,7 @@ class cuda_completion final : public progress_source {
 
   void poll() override;
   bool pending() const override { return !busy_.empty() && mode_ != completion_mode::callback; }
-  void settle() override;
+  void ensure_noticed() override;
   void let_pass() noexcept override;
   bool drain(std::int64_t deadline_ns) noexcept override;
 

@@ -38,7 +38,7 @@ __global__ void pull_kernel(cuda_pull p) {
       for (unsigned polls = 0; load_acquire(p.ready) < p.ready_value; ++polls) {
         if (polls < 200) continue;
         __nanosleep(500);  // long waits leave the links to others
-        if (polls % 64 == 0 && load_acquire(p.give_up) == cuda_pull::open_gate) break;
+        if (polls % 64 == 0 && load_acquire(p.give_up) == cuda_pull::beyond_all) break;
       }
     }
     __syncthreads();

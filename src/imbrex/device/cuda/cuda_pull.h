@@ -13,7 +13,7 @@ namespace imbrex {
 struct cuda_pull {
   /// More than any number that is waited for; the driver compares by the sign of the difference, so half of the
   /// largest.
-  static constexpr unsigned long long open_gate = 1ULL << 62;
+  static constexpr unsigned long long beyond_all = 1ULL << 62;
   /// Thread blocks that suit so many bytes.
   static constexpr unsigned blocks_for(std::size_t bytes) {
     constexpr std::size_t bytes_of_block = 4096, most = 32;
@@ -23,7 +23,7 @@ struct cuda_pull {
 
   const unsigned long long* ready = nullptr;  ///< null: nothing is waited for
   unsigned long long ready_value = 0;
-  const unsigned long long* give_up = nullptr;  ///< in pinned memory: `open_gate` means that nobody waits any more
+  const unsigned long long* give_up = nullptr;  ///< in pinned memory: `beyond_all` means that nobody waits any more
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;

@@ -168,7 +168,7 @@ void cuda_stream::copy_beside_gates(void* to, const void* from, std::size_t byte
   auto* const t = static_cast<std::byte*>(to);
   const auto* const f = static_cast<const std::byte*>(from);
   const bool to_host = where(to) != lies_in::device, from_host = where(from) != lies_in::device;
-  if (to_host && from_host) return launch("copy", [=] { std::memcpy(t, f, bytes); });
+  if (to_host && from_host) return call("copy", [=] { std::memcpy(t, f, bytes); });
   const std::size_t piece = std::min(bytes, largest_piece);
   const std::shared_ptr<std::byte> staged(
       static_cast<std::byte*>(device_.allocate(piece, memory_kind::pinned)),
@@ -176,11 +176,11 @@ void cuda_stream::copy_beside_gates(void* to, const void* from, std::size_t byte
   for (std::size_t at = 0; at < bytes; at += largest_piece) {
     const std::size_t n = std::min(largest_piece, bytes - at);
     if (from_host) {
-      launch("copy", [staged, f, at, n] { std::memcpy(staged.get(), f + at, n); });
+      call("copy", [staged, f, at, n] { std::memcpy(staged.get(), f + at, n); });
       copy(t + at, staged.get(), n);
     } else {
       copy(staged.get(), f + at, n);
-      launch("copy", [staged, t, at, n] { std::memcpy(t + at, staged.get(), n); });
+      call("copy", [staged, t, at, n] { std::memcpy(t + at, staged.get(), n); });
     }
   }
   then("copied", [staged] {});
@@ -449,7 +449,7 @@ namespace detail {
 
 cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name) {
   if (s.on().kind() != device_kind::cuda) {
-    throw usage_error(fmt::format("kernel '{}' of CUDA was launched into {} of the {} device: use stream::launch there",
+    throw usage_error(fmt::format("kernel '{}' of CUDA was launched into {} of the {} device: use stream::call there",
                                   name, s.label(), to_string(s.on().kind())));
   }
   auto& of_gpu = static_cast<cuda_stream&>(s);

@@ -60,7 +60,7 @@ class cuda_stream final : public stream {
     if (trace_ != nullptr) trace_->lose_anchor();
   }
   /// Lets the stream pass all functions for the host, done or not.
-  void open_gates() noexcept { gate_->store(cuda_pull::open_gate, std::memory_order_release); }
+  void open_gates() noexcept { gate_->store(cuda_pull::beyond_all, std::memory_order_release); }
   /// "'pack' in the compute stream of block(1)": what it waits for that this PE has not run; empty: nothing.
   std::string closed_gate() const;
   /// "kernel 'update'" for those not known to have finished, oldest first.

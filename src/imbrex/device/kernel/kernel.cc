@@ -127,7 +127,7 @@ void launch(stream& s, const kernel_source& k, const launch_shape& shape, void* 
                                    s.label(), remedy));
   };
   switch (s.on().kind()) {
-    case device_kind::host: s.launch(k.name, host_launch{&k, shape, copy_of(k, arguments)}); return;
+    case device_kind::host: s.call(k.name, host_launch{&k, shape, copy_of(k, arguments)}); return;
     case device_kind::cuda:
       if (k.on_cuda == nullptr)
         throw not_built("CUDA", "name its file in imbrex_add_kernel_files, of a project that has enabled CUDA");

@@ -32,7 +32,7 @@ void opencl_completion::poll() {
   }
 }
 
-void opencl_completion::settle() {
+void opencl_completion::ensure_noticed() {
   for (opencl_stream* s : busy_) s->flush();
 }
 

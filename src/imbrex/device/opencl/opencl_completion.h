@@ -23,7 +23,7 @@ class opencl_completion final : public progress_source {
 
   void poll() override;
   bool pending() const override { return !busy_.empty(); }
-  void settle() override;
+  void ensure_noticed() override;
   void let_pass() noexcept override {}  // what waits for the PE is not in the driver yet
   bool drain(std::int64_t deadline_ns) noexcept override;
 

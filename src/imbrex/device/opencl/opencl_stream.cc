@@ -102,13 +102,13 @@ struct opencl_stream::waiting final : stream_operation {
 };
 
 /// Until what was enqueued before has written the memory of the host that it writes.
-struct opencl_stream::settling final : stream_operation {
-  settling() {
+struct opencl_stream::host_write_wait final : stream_operation {
+  host_write_wait() {
     name = "waiting for copies to the host";
     ready = [](stream_operation*) { return true; };
     act = [](stream_operation* o, work_action) {
-      auto* self = static_cast<settling*>(o);
-      self->~settling();
+      auto* self = static_cast<host_write_wait*>(o);
+      self->~host_write_wait();
       slab::free(self);
     };
   }
@@ -186,7 +186,7 @@ void opencl_stream::append(stream_operation* op) {
 }
 
 void opencl_stream::put(stream_operation* op) {
-  if (op->number == for_host && host_is_settled()) return op->act(op, work_action::run);
+  if (op->number == for_host && host_writes_are_over()) return op->act(op, work_action::run);
   op->number = enqueued_;
   reachable_.push(op);
   stopped_ = stops(*op);
@@ -224,15 +224,15 @@ void opencl_stream::copy(void* to, const void* from, std::size_t bytes) {
     return copy_by_host(to, from, bytes);
   }
   const bool to_device = owns(to), from_device = owns(from);
-  if (!to_device && !from_device) return launch("copy", [=] { std::memcpy(to, from, bytes); });
-  if (!from_device && (stopped_ || !host_is_settled())) append(settle());
+  if (!to_device && !from_device) return call("copy", [=] { std::memcpy(to, from, bytes); });
+  if (!from_device && (stopped_ || !host_writes_are_over())) append(make_host_write_wait());
   submit("copying", [this, to, from, bytes, to_device] { add_copy(to, from, bytes, to_device); });
 }
 
 /// NVIDIA's driver (580) reads up to some 64 KB of the host's memory when a copy is enqueued, whatever stands before
 /// it.
-stream_operation* opencl_stream::settle() {
-  auto* const op = new (slab::allocate(sizeof(settling))) settling;
+stream_operation* opencl_stream::make_host_write_wait() {
+  auto* const op = new (slab::allocate(sizeof(host_write_wait))) host_write_wait;
   op->number = for_host;
   return op;
 }
@@ -261,7 +261,7 @@ void opencl_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (owns(to)) {
     submit("filling memory", [this, to, value, bytes] { add_fill(to, value, bytes); });
   } else if (device_.machine().owner_beside(device_.processor(), to) == nullptr) {
-    launch("fill", [to, value, bytes] { std::memset(to, value, bytes); });
+    call("fill", [to, value, bytes] { std::memset(to, value, bytes); });
   } else {
     throw usage_error(fmt::format("{} does not fill memory of another device: let a stream of that do it", place()));
   }
@@ -286,11 +286,11 @@ event opencl_stream::record() {
     last_point_ = std::make_shared<opencl_event>(context);
     submit("a point", [this, ahead = point_ahead(last_point_)] {
       if (under_way_.empty()) return ahead.point->pass();
-      ahead.point->set(under_way_.back().end, !host_is_settled());
+      ahead.point->set(under_way_.back().end, !host_writes_are_over());
       flush();
     });
   } else {
-    last_point_ = std::make_shared<opencl_event>(context, under_way_.back().end, !host_is_settled());
+    last_point_ = std::make_shared<opencl_event>(context, under_way_.back().end, !host_writes_are_over());
     flush();  // before others may wait for it
   }
   last_point_at_ = asked_;

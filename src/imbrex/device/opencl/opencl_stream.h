@@ -21,9 +21,9 @@ struct opencl_kernel;
 
 /// A stream of a device of OpenCL: an in-order queue of the driver. Copies, kernels and waits are enqueued there at
 /// once; functions for the host wait here until the PE's loop has seen that all that stands before them has finished.
-/// The stream stops at a launched function, a point of another device, and a copy from or to another device: what comes
-/// later is kept here until the PE's loop has seen to that. The driver is given nothing that waits for the host, so it
-/// never blocks. Enqueueing never waits for the device. For the PE that made it.
+/// The stream stops at a function that it calls, a point of another device, and a copy from or to another device: what
+/// comes later is kept here until the PE's loop has seen to that. The driver is given nothing that waits for the host,
+/// so it never blocks. Enqueueing never waits for the device. For the PE that made it.
 ///
 /// Errors: what the driver refuses is a `device_error` of the call that enqueued it, or, where the stream had stopped,
 /// ends the job from the PE's loop, as an operation does that fails later. All name the operation, the stream and the
@@ -93,7 +93,7 @@ class opencl_stream final : public stream {
   struct kernel_launch;
   struct waiting;
   struct crossing;
-  struct settling;
+  struct host_write_wait;
 
   cl_command_queue queue();
   std::string place() const;
@@ -117,9 +117,9 @@ class opencl_stream final : public stream {
   void put(stream_operation* op);
   /// Goes on behind what the stream had stopped at.
   void release();
-  stream_operation* settle();
+  stream_operation* make_host_write_wait();
   /// Nothing that was enqueued, here or before a point that this stream waits for, will still write memory of the host.
-  bool host_is_settled() const { return completed_ >= writes_host_until_; }
+  bool host_writes_are_over() const { return completed_ >= writes_host_until_; }
   void copy_by_host(void* to, const void* from, std::size_t bytes);
 
   void refresh() const;

@@ -373,7 +373,7 @@ struct hetero_copies::retired {
   }
 };
 
-struct hetero_copies::retired_wait : lane_arrival {
+struct hetero_copies::retired_wait : lane_wait {
   retired* of = nullptr;
 };
 
@@ -401,7 +401,7 @@ void hetero_copies::drop(hetero_copy& c) {
       if (q.reached()) return;
       auto* w = new (slab::allocate(sizeof(retired_wait))) retired_wait;
       w->of = r;
-      w->arrived = [](lane_arrival* a) {
+      w->reached = [](lane_wait* a) {
         auto* self = static_cast<retired_wait*>(a);
         retired* const all = self->of;
         slab::free(self);

@@ -58,8 +58,8 @@ void note_outcome(const task_node& t, hetero_data& d) {
 
 /// Who sees the one failure has seen the other.
 void poison(task_node& t, const std::exception_ptr& failure, unseen_failures& failures) {
-  if (t.poisoned) failures.join(t.failure, failure);
-  t.poisoned = true;
+  if (t.fault == task_fault::inherited) failures.join(t.failure, failure);
+  t.fault = task_fault::inherited;
   t.failure = failure;
 }
 

@@ -8,7 +8,7 @@
 
 namespace imbrex {
 
-/// Tasks by priority, in order of arrival among equals. Intrusive. A step takes as long as there are different
+/// Tasks by priority, first come first among equals. Intrusive. A step takes as long as there are different
 /// priorities in it, however many tasks there are.
 class ready_list {
  public:

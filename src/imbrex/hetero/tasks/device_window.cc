@@ -109,7 +109,7 @@ std::unique_ptr<graph> device_window::capture(place& at, stream& order) {
       });
     } catch (const error&) {
       for (step& s : steps_) {
-        s.task->threw = false;
+        s.task->fault = task_fault::none;
         s.task->failure = nullptr;
       }
     }
@@ -134,7 +134,7 @@ task_node* device_window::enqueue(place& at, stream& order) {
     for (const std::uint32_t w : s.waits) line.wait(ends[w]);
     s.task->at = &at;
     hetero_domain::call(*s.task, &line);
-    if (s.task->threw) failed = s.task;
+    if (s.task->threw()) failed = s.task;
     if (failed != nullptr) break;
     if (s.awaited) ends[static_cast<std::size_t>(&s - steps_.data())] = line.record();
   }

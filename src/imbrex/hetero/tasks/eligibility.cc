@@ -104,7 +104,7 @@ place& hetero_domain::place_of_next_use(const task_node& t) const {
   std::uint64_t least = UINT64_MAX;
   for (const auto& p : places()) {
     if (p->is_host() || !eligible(t, *p)) continue;
-    if (next == nullptr ? !t.from_device : !eligible(*next, *p)) continue;
+    if (next == nullptr ? t.placed != placed_by::next_use_on_device : !eligible(*next, *p)) continue;
     const std::uint64_t missing = next == nullptr ? p->num_tasks_under_way : missing_bytes(*next, *p);
     if (missing < least) best = p.get();
     least = std::min(least, missing);

@@ -104,6 +104,7 @@ class hetero_domain final : placement_view {
   };
   struct point_wait;
 
+  // Submission, up to where a task could be started: task_submission.cc, eligibility.cc
   void check_after(const task_node& t, std::span<const hetero_task> after) const;
   void check_uses(task_node& t) const;
   void check_places(task_node& t) const;
@@ -115,8 +116,7 @@ class hetero_domain final : placement_view {
   void keep(task_node& t, std::span<const hetero_task> after);
   void make_ready(task_node& t);
   void keep_from_policy(task_node& t);
-  void release(task_node& t);
-  void release_uses(task_node& t);
+  // Starting, again where something was not there yet: task_start.cc, eligibility.cc
   void start(task_node& t);
   void start_waiting_ones();
   void start_unplaced_ones();
@@ -124,19 +124,25 @@ class hetero_domain final : placement_view {
   hetero_copies::outcome pin_on_host(task_node& t);
   void await(task_node& t, const lane_point& p);
   void await_host_data(task_node& t);
+  place& choose_place(const task_node& t) const;
+  place& place_of_data(const task_node& t) const;
+  place& place_of_next_use(const task_node& t) const;
+  // On the host, here or on another PE: task_on_host.cc
   void run_on_host(task_node& t);
+  void run_own_host_task(task_node& t);
+  static bool run_or_share(task_node& t);
+  static void fail(task_node& t);
+  // On devices: task_on_device.cc
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
   void enqueued(task_node& t, lane& l);
   static void note_begin(task_node& t, lane& l);
   static void note_end(task_node& t, lane& l);
-  place& choose_place(const task_node& t) const;
-  place& place_of_data(const task_node& t) const;
-  place& place_of_next_use(const task_node& t) const;
-  void run_own_host_task(task_node& t);
-  static bool run_or_share(task_node& t);
+  // The end: task_end.cc
   void complete(task_node& t);
-  static void fail(task_node& t);
+  void release(task_node& t);
+  void release_uses(task_node& t);
+  // Of all at once: hetero_domain.cc
   void drop(task_node& t);
   void wake_up();
 

@@ -50,7 +50,7 @@ hetero_task::awaiter::~awaiter() {
 }
 
 void hetero_task::awaiter::await_suspend(std::coroutine_handle<> h) {
-  if (node_->recorded) {
+  if (node_->is_recorded()) {
     throw usage_error(std::string("task '") + node_->wishes.name + "' is part of a window: await what a replay gives");
   }
   suspend(h, [](const waiter* w) {

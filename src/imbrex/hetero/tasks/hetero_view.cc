@@ -22,16 +22,15 @@ view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mo
   n->use.mode = mode;
   n->accesses = &n->use;
   n->num_accesses = 1;
-  n->stays_open = true;
+  n->ends = task_ending::view;
   n->runs_on = task_node::on_the_host;
-  n->is_view = true;
   n->wishes.name = "host view";
   n->run = [](task_node* t, const task_call& c) {
     auto* self = static_cast<view_node*>(t);
     self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
     wake_waiting(*t);
     if (self->abandoned) {
-      self->stays_open = false;
+      self->ends = task_ending::abandoned_view;
     } else {
       self->domain->rest(*self);
     }

@@ -22,7 +22,7 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
   t->use.mode = mode;
   t->accesses = &t->use;
   t->num_accesses = 1;
-  t->stays_open = true;
+  t->ends = task_ending::told;
   t->runs_on = anywhere;
   t->placed = writes(mode) ? placed_by::next_use : placed_by::its_data;
   t->num_blockers = held ? 1 : 0;
@@ -44,14 +44,14 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
 }
 
 void open_task::let_go(bool comes_from_device) {
-  from_device = comes_from_device;
+  if (comes_from_device && placed == placed_by::next_use) placed = placed_by::next_use_on_device;
   domain->unblock(*this);
 }
 
 void open_task::end() { domain->close(*this); }
 
 void open_task::fail(std::exception_ptr why) {
-  threw = true;
+  fault = task_fault::own;
   failure = std::move(why);
   domain->close(*this);
 }

@@ -15,7 +15,7 @@ bool blocks(const task_node& earlier, const task_node& later) {
 }
 
 /// Somebody has to end it: a view that is there.
-bool is_held(const task_node& t) { return t.is_view && t.state == task_state::issued; }
+bool is_held(const task_node& t) { return t.is_view() && t.state == task_state::issued; }
 
 /// What the task waits for; views first, since these end only if somebody ends them.
 const task_node* blocker_of(const task_node& t) {

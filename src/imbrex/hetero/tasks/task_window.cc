@@ -56,8 +56,8 @@ Node* new_whole(recorded_window& w) {
 /// What a task of the window threw becomes the failure of the whole.
 void fail_with(task_node& whole, task_node& t) {
   whole.failure = std::exchange(t.failure, nullptr);
-  whole.threw = true;
-  t.threw = false;
+  whole.fault = task_fault::own;
+  t.fault = task_fault::none;
 }
 
 /// A whole window on the host, as one task.
@@ -76,7 +76,7 @@ struct window_run final : task_node {
   static hetero_task submit(recorded_window& w) {
     auto* n = new_whole<window_run>(w);
     n->runs_on = on_the_host;
-    n->stays_open = true;  // and so on this PE
+    n->ends = task_ending::told;  // and so on this PE
     n->run = [](task_node* t, const task_call&) { static_cast<window_run*>(t)->go_on(); };
     n->next_turn.of = n;
     n->next_turn.set_priority(priorities::normal);
@@ -100,7 +100,7 @@ struct window_run final : task_node {
       task_node& t = *tasks[position++];
       t.at = at;
       domain->call(t, nullptr);
-      if (t.threw) [[unlikely]] {
+      if (t.threw()) [[unlikely]] {
         fail_with(*this, t);
         break;
       }
@@ -110,7 +110,7 @@ struct window_run final : task_node {
         return;
       }
     }
-    stays_open = false;
+    ends = task_ending::with_run;
   }
 };
 
@@ -211,7 +211,7 @@ void recorded_window::keep(task_node& t, bool only_on_host) {
   for (const task_access& a : t.uses()) ++a.data->references;
   ++t.references;
   t.age = tasks.size() + 1;
-  t.recorded = true;
+  t.ends = task_ending::with_window;
   in_order &= only_on_host;
   tasks.push_back(&t);
 }

@@ -10,7 +10,7 @@
 namespace imbrex::detail {
 
 void prepare_departure(channel_message& m, stream& s) {
-  s.wait(m.ready);
+  s.wait(m.lent.ready);
   const device& on = s.on();
   const bool packed = scheduler::current().mover->travels_packed(on.allocates(), m.bytes());
   if (!packed) return;
@@ -20,7 +20,7 @@ void prepare_departure(channel_message& m, stream& s) {
 }
 
 void offer_data(channel_message& m, stream& s) {
-  m.on = nullptr;
+  m.lent.on = nullptr;
   if (m.staged == nullptr) {
     m.remote = scheduler::current().mover->offer(s, std::move(m.lent));
     return;
@@ -39,12 +39,12 @@ std::byte* own_memory(channel_message& m, stream& s) {
 }
 
 void settle_local(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
-  if (place == nullptr && !s.on().reaches(*m.on)) place = own_memory(m, s);
-  if (place != nullptr && s.on().reaches(*m.on)) {
-    s.pull(m.ready, place, m.lent.data(), m.bytes());
+  if (place == nullptr && !s.on().reaches(*m.lent.on)) place = own_memory(m, s);
+  if (place != nullptr && s.on().reaches(*m.lent.on)) {
+    s.pull(m.lent.ready, place, m.lent.data(), m.bytes());
     return arrived(place);
   }
-  s.wait(m.ready);
+  s.wait(m.lent.ready);
   if (place == nullptr) return arrived(m.lent.data());
   s.copy(place, m.lent.data(), m.bytes());
   arrived(place);
@@ -61,7 +61,7 @@ void settle_packed(channel_message& m, stream& s, std::byte* place, std::functio
 
 void read_in_place(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
   const std::byte* const there = s.on().open(m.remote->memory);
-  m.offered = true;  // given back when the view ends
+  m.in_place.offer(there);  // given back when the view ends
   if (place == nullptr) return arrived(there);
   s.pull(event(), place, there, m.bytes());
   arrived(place);
@@ -79,7 +79,7 @@ void pull(channel_message& m, stream& s, std::byte* place, std::function<void(co
 }  // namespace
 
 void settle_data(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)> arrived) {
-  if (m.on != nullptr) return settle_local(m, s, place, arrived);
+  if (m.lent.on != nullptr) return settle_local(m, s, place, arrived);
   if (!m.remote) return settle_packed(m, s, place, arrived);
   if (scheduler::current().mover->reads_in_place(*m.remote)) return read_in_place(m, s, place, arrived);
   pull(m, s, place, std::move(arrived));

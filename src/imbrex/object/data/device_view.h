@@ -54,8 +54,8 @@ class device_view {
     }
     message_.element_bytes = sizeof(T);
     message_.lent = lent_buffer(reinterpret_cast<const std::byte*>(elements.data), elements.bytes(), state_);
-    message_.on = &s.on();
-    message_.ready = scheduler::current().gpus.size() > 1 ? s.record_for_others() : s.record();
+    message_.lent.on = &s.on();
+    message_.lent.ready = scheduler::current().gpus.size() > 1 ? s.record_for_others() : s.record();
   }
   device_view(device_view&& other) noexcept
       : message_(std::move(other.message_)),
@@ -74,7 +74,7 @@ class device_view {
   }
   ~device_view() {
     if (at_ != nullptr) {
-      if (message_.offered) detail::release_after(*message_.remote, *stream_);
+      if (message_.in_place.is_offered()) detail::release_after(*message_.remote, *stream_);
       message_.give_back(stream_);
     } else if (owes_answer_) {
       detail::release_unread(*message_.remote);

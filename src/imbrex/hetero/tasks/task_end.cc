@@ -1,0 +1,46 @@
+#include "imbrex/hetero/tasks/hetero_domain.h"
+
+#include "imbrex/hetero/graph/dependency.h"
+
+namespace imbrex {
+
+void hetero_domain::close(task_node& t) {
+  if (t.open_in != nullptr) {
+    enqueued(t, *t.open_in);
+    return wake_up();  // which tells the PE of the lane's end
+  }
+  copies_.used(t, *t.at, {});
+  t.state = t.threw() ? task_state::failed : task_state::done;
+  complete(t);
+}
+
+void hetero_domain::complete(task_node& t) {
+  copies_.unpin(t);
+  release(t);
+  if (timed_ && t.ran.ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran.ended_ns - t.ran.began_ns);
+  release_uses(t);
+  ++copies_.counts().tasks;
+  wake_waiting(t);
+  (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
+  (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
+  --num_outstanding_;
+  if (t.fault == task_fault::own) [[unlikely]]
+    failures_.add(t.failure);
+  rest(t);
+  changed_ = true;
+  t.release();
+}
+
+void hetero_domain::release(task_node& t) {
+  release_successors(t, failures_, [this](task_node& free) { make_ready(free); });
+}
+
+void hetero_domain::release_uses(task_node& t) {
+  for (const task_access& a : t.uses()) {
+    --a.data->of_tasks;
+    copies_.release(a.data);
+  }
+  t.num_accesses = 0;
+}
+
+}  // namespace imbrex

@@ -1,0 +1,77 @@
+#include "imbrex/hetero/tasks/hetero_domain.h"
+
+#include <algorithm>
+
+#include "imbrex/base/clock.h"
+
+namespace imbrex {
+
+/// Behind what it has to wait for, if that is in a lane of its own device, so that no event is needed.
+lane& hetero_domain::choose_lane(task_node& t) const {
+  place& p = *t.at;
+  for (const task_access& a : t.uses()) {
+    const lane_point& w = a.data->at(p.number()).written;
+    if (w.reached() || w.of == &p.in() || w.of == &p.from_peers() || w.of == &p.out() || w.number != w.of->num_issued())
+      continue;
+    for (const auto& l : p.compute()) {
+      if (l.get() == w.of) return *l;
+    }
+  }
+  return p.next_compute();
+}
+
+void hetero_domain::run_on_device(task_node& t) {
+  place& p = *t.at;
+  lane& l = t.stays_open() ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
+  copies_.order(t, p, l);
+  for (const lane_point& q : t.after) l.wait(q);
+  if (t.stays_open()) copies_.begun(t, p);
+  if (timed_) note_begin(t, l);
+  call(t, &*l);
+  if (timed_) note_end(t, l);
+  if (t.stays_open() && !t.threw()) {
+    t.state = task_state::issued;
+    t.open_in = &l;
+    return;
+  }
+  enqueued(t, l);
+}
+
+/// The time a task takes is how long it keeps its place busy: from when its lane comes to it, that is when what stood
+/// before it there is over and its data have come, but not while tasks of other lanes still end. So tasks that run at
+/// once share the time, and the sum of those that wait is when the place will be free.
+void hetero_domain::note_begin(task_node& t, lane& l) {
+  l->then("a task begins", [h = hetero_task(&t)] { h.node()->ran.began_ns = now_ns(); });
+}
+
+void hetero_domain::note_end(task_node& t, lane& l) {
+  l->then("a task ends", [h = hetero_task(&t)] {
+    place& at = *h.node()->at;
+    task_times& ran = h.node()->ran;
+    ran.ended_ns = now_ns();
+    ran.began_ns = std::max(ran.began_ns, std::exchange(at.last_end_ns, ran.ended_ns));
+  });
+}
+
+void hetero_domain::enqueued(task_node& t, lane& l) {
+  t.end = l.put();
+  copies_.used(t, *t.at, t.end);
+  if (t.threw()) {
+    t.state = task_state::failed;
+    complete(t);
+    return;
+  }
+  t.state = task_state::issued;
+  ++t.at->num_tasks_under_way;
+  t.end_wait.reached = [](lane_wait* a) {
+    if (a->is_abandoned()) return;
+    task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, end_wait));
+    --ended.at->num_tasks_under_way;
+    ended.state = task_state::done;
+    ended.domain->complete(ended);
+  };
+  l.when_reached(t.end.number, &t.end_wait);
+  release(t);
+}
+
+}  // namespace imbrex

@@ -1,0 +1,160 @@
+#include "imbrex/hetero/tasks/hetero_domain.h"
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/clock.h"
+#include "imbrex/base/error.h"
+#include "imbrex/base/slab.h"
+#include "imbrex/hetero/tasks/eligibility.h"
+#include "imbrex/hetero/tasks/task_stealing.h"
+
+namespace imbrex {
+
+namespace {
+constexpr int host_tasks_in_a_turn = 64;
+constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
+constexpr int issues_between_flushes = 16;
+}  // namespace
+
+struct hetero_domain::point_wait : lane_wait {
+  task_node* of = nullptr;
+};
+
+void hetero_domain::dispatch() {
+  if (dispatching_) return;
+  dispatching_ = true;
+  const std::uint64_t began = cycle_count();
+  int started = 0;
+  bool more = false;
+  do {
+    changed_ = false;
+    start_waiting_ones();
+    for (auto next = policy_->pop(*this); next.task != nullptr; next = policy_->pop(*this)) {
+      next.task->at = next.at;
+      start(*next.task);
+      if (++started % issues_between_flushes == 0) {
+        for (const auto& p : places()) p->flush();
+      }
+      more = started % host_tasks_in_a_turn == 0 && cycle_count() - began > cycles_in_a_turn;
+      if (more) break;
+    }
+    for (const auto& p : places()) p->flush();
+    if (helpers_ != nullptr) {
+      if (runnable_.size() > 1) helpers_->call(runnable_.size() - 1);
+      if (const host_tasks::taken part = runnable_.take(); part.task != nullptr) {
+        if (run_anywhere(part) && (part.task->threw() || !part.task->stays_open())) close(*part.task);
+        changed_ = true;
+        more = cycle_count() - began > cycles_in_a_turn;
+      }
+    }
+  } while (changed_ && !more);
+  dispatching_ = false;
+  if (more) wake_up();
+}
+
+void hetero_domain::start_waiting_ones() {
+  while (!doomed_.empty()) {
+    task_node& t = *doomed_.take_first();
+    t.state = task_state::failed;
+    complete(t);
+  }
+  while (!gathered_.empty()) start(*gathered_.take_first());
+  for (task_node*& waiting : short_of_memory_) {
+    if (waiting != nullptr) start(*std::exchange(waiting, nullptr));
+  }
+  if (!unplaced_.empty()) start_unplaced_ones();
+}
+
+/// Those without a policy. Where a task waits for room, one that needs some stays behind it.
+void hetero_domain::start_unplaced_ones() {
+  task_node* before = nullptr;
+  for (task_node* t = unplaced_.first(); t != nullptr;) {
+    task_node* const next = t->next;
+    place& p = choose_place(*t);
+    if (!t->stays_open() && short_of_memory_[static_cast<std::size_t>(p.number())] != nullptr) {
+      before = t;
+    } else {
+      unplaced_.take_after(before);
+      t->at = &p;
+      start(*t);
+    }
+    t = next;
+  }
+}
+
+void hetero_domain::start(task_node& t) {
+  try {
+    if (!gather(t)) return;
+  } catch (...) {
+    t.failure = std::current_exception();
+    t.fault = task_fault::own;
+    t.state = task_state::failed;
+    complete(t);
+    return;
+  }
+  if (t.at->is_host()) {
+    run_on_host(t);
+  } else {
+    run_on_device(t);
+  }
+}
+
+/// True when the task can run, or be enqueued; else it will be started again.
+bool hetero_domain::gather(task_node& t) {
+  using outcome = hetero_copies::outcome;
+  t.state = task_state::fetching;
+  if (!t.pinned) {
+    outcome o = copies_.pin(t, *t.at);
+    if (o != outcome::done && is_by_next_use(t.placed)) o = pin_on_host(t);
+    if (o == outcome::never) {
+      throw out_of_memory(fmt::format("{}: {} has no room for its objects of {} bytes, though nothing else is there",
+                                      text(t), t.at->name(), t.bytes));
+    }
+    if (o == outcome::no_room) {
+      short_of_memory_[static_cast<std::size_t>(t.at->number())] = &t;
+      return false;
+    }
+  }
+  if (copies_.bring(t, *t.at) == outcome::later) {
+    for (const lane_point& p : copies_.pending()) await(t, p);
+  } else if (t.at->is_host()) {
+    await_host_data(t);
+  } else {
+    for (const lane_point& p : t.after) {
+      if (!p.reached() && !t.at->in().can_wait_for(*p.of)) await(t, p);
+    }
+  }
+  return t.num_blockers == 0;
+}
+
+/// What is received never waits for room: who sends it may hold the memory.
+hetero_copies::outcome hetero_domain::pin_on_host(task_node& t) {
+  t.at->pressed = short_of_memory_[static_cast<std::size_t>(t.at->number())] != nullptr;
+  return copies_.pin(t, *places()[0]);
+}
+
+void hetero_domain::await_host_data(task_node& t) {
+  for (task_access& a : t.uses()) {
+    copies_.for_each_point_on_host(a, [&](const lane_point& p) { await(t, p); });
+  }
+  for (const lane_point& p : t.after) await(t, p);
+}
+
+void hetero_domain::await(task_node& t, const lane_point& p) {
+  if (p.reached()) return;
+  auto* w = new (slab::allocate(sizeof(point_wait))) point_wait;
+  w->of = &t;
+  w->reached = [](lane_wait* a) {
+    auto* self = static_cast<point_wait*>(a);
+    task_node& waiting = *self->of;
+    const bool is_abandoned = self->is_abandoned();
+    slab::free(self);
+    if (!is_abandoned && --waiting.num_blockers == 0) waiting.domain->gathered_.push(waiting);
+  };
+  ++t.num_blockers;
+  p.of->when_reached(p.number, w);
+}
+
+}  // namespace imbrex

@@ -1,0 +1,125 @@
+#include "imbrex/hetero/tasks/hetero_domain.h"
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+#include "imbrex/hetero/coherence/slices.h"
+#include "imbrex/hetero/graph/dependency.h"
+#include "imbrex/hetero/tasks/eligibility.h"
+#include "imbrex/hetero/tasks/recorded_window.h"
+#include "imbrex/hetero/tasks/task_journal.h"
+
+namespace imbrex {
+
+void hetero_domain::check_uses(task_node& t) const {
+  for (task_access& a : t.uses()) {
+    if (a.data->domain != this) {
+      throw usage_error(fmt::format("{}: an object of another PE: send it there in a message", text(t)));
+    }
+    if (a.data->stands_for != nullptr) [[unlikely]]
+      a.data = a.data->stands_for;
+    if (reads(a.mode) && !a.data->defined && !is_defined(*a.data)) [[unlikely]] {
+      throw usage_error(
+          fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or say "
+                      "imbrex::write",
+                      text(t), &a - t.accesses));
+    }
+    if (a.data->family != nullptr) {
+      const std::string conflict = a.data->family->conflict(a);
+      if (!conflict.empty()) throw usage_error(text(t) + ": " + conflict);
+    }
+  }
+}
+
+/// Tasks outside a window do not wait for recorded ones, which never run themselves, nor the other way round.
+void hetero_domain::check_after(const task_node& t, std::span<const hetero_task> after) const {
+  for (const hetero_task& h : after) {
+    const task_node* const earlier = h.node();
+    if (earlier == nullptr || earlier->domain == nullptr) {
+      throw usage_error(fmt::format("task '{}' shall run after a task that was not submitted", t.wishes.name));
+    }
+    if (earlier->domain != this) {
+      throw usage_error(fmt::format("task '{}' shall run after task '{}' of another PE: have that PE send a message",
+                                    t.wishes.name, earlier->wishes.name));
+    }
+    if (!earlier->is_recorded() && recording == nullptr) continue;
+    const bool same = recording != nullptr && earlier->is_recorded() && earlier->age <= recording->tasks.size() &&
+                      recording->tasks[earlier->age - 1] == earlier;
+    if (!same) {
+      throw usage_error(
+          fmt::format("task '{}' shall run after task '{}', but only one of them is part of a window: order them by an "
+                      "object",
+                      t.wishes.name, earlier->wishes.name));
+    }
+  }
+}
+
+void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
+  const bool is_here = executor::current() == &pe_;
+  if (!is_here) [[unlikely]] {
+    if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this)
+      return away->submit(*t, after);
+  }
+  t->domain = this;
+  t->age = ++num_submitted_;
+  ++t->references;
+  try {
+    if (!is_here) throw usage_error(text(*t) + " comes from another PE than its objects' own");
+    if (!after.empty()) check_after(*t, after);
+    if (recording != nullptr) [[unlikely]]
+      return keep(*t, after);
+    check_uses(*t);
+    check_places(*t);
+  } catch (...) {
+    t->release();
+    throw;
+  }
+  for (const task_access& a : t->uses()) ++a.data->references, ++a.data->of_tasks;
+  ++num_outstanding_;
+  if (t->num_blockers > 0) begin_progress(*t);  // somebody will let it go
+  t->older = last_outstanding_;
+  (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
+  last_outstanding_ = t;
+  for (const hetero_task& earlier : after) order_after(*t, *earlier.node(), failures_);
+  queue_uses(*t, failures_);
+  if (t->num_blockers == 0) make_ready(*t);
+}
+
+/// As part of the window that is being recorded.
+void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
+  if (t.stays_open()) throw usage_error(text(t) + " cannot be recorded: ask for it outside");
+  for (const task_access& a : t.uses()) {
+    if (a.data->domain != this) throw usage_error(text(t) + ": an object of another PE: send it there in a message");
+  }
+  for (task_access& a : t.uses()) a.data = a.data->itself();
+  check_places(t);
+  bool only_on_host = wanted(t, *places()[0]);
+  for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
+  std::erase_if(recording->devices, [&](const place* p) { return !wanted(t, *p); });
+  recording->keep(t, only_on_host);
+  for (const hetero_task& earlier : after) recording->after.emplace_back(t.age, earlier.node()->age);
+  t.release();
+}
+
+void hetero_domain::make_ready(task_node& t) {
+  t.state = task_state::ready;
+  if (!t.in_progress) begin_progress(t);
+  if (t.sliced) [[unlikely]]
+    poison_by_worthless_bytes(t, failures_);
+  if (t.fault == task_fault::inherited || t.placed != placed_by::policy) [[unlikely]] {
+    keep_from_policy(t);
+  } else {
+    policy_->push(t);
+  }
+  wake_up();
+}
+
+[[gnu::noinline]] void hetero_domain::keep_from_policy(task_node& t) {
+  (t.fault == task_fault::inherited ? doomed_ : unplaced_).push(t);
+}
+
+void hetero_domain::unblock(task_node& t) {
+  if (--t.num_blockers == 0) make_ready(t);
+}
+
+}  // namespace imbrex

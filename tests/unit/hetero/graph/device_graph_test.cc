@@ -1,0 +1,61 @@
+// Random graphs of tasks, as they run on GPUs and devices of OpenCL too, on devices of the host.
+#include "device_graph.h"
+
+#include "unit/hetero/hetero_fixture.h"
+
+using namespace imbrex;
+using namespace imbrex_test;
+
+namespace {
+
+struct machine {
+  const char* name;
+  int devices;
+  std::size_t objects_that_fit;
+  const char* policy;
+};
+void PrintTo(const machine& m, std::ostream* to) { *to << m.name; }
+
+struct device_graphs : testing::TestWithParam<machine> {
+  void run(unsigned seed, int num_tasks, int num_objects) {
+    const machine& m = GetParam();
+    hetero_pe on(m.devices, m.objects_that_fit * graph_elements * sizeof(word), {.policy = m.policy});
+    on.pe.queue.set_schedule_seed(seed);
+    std::vector<int> numbers;
+    for (int i = 0; i < m.devices; ++i) numbers.push_back(i);
+    const auto turn = [&on] {
+      on.pe.queue.collect();
+      if (work* const w = on.pe.queue.next()) w->act(w, work_action::run);
+    };
+    {
+      device_graph g({*on.domain, device_kind::host, numbers, turn}, seed, num_objects);
+      g.grow(num_tasks);
+      g.check();
+      windows_on_device += g.num_windows_on_device();
+    }
+    EXPECT_EQ(on.memory.used().in_use, 0);
+  }
+  int windows_on_device = 0;
+};
+
+TEST_P(device_graphs, equal_sequential_execution) {
+  for (unsigned seed = 1; seed <= 2 && !HasFatalFailure(); ++seed) run(seed, 10'000, 12);
+}
+
+TEST_P(device_graphs, of_few_objects_equal_sequential_execution) {
+  for (unsigned seed = 1; seed <= 100 && !HasFatalFailure(); ++seed) run(seed, 60, 4);
+  EXPECT_TRUE(windows_on_device > 0 || GetParam().devices < 2) << "a window of a device's own tasks is for it alone";
+}
+
+INSTANTIATE_TEST_SUITE_P(machines, device_graphs,
+                         testing::Values(machine{"one_device", 1, 1000, "locality"},
+                                         machine{"one_small_device", 1, 4, "locality"},
+                                         machine{"two_devices", 2, 1000, "locality"},
+                                         machine{"two_small_devices", 2, 4, "locality"},
+                                         machine{"three_devices_in_turn", 3, 1000, "round_robin"},
+                                         machine{"three_small_devices_in_turn", 3, 4, "round_robin"},
+                                         machine{"two_devices_learning", 2, 1000, "shortest_finish"},
+                                         machine{"two_small_devices_learning", 2, 4, "shortest_finish"}),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+}  // namespace

@@ -1,0 +1,117 @@
+#include <random>
+
+#include "imbrex/base/error.h"
+#include "unit/hetero/hetero_fixture.h"
+
+using namespace imbrex;
+using namespace imbrex_test;
+
+namespace {
+
+constexpr std::size_t elements = 16;
+
+/// What a task does to its objects, whatever runs it: so that the result shows who came before whom.
+void mix(std::uint64_t id, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+         std::span<std::uint64_t> c, bool overwrites) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::uint64_t before = overwrites ? 0 : c[i];
+    c[i] = (before ^ (a[i] * 0x9e3779b97f4a7c15)) + (b[(i + 1) % elements] >> 7) + id;
+  }
+}
+
+struct machine {
+  const char* name;
+  int devices;
+  std::uint64_t objects_that_fit;
+  const char* policy;
+  int under_way;
+};
+
+void PrintTo(const machine& m, std::ostream* out) { *out << m.name; }
+
+struct random_graph : testing::TestWithParam<machine> {};
+
+/// One graph, on the machine and in sequence.
+void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) {
+  hetero_options options;
+  options.policy = m.policy;
+  options.tasks_under_way = m.under_way;
+  hetero_pe on(m.devices, m.objects_that_fit * elements * sizeof(std::uint64_t), options);
+  on.pe.queue.set_schedule_seed(seed);
+  std::mt19937 random(seed);
+  const auto pick = [&](int n) { return static_cast<std::size_t>(random() % static_cast<unsigned>(n)); };
+
+  std::vector<hetero_object<std::uint64_t>> objects;
+  std::vector<std::vector<std::uint64_t>> expected;
+  for (int i = 0; i < num_objects; ++i) {
+    objects.push_back(on.object<std::uint64_t>(elements));
+    expected.emplace_back(elements, i);
+    submit(
+        *on.domain, {}, [i](std::span<std::uint64_t> v) { std::fill(v.begin(), v.end(), i); }, write(objects.back()));
+  }
+  std::vector<hetero_task> tasks;
+  for (std::uint64_t id = 0; id < static_cast<std::uint64_t>(num_tasks); ++id) {
+    const std::size_t a = pick(num_objects), b = pick(num_objects);
+    std::size_t c = pick(num_objects);
+    while (c == a || c == b) c = pick(num_objects);
+    const bool overwrites = pick(4) == 0;
+    mix(id, expected[a], expected[b], expected[c], overwrites);
+    const bool on_host = m.devices == 0 || pick(3) == 0;
+    task_options o{.priority = static_cast<int>(pick(3))};
+    std::vector<hetero_task> after;
+    if (!tasks.empty() && pick(8) == 0) after.push_back(tasks[pick(static_cast<int>(tasks.size()))]);
+    o.after = after;
+    using in = std::span<const std::uint64_t>;
+    using out = std::span<std::uint64_t>;
+    auto here = [id, overwrites](in x, in y, out z) { mix(id, x, y, z, overwrites); };
+    auto there = [id, overwrites](stream& s, in x, in y, out z) {
+      s.call("mix", [=] { mix(id, x, y, z, overwrites); });
+    };
+    const auto &x = objects[a], &y = objects[b], &z = objects[c];
+    if (on_host) {
+      tasks.push_back(overwrites ? submit(*on.domain, o, here, x, y, write(z)) : submit(*on.domain, o, here, x, y, z));
+    } else {
+      tasks.push_back(overwrites ? submit(*on.domain, o, there, x, y, write(z))
+                                 : submit(*on.domain, o, there, x, y, z));
+    }
+    if (pick(64) == 0) on.pe.run();
+    if (pick(200) == 0) objects[pick(num_objects)].evict();
+  }
+  std::vector<std::vector<std::uint64_t>> found(objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    submit(
+        *on.domain, {}, [&found, i](std::span<const std::uint64_t> v) { found[i].assign(v.begin(), v.end()); },
+        objects[i]);
+  }
+  on.pe.run();
+  ASSERT_EQ(on.domain->num_outstanding(), 0);
+  for (std::size_t i = 0; i < objects.size(); ++i)
+    ASSERT_EQ(found[i], expected[i]) << "object " << i << ", seed " << seed;
+  for (const auto& p : on.domain->places()) {
+    if (!p->is_host()) {
+      ASSERT_LE(p->used(), p->capacity());
+    }
+  }
+  objects.clear();
+  EXPECT_EQ(on.memory.used().in_use, 0);
+}
+
+TEST_P(random_graph, equals_sequential_execution) {
+  for (unsigned seed = 1; seed <= 8; ++seed) run_graph(GetParam(), seed, 10'000, 12);
+}
+
+TEST_P(random_graph, of_few_objects_equals_sequential_execution) {
+  for (unsigned seed = 1; seed <= 200; ++seed) run_graph(GetParam(), seed, 40, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(machines, random_graph,
+                         testing::Values(machine{"host", 0, 0, "locality", 64},
+                                         machine{"one_device", 1, 1000, "locality", 64},
+                                         machine{"one_small_device", 1, 4, "locality", 64},
+                                         machine{"two_devices", 2, 1000, "locality", 4},
+                                         machine{"two_small_devices", 2, 3, "locality", 64},
+                                         machine{"three_devices_in_turn", 3, 5, "round_robin", 2},
+                                         machine{"two_devices_learning", 2, 6, "shortest_finish", 64}),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+}  // namespace

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "unit/hetero/hetero_fixture.h"
+
+// What waits at one place does not hold up what can run at another, and many that wait cost no more than few.
+using namespace imbrex;
+using namespace imbrex_test;
+
+namespace {
+
+/// A domain of two devices that take one task each.
+hetero_options one_task_each(const std::string& policy) {
+  hetero_options o;
+  o.policy = policy;
+  o.tasks_under_way = 1;
+  return o;
+}
+
+class every_policy : public testing::TestWithParam<const char*> {};
+
+TEST_P(every_policy, runs_tasks_of_the_host_while_a_device_is_full) {
+  hetero_pe on(1, 1 << 20, one_task_each(GetParam()));
+  std::vector<hetero_object<double>> all;
+  std::vector<int> order;
+  auto of_device = [&order](stream& s, std::span<double>) { s.call("slow", [&order] { order.push_back(1); }); };
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(on.object<double>(8));
+    submit(*on.domain, {.on = device_kind::host, .number = 0}, of_device, write(all.back()));
+  }
+  const hetero_task on_host = submit(*on.domain, {}, [&order] { order.push_back(0); });
+  on.domain->dispatch();  // devices have been given what they take, and have not begun
+  EXPECT_EQ(on_host.state(), task_state::done);
+  on.pe.run();
+  EXPECT_EQ(order.size(), 4);
+  EXPECT_EQ(order.front(), 0);
+}
+
+TEST_P(every_policy, fills_the_second_device_while_the_first_is_full) {
+  hetero_pe on(2, 1 << 20, one_task_each(GetParam()));
+  std::vector<hetero_object<double>> all;
+  std::vector<hetero_task> tasks;
+  auto work = [](stream& s, std::span<double> v) { s.call("work", [v] { v[0] = 1; }); };
+  for (const int device : {0, 0, 0, 1}) {
+    all.push_back(on.object<double>(8));
+    tasks.push_back(submit(*on.domain, {.on = device_kind::host, .number = device}, work, write(all.back())));
+  }
+  on.domain->dispatch();
+  EXPECT_EQ(tasks[3].state(), task_state::issued);
+  EXPECT_EQ(tasks[1].state(), task_state::ready);
+  on.pe.run();
+  for (const hetero_task& t : tasks) EXPECT_EQ(t.state(), task_state::done);
+}
+
+INSTANTIATE_TEST_SUITE_P(, every_policy, testing::Values("locality", "round_robin", "shortest_finish"),
+                         [](const auto& i) { return std::string(i.param); });
+
+/// Counts what a policy asks for.
+class counting_view final : public placement_view {
+ public:
+  counting_view(const std::vector<std::unique_ptr<place>>& places, std::size_t room) : places_(places), room_(room) {}
+  const std::vector<std::unique_ptr<place>>& places() const override { return places_; }
+  bool eligible(const task_node&, const place& p) const override { return !p.is_host(); }
+  std::uint64_t missing_bytes(const task_node& t, const place& p) const override {
+    ++num_asked;
+    return t.bytes == static_cast<std::uint64_t>(p.number()) ? 0 : 8;
+  }
+  bool has_room(const place& p) const override { return given_[p.number()] < room_; }
+  void give(const place& p) { ++given_[p.number()]; }
+  void finish(const place& p) { --given_[p.number()]; }
+  mutable std::uint64_t num_asked = 0;
+
+ private:
+  const std::vector<std::unique_ptr<place>>& places_;
+  const std::size_t room_;
+  mutable std::map<int, std::size_t> given_;
+};
+
+/// Tasks whose data are all at the first of three devices, of which the second always has room.
+std::uint64_t questions_for_each_of(int num_tasks) {
+  hetero_pe on(3, 1 << 20);
+  const auto& places = on.domain->places();
+  counting_view view(places, 4);
+  const auto policy = make_placement_policy("locality");
+  std::vector<std::unique_ptr<task_node>> tasks;
+  for (int i = 0; i < num_tasks; ++i) {
+    tasks.push_back(std::make_unique<task_node>());
+    tasks.back()->bytes = 1;  // where its data are
+    tasks.back()->age = static_cast<std::uint64_t>(i);
+    policy->push(*tasks.back());
+  }
+  int num_given = 0;
+  std::vector<place*> running;
+  while (num_given < num_tasks) {
+    const placement_policy::choice c = policy->pop(view);
+    if (c.task != nullptr) {
+      EXPECT_EQ(c.at, places[1].get());
+      ++num_given;
+      view.give(*c.at);
+      running.push_back(c.at);
+    } else {
+      view.finish(*running.back());
+      running.pop_back();
+    }
+  }
+  return view.num_asked / static_cast<std::uint64_t>(num_tasks);
+}
+
+TEST(ready_tasks, of_a_full_place_cost_no_more_when_there_are_many) {
+  const std::uint64_t of_few = questions_for_each_of(64), of_many = questions_for_each_of(4096);
+  EXPECT_LE(of_many, 2 * of_few) << of_few << " of 64";
+}
+
+TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
+  ready_list list;
+  std::vector<std::unique_ptr<task_node>> tasks;
+  for (const int priority : {0, 5, -3, 5, 0, 7, -3, 0}) {
+    tasks.push_back(std::make_unique<task_node>());
+    tasks.back()->wishes.priority = priority;
+    list.push(*tasks.back());
+  }
+  const auto take_all = [&] {
+    std::vector<std::ptrdiff_t> order;
+    while (!list.empty()) {
+      const task_node* const t = list.take_after(nullptr);
+      order.push_back(std::find_if(tasks.begin(), tasks.end(), [&](const auto& u) { return u.get() == t; }) -
+                      tasks.begin());
+    }
+    return order;
+  };
+  EXPECT_EQ(list.take_after(tasks[3].get()), tasks[0].get());  // the first of its priority, from the middle
+  EXPECT_EQ(list.take_after(tasks[4].get()), tasks[7].get());  // the last of it
+  list.push(*tasks[7]);
+  list.push(*tasks[0]);
+  EXPECT_EQ(take_all(), (std::vector<std::ptrdiff_t>{5, 1, 3, 4, 7, 0, 2, 6}));
+}
+
+}  // namespace
