@@ -8,7 +8,6 @@
 #include "imbrex/base/error.h"
 #include "imbrex/comm/data/data_mover.h"
 #include "imbrex/device/host/host_device.h"
-#include "unit/object/job.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -302,85 +301,6 @@ TEST_F(adopted_between_processes, is_written_by_the_network_only_where_that_work
     ASSERT_EQ(network.received.size(), 1U);
     EXPECT_EQ(network.received[0].kind, direct ? memory_kind::device : memory_kind::pinned);
     EXPECT_EQ(memory.data[n - 1], 0x09090909);
-  }
-}
-
-// ------------------------------------------------------------------------------------------------ whole jobs
-
-/// Sends from and receives into memory of others', by a channel, a GPU message, and puts and gets.
-struct user : chare<user, index1d> {
-  task<bool> exchange(int how) {
-    const auto by = static_cast<from>(how);
-    const foreign out_memory(by, n, on_device().number()), in_memory(by, n, on_device().number());
-    bool good = true;
-    {
-      const foreign_memory<int> out(on_device(), out_memory.data, n), in(on_device(), in_memory.data, n);
-      stream& s = streams().compute;
-      channel<int> other(*this, array()[1 - index()], 0, 0, out.kind());
-      exposed<int> window(in.view(), on_device());
-      partner = window.pointer();
-      co_await barrier();
-      std::iota(out.data(), out.data() + n, 1000 * static_cast<int>(index().x));  // memory of a fake GPU is the host's
-      auto sent = other.send(out, s);
-      co_await other.recv(in, s);
-      co_await sent;
-      co_await s.done();
-      good = good && in.data()[n - 1] == 1000 * (1 - index().x) + static_cast<int>(n) - 1;
-      co_await barrier();
-
-      device_view<int> view(out, s);
-      auto lent = view.lent();
-      array()[1 - index()].send<&user::take>(std::move(view));
-      const auto [right] = co_await taken();
-      good = good && right;
-      co_await lent;
-      co_await barrier();
-
-      array()[1 - index()].send<&user::know>(partner);
-      const auto [there] = co_await known();
-      auto put_there = put(there, out.view(), s);
-      co_await put_there;
-      co_await barrier();
-      good = good && in.data()[5] == 1000 * (1 - index().x) + 5;
-      auto got = get(there, out.view(), s);
-      co_await got;
-      co_await s.done();
-      good = good && out.data()[6] == 1000 * index().x + 6;
-      co_await barrier();
-    }
-    co_return good;
-  }
-  task<> take(device_view<int> view) {
-    buffer<int> seen(on_device(), n);
-    view.stream().copy(seen.data(), view.data(), n * sizeof(int));
-    co_await view.stream().done();
-    array()[index()].send<&user::taken>(seen.data()[7] == 1000 * (1 - index().x) + 7);
-  }
-  slot<bool> taken;
-  slot<global_pointer<int>> known;
-  void know(global_pointer<int> p) { array()[index()].send<&user::known>(p); }
-  global_pointer<int> partner;
-};
-
-task<int> exchanged(runtime& rt, int how) {
-  auto both = rt.create_array<user>(index1d(2));
-  auto a = both[0].call<&user::exchange>(how), b = both[1].call<&user::exchange>(how);
-  auto all = when_all(std::move(a), std::move(b));
-  const auto [x, y] = co_await std::move(all);
-  co_return x&& y ? 0 : 1;
-}
-
-TEST(adopted_in_jobs, goes_wherever_buffers_go) {
-  for (const from how : {from::cuda_malloc, from::pool, from::managed}) {
-    for (const job_shape& shape : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}}) {
-      for (const char* protocol : {"auto", "direct", "shared", "staged", "packed"}) {
-        SCOPED_TRACE(to_text(shape) + ", " + protocol + ", memory " + std::to_string(static_cast<int>(how)));
-        fake_cuda::start();
-        command_line line(shape, {"--imbrex-device=cuda", std::string("--imbrex-protocol=") + protocol});
-        EXPECT_EQ(run(line.count(), line.values(), exchanged, static_cast<int>(how)), 0);
-        EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
-      }
-    }
   }
 }
 
