@@ -24,7 +24,7 @@ using tiles = Kokkos::MDRangePolicy<host_space, Kokkos::Rank<2>>;
 // A view of memory that somebody else has and frees.
 using field = Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-// Before version 4, reductions of one execution space use the same memory: two PEs must not be at it at the same time.
+// Before version 3.5, reductions of all threads use the same memory: two PEs must not be at it at the same time.
 std::mutex one_reduction_at_a_time;
 
 // The Laplacian of u = x^2 + 3 y^2 on a tile is 8 at every inner point, exactly.

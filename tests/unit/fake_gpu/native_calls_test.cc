@@ -1,10 +1,15 @@
 // Other libraries' calls in streams of GPUs, and streams and events that are not imbrex's.
 #include <imbrex/interop.h>
 
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
 #include "fake_gpu_fixture.h"
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
+#include "unit/object/job.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -318,6 +323,54 @@ TEST_F(native_streams, serve_in_functions_of_tasks) {
     EXPECT_EQ(seen, 8);
   }
   gpu->completion->drain(now_ns() + 1'000'000'000);
+}
+
+struct caller : chare<caller, index1d> {
+  task<> call() {
+    stream& s = streams().compute;
+    const flag go = unset();
+    enqueue_native(s, "a call of a library", [&](cudaStream_t n) { library_call(n, go); });
+    *go = true;
+    co_await s.done();
+  }
+  void call_in_vain() {
+    enqueue_native(streams().compute, "a call in vain",
+                   [](cudaStream_t) { throw std::domain_error("it is singular"); });
+  }
+};
+
+task<int> calls(runtime& rt) {
+  const auto all = rt.create_array<caller>(index1d(3));
+  all.broadcast<&caller::call>();
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+task<int> calls_in_vain(runtime& rt) {
+  rt.create_array<caller>(index1d(3))[1].send<&caller::call_in_vain>();
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(native_calls_in_jobs, stand_in_traces) {
+  fake_cuda::start();
+  const std::string file = testing::TempDir() + "native_calls_trace.json";
+  command_line line({2, 1}, {"--imbrex-device=cuda", "--imbrex-trace=" + file});
+  EXPECT_EQ(run(line.count(), line.values(), calls), 0);
+  std::ifstream in(file);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  EXPECT_THAT(text, testing::HasSubstr("\"a call of a library\""));
+  std::remove(file.c_str());
+}
+
+TEST(native_calls_in_jobs, report_exceptions_by_chare_and_method) {
+  fake_cuda::start();
+  command_line line({1, 1}, {"--imbrex-device=cuda"});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(line.count(), line.values(), calls_in_vain), 70);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(testing::HasSubstr("caller(1)"), testing::HasSubstr("call_in_vain"),
+                             testing::HasSubstr("it is singular")));
 }
 
 }  // namespace
