@@ -18,9 +18,10 @@ namespace imbrex {
 /// managed memory, `pinned` for host memory that CUDA knows, `host` for other; on the host device and devices of OpenCL
 /// always `host`, which it must be. A kernel reaches the first two.
 ///
-/// Other processes of the machine read memory of cudaMalloc where it lies, and it should then live until the job ends.
-/// Managed memory and that of CUDA's pools go to other processes through pinned memory, whatever `--imbrex-protocol`
-/// says. Where a process has several GPUs that reach each other, the pool that the memory is from is told to let them
+/// Other processes of the machine read memory of cudaMalloc (2 MiB or more) where it lies, and it should then live
+/// until the job ends. Managed memory and that of CUDA's pools go to other processes through pinned memory, whatever
+/// `--imbrex-protocol` says. Where a process has several GPUs that reach each other, the pool that the memory is from
+/// is told to let them
 /// (`cudaMemPoolSetAccess`). Memory of cudaMallocAsync may be told of as soon as that has returned, and used by what is
 /// enqueued behind `after_native`.
 template <class T>

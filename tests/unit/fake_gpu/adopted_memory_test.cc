@@ -118,13 +118,14 @@ TEST_F(adopted, of_another_gpu_or_longer_than_it_is_is_refused_in_words) {
 }
 
 TEST_F(adopted, memory_of_cuda_malloc_is_read_by_other_processes_where_it_is) {
-  const foreign a(from::cuda_malloc);
+  const foreign a(from::cuda_malloc, 1 << 20), small(from::cuda_malloc);
   a.data[20] = 77;
   shared_memory as;
   EXPECT_FALSE(is_shared(a.data, as)) << "nobody said what it is";
   std::vector<shared_memory> stale;
   {
-    const foreign_memory<int> mine(device(0), a.data + 10, 100);
+    const foreign_memory<int> mine(device(0), a.data + 10, 100), too_small(device(0), small.data, n);
+    EXPECT_FALSE(is_shared(small.data, as)) << "others would open what lies beside it";
     ASSERT_TRUE(is_shared(a.data + 20, as));
     EXPECT_EQ(*reinterpret_cast<const int*>(gpu->machine.gpu(1).shared().open(as)), 77);
     EXPECT_EQ(fake_cuda::calls_of("cudaIpcGetMemHandle"), 1);

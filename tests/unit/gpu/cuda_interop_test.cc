@@ -176,7 +176,7 @@ TEST_P(cuda_interop, memory_of_others_is_what_the_driver_says) {
   ASSERT_EQ(cudaMallocAsync(&pool, n * sizeof(int), theirs), cudaSuccess);
   ASSERT_EQ(cudaMallocManaged(&managed, n * sizeof(int), cudaMemAttachGlobal), cudaSuccess);
   ASSERT_EQ(cudaHostAlloc(&pinned, n * sizeof(int), cudaHostAllocDefault), cudaSuccess);
-  const plain_memory plain(n * sizeof(int));
+  const plain_memory plain(std::size_t{4} << 20);
   std::vector<int> ordinary(n);
   {
     const foreign_memory<int> o(on(), ordinary.data(), n), h(on(), static_cast<int*>(pinned), n);

@@ -64,6 +64,9 @@ event cuda_device::open(const shared_point& p) {
   return event(std::make_shared<cuda_event>(gpu_, cuda_event::by_word_only{point}));
 }
 
+// Smaller allocations may have a block of memory in common, and who opens a handle opens the whole block.
+constexpr std::size_t own_block = std::size_t{2} << 20;
+
 memory_kind cuda_device::adopt(const void* memory, std::size_t bytes) {
   if (bytes == 0) return memory_kind::device;
   gpu_.make_current_again();
@@ -84,8 +87,8 @@ memory_kind cuda_device::adopt(const void* memory, std::size_t bytes) {
   } else {
     facts.kind = memory_kind::device;
     facts.gpu = gpu_.number();
-    facts.is_shareable = a.type == cudaMemoryTypeDevice && of.is_shareable;
-    facts.is_staged = !facts.is_shareable;
+    facts.is_staged = a.type != cudaMemoryTypeDevice || !of.is_shareable;
+    facts.is_shareable = !facts.is_staged && of.bytes >= own_block;
   }
   if (a.type == cudaMemoryTypeDevice) {
     if (a.device != gpu_.number()) {
