@@ -117,6 +117,25 @@ TEST_F(native_streams, give_what_the_call_returns) {
   gpu->run(wait_for(&s));
 }
 
+TEST_F(native_streams, nest_for_a_call_into_several) {
+  cuda_stream &s = make(0, "zero"), &t = make(1, "one");
+  const flag go = unset();
+  std::atomic<int> ended{0};
+  enqueue_native(s, "both", [&](cudaStream_t a) {
+    enqueue_native(t, "both", [&](cudaStream_t b) {
+      for (cudaStream_t native : {a, b}) library_call(native, go, [&] { ++ended; });
+    });
+  });
+  void* const own = device(0).allocate_unpooled(100);
+  EXPECT_EQ(gpu_of(own), 0);
+  EXPECT_FALSE(s.idle());
+  EXPECT_FALSE(t.idle());
+  *go = true;
+  gpu->run(wait_for(&s));
+  gpu->run(wait_for(&t));
+  EXPECT_EQ(ended, 2);
+}
+
 TEST_F(native_streams, are_waited_for_by_others_behind_a_call) {
   cuda_stream &s = make(0, "first"), &t = make(1, "second");
   const flag go = unset();
