@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
-#include "imbrex/device/cuda/cuda_launch.h"
 #include "imbrex/device/device.h"
+#include "imbrex/device/interop/cuda_native.h"
 
 namespace tiled_dgemm {
 namespace {
@@ -66,12 +66,12 @@ cublasHandle_t handle_of(const imbrex::stream& s, cudaStream_t native) {
 std::string why_no_cuda_blas() { return cublas().missing; }
 
 void cuda_blas_tile(imbrex::stream& s, int n, double beta, const double* a, const double* b, double* c) {
-  imbrex::detail::cuda_launch at(s, "cublasDgemm");
-  const cublasHandle_t h = handle_of(s, at.native());
-  const double one = 1;
-  // By columns: the transposed matrices, and so the product of b and a.
-  check(cublas().dgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &beta, c, n), "a product");
-  at.done(cudaSuccess, dim3(1), dim3(1), 0);
+  imbrex::enqueue_native(s, "cublasDgemm", [&](cudaStream_t native) {
+    const cublasHandle_t h = handle_of(s, native);
+    const double one = 1;
+    // By columns: the transposed matrices, and so the product of b and a.
+    check(cublas().dgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &beta, c, n), "a product");
+  });
 }
 
 void give_up_cuda_blas() {

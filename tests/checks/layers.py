@@ -25,7 +25,7 @@ LEVEL = {
 }
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {
-    "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda", "opencl"}],
+    "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
     "object": [{"entry"}, {"data"}, {"collection"}, {""}],
@@ -37,6 +37,11 @@ PRIVATE_LIBRARIES = ("spdlog/", "CLI/", "nlohmann/")
 _CUDA = re.compile(r"^(cuda|cublas|cusparse|cufft|nvtx|nvToolsExt|cooperative_groups|cub/|thrust/)")
 _CUDA_FILE = re.compile(r"(^|/)(fake_)?cuda(_[^/]*)?\.(h|cc)$")
 _OPENCL_FILE = re.compile(r"(^|/)opencl(_[^/]*)?\.(h|cc)$")
+
+
+def in_cuda_file(path, name):
+    """Examples show how others' libraries are used as a program would use them."""
+    return path.suffix == ".cu" or _CUDA_FILE.search(name) or path.parts[0] == "examples"
 
 
 def room_level(layer, room):
@@ -107,7 +112,7 @@ def complaints_of(name, text):
             reason = "name the header from the top: imbrex/..."
         elif in_library and path.suffix == ".h" and included.startswith(PRIVATE_LIBRARIES):
             reason = "a public header does not show a private library"
-        elif _CUDA.match(included) and path.suffix != ".cu" and not _CUDA_FILE.search(name):
+        elif _CUDA.match(included) and not in_cuda_file(path, name):
             reason = "CUDA headers belong in .cu files and cuda_* files"
         elif included.startswith("CL/") and not _OPENCL_FILE.search(name):
             reason = "headers of OpenCL belong in opencl_* files"

@@ -87,6 +87,25 @@ class device {
   virtual event open(const shared_point& p);
   ///@}
 
+  /// \name Memory that it did not allocate: what `foreign_memory` asks
+  ///@{
+  /// Finds out what it is, once, and gives the kind it is of to this device; remembered until as many `let_go`. Throws
+  /// `usage_error` for memory that this device, or one of the process beside it, would not reach.
+  virtual memory_kind adopt(const void* memory, std::size_t bytes) {
+    static_cast<void>(memory), static_cast<void>(bytes);
+    return memory_kind::host;
+  }
+  virtual void let_go(const void* memory, std::size_t bytes) noexcept {
+    static_cast<void>(memory), static_cast<void>(bytes);
+  }
+  /// Whether memory of kind `device` was adopted that no network and no other process may be given: what lies there
+  /// goes through pinned memory. Costs a load where nothing was adopted.
+  virtual bool is_staged(const void* memory) const {
+    static_cast<void>(memory);
+    return false;
+  }
+  ///@}
+
   /// A new stream; the device outlives it. `label` is what reports call it.
   virtual std::unique_ptr<stream> make_stream(stream_priority p, std::string label) = 0;
   /// Whether its kernels and copies reach the other device's memory without the host.

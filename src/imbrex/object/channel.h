@@ -328,7 +328,7 @@ class channel {
   // The receiver is in another process.
   void send_from_device(channel_message&& m, stream& s) {
     using path = remote_data::path;
-    const path by = link_->way(memory_kind::device, m.bytes());
+    const path by = data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
     if (by == path::none) {
       send_packed(std::move(m), s);
     } else if (remote_data there; by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, there)) {

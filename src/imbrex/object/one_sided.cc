@@ -162,7 +162,7 @@ struct get_request {
       return;
     }
     get_answer a;
-    if (pe.mover->network().reaches(kind)) {
+    if (pe.mover->network().reaches(kind) && !s.on().is_staged(e.data + from.offset)) {
       const data_view view{e.data + from.offset, from.bytes, kind, s.on().number()};
       a.data = pe.mover->send_whole(rank, reply.pe, view, std::move(held));
     } else {
@@ -260,7 +260,7 @@ global_place expose(std::byte* data, std::uint64_t bytes, memory_kind kind, devi
   p.exposure = pe.rank().exposures.add(std::move(e));
   if (pe.mover == nullptr || bytes == 0) return p;
   transport& t = pe.mover->network();
-  if (pe.mover->has_one_sided(kind)) p.key = t.share_memory({data, bytes, kind, on.number()});
+  if (pe.mover->has_one_sided(kind) && !on.is_staged(data)) p.key = t.share_memory({data, bytes, kind, on.number()});
   if (kind == memory_kind::device && !on.share(data, p.memory)) p.memory = {};
   return p;
 }
@@ -283,7 +283,7 @@ task<> put_bytes(global_place to, const std::byte* from, memory_kind kind, strea
     co_return;
   }
   data_view here{const_cast<std::byte*>(from), to.bytes, kind, s->on().number()};
-  if (by_transport(to, kind)) {
+  if (by_transport(to, kind) && !s->on().is_staged(from)) {
     co_await s->done();
     const auto start = [](transport& t, const global_place& there, const data_view& view, transfer* done) {
       t.put(rank_of(there.pe), there.key, there.address + there.offset, view, done);
@@ -301,7 +301,7 @@ task<> put_bytes(global_place to, const std::byte* from, memory_kind kind, strea
     lent_state* const state = lent_state::make();
     lent_buffer held(from, to.bytes, state);
     state->release();
-    if (pe.mover->network().reaches(kind)) {
+    if (pe.mover->network().reaches(kind) && !s->on().is_staged(from)) {
       co_await s->done();
       request.data = pe.mover->send_whole(rank_of(to.pe), to.pe, here, std::move(held));
     } else {
@@ -341,7 +341,7 @@ task<> get_bytes(global_place from, std::byte* to, memory_kind kind, stream* s) 
     co_return;
   }
   const data_view here{to, from.bytes, kind, s->on().number()};
-  if (by_transport(from, kind)) {
+  if (by_transport(from, kind) && !s->on().is_staged(to)) {
     co_await s->done();  // what is enqueued may still read or write there
     const auto start = [](transport& t, const global_place& there, const data_view& view, transfer* done) {
       t.get(rank_of(there.pe), there.key, there.address + there.offset, view, done);

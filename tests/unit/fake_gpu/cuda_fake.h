@@ -20,6 +20,7 @@ struct shape {
   std::size_t bytes = std::size_t{1} << 30;  ///< of each GPU
   bool shares_memory = true;                 ///< whether an allocation has a handle for other processes
   bool opens_memory = true;                  ///< whether such a handle can be opened
+  bool shares_pools = true;                  ///< whether other GPUs can be let reach memory of pools
   int patience_ms = 2000;                    ///< how long a call may block
 };
 

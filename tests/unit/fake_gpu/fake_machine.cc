@@ -186,7 +186,8 @@ bool reaches(int gpu, const void* memory) {
   const std::lock_guard lock(m.mutex);
   const allocation* const a = find(memory);
   if (a == nullptr) return false;
-  return a->gpu < 0 || a->opened || a->gpu == gpu || m.enabled.contains({gpu, a->gpu});
+  if (a->gpu < 0 || a->opened || a->gpu == gpu || a->by == origin::managed) return true;
+  return a->by == origin::pool ? m.pool_access.contains({gpu, a->gpu}) : m.enabled.contains({gpu, a->gpu});
 }
 
 }  // namespace fake_cuda

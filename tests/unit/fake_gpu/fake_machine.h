@@ -35,14 +35,19 @@ struct recorded {
   std::atomic<bool> happened{false};
 };
 struct event {
+  int gpu = 0;
   std::shared_ptr<recorded> last;
 };
+
+/// Who allocated it.
+enum class origin { cuda_malloc, pool, managed };
 
 struct allocation {
   std::size_t bytes = 0;
   int gpu = -1;   // -1: pinned memory of the host
   int file = -1;  // of a GPU's memory
   bool opened = false;
+  origin by = origin::cuda_malloc;
 };
 
 struct machine {
@@ -51,7 +56,7 @@ struct machine {
   std::map<std::uintptr_t, allocation> allocations;
   std::map<std::size_t, std::vector<void*>> freed_addresses;  // used again first, as drivers do
   std::vector<std::size_t> used;                              // of each GPU
-  std::set<std::pair<int, int>> apart, enabled;
+  std::set<std::pair<int, int>> apart, enabled, pool_access;
   std::vector<std::unique_ptr<stream>> streams;
   std::vector<std::string> blocked, failed;
   std::map<std::string, int> calls;

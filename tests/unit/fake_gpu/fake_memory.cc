@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "fake_machine.h"
+#include "imbrex/device/cuda/cuda_driver.h"
 
 using namespace fake_cuda;
 
@@ -18,6 +19,20 @@ void* map_memory(machine& m, std::size_t bytes, int file) {
   void* const again = spare.back();
   spare.pop_back();
   return mmap(again, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+}
+
+cudaError_t allocate_on_gpu(void** made, std::size_t bytes, int gpu, origin by) {
+  machine& m = the_machine();
+  const std::lock_guard lock(m.mutex);
+  std::size_t& used = m.used[static_cast<std::size_t>(gpu)];
+  const std::size_t size = (bytes + 4095) / 4096 * 4096;
+  if (used + size > m.what.bytes) return result(cudaErrorMemoryAllocation);
+  const int file = memfd_create("fake memory of a GPU", 0);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) return result(cudaErrorMemoryAllocation);
+  *made = map_memory(m, size, file);
+  used += size;
+  m.allocations[reinterpret_cast<std::uintptr_t>(*made)] = {size, gpu, file, false, by};
+  return cudaSuccess;
 }
 
 bool all_idle(machine& m) {
@@ -34,16 +49,23 @@ extern "C" {
 
 cudaError_t cudaMalloc(void** made, std::size_t bytes) {
   count_call("cudaMalloc");
+  return allocate_on_gpu(made, bytes, current_gpu, origin::cuda_malloc);
+}
+cudaError_t cudaMallocAsync(void** made, std::size_t bytes, cudaStream_t s) {
+  return allocate_on_gpu(made, bytes, of(s)->gpu, origin::pool);
+}
+cudaError_t cudaMallocManaged(void** made, std::size_t bytes, unsigned) {
+  return allocate_on_gpu(made, bytes, current_gpu, origin::managed);
+}
+
+/// Of the pool that a GPU has from the start, whose handle tells the GPU.
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* wanted, std::size_t count) {
+  count_call("cudaMemPoolSetAccess");
   machine& m = the_machine();
   const std::lock_guard lock(m.mutex);
-  std::size_t& used = m.used[static_cast<std::size_t>(current_gpu)];
-  const std::size_t size = (bytes + 4095) / 4096 * 4096;
-  if (used + size > m.what.bytes) return result(cudaErrorMemoryAllocation);
-  const int file = memfd_create("fake memory of a GPU", 0);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) return result(cudaErrorMemoryAllocation);
-  *made = map_memory(m, size, file);
-  used += size;
-  m.allocations[reinterpret_cast<std::uintptr_t>(*made)] = {size, current_gpu, file, false};
+  if (!m.what.shares_pools) return result(cudaErrorNotSupported);
+  const int gpu = static_cast<int>(reinterpret_cast<std::uintptr_t>(pool)) - 1;
+  for (std::size_t i = 0; i < count; ++i) m.pool_access.emplace(wanted[i].location.id, gpu);
   return cudaSuccess;
 }
 
@@ -98,7 +120,11 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, const void* memor
   const std::lock_guard lock(m.mutex);
   const allocation* const found = find(memory);
   *a = {};
-  a->type = found == nullptr ? cudaMemoryTypeUnregistered : found->gpu < 0 ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  a->type = found == nullptr               ? cudaMemoryTypeUnregistered
+            : found->gpu < 0               ? cudaMemoryTypeHost
+            : found->by == origin::managed ? cudaMemoryTypeManaged
+                                           : cudaMemoryTypeDevice;
+  a->device = found != nullptr ? found->gpu : -1;
   return cudaSuccess;
 }
 
@@ -109,7 +135,8 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
   const std::lock_guard lock(m.mutex);
   if (!m.what.shares_memory) return result(cudaErrorNotSupported);
   const auto found = m.allocations.find(reinterpret_cast<std::uintptr_t>(memory));
-  if (found == m.allocations.end() || found->second.gpu < 0) return result(cudaErrorInvalidValue);
+  if (found == m.allocations.end() || found->second.gpu < 0 || found->second.by != origin::cuda_malloc)
+    return result(cudaErrorInvalidValue);
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &memory, sizeof memory);
   return cudaSuccess;
@@ -143,3 +170,22 @@ cudaError_t cudaIpcCloseMemHandle(void* opened) {
 }
 
 }  // extern "C"
+
+namespace imbrex::cuda_driver {
+
+allocation allocation_of(const void* memory) {
+  machine& m = the_machine();
+  const std::lock_guard lock(m.mutex);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  auto after = m.allocations.upper_bound(address);
+  if (after == m.allocations.begin()) return {};
+  const auto& [start, a] = *--after;
+  if (address - start >= a.bytes) return {};
+  const bool is_device = a.gpu >= 0;
+  return {reinterpret_cast<const std::byte*>(start), a.bytes, is_device && a.by == origin::cuda_malloc,
+          is_device && a.by == origin::pool
+              ? reinterpret_cast<cudaMemPool_t>(std::uintptr_t{1} + static_cast<unsigned>(a.gpu))
+              : nullptr};
+}
+
+}  // namespace imbrex::cuda_driver

@@ -42,6 +42,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* made, unsigned, int) {
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned flags) {
+  return cudaStreamCreateWithPriority(made, flags, 0);
+}
+
 /// What is enqueued is still done.
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   const std::lock_guard lock(of(s)->mutex);
@@ -87,7 +91,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t function, void* data
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned) {
-  *made = reinterpret_cast<cudaEvent_t>(new fake_cuda::event);
+  *made = reinterpret_cast<cudaEvent_t>(new fake_cuda::event{current_gpu, nullptr});
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* made) { return cudaEventCreateWithFlags(made, 0); }
@@ -96,6 +100,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  if (reinterpret_cast<fake_cuda::event*>(e)->gpu != gpu_of(s)) return result(cudaErrorInvalidResourceHandle);
   auto now = std::make_shared<recorded>();
   reinterpret_cast<fake_cuda::event*>(e)->last = now;
   fake_cuda::launch(s, [now] { now->happened = true; });

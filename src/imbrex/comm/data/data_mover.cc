@@ -180,7 +180,8 @@ remote_data data_mover::offer(stream& s, lent_buffer held) {
   const memory_kind kind = s.on().allocates();
   const bool automatic = protocols_.forced == way::automatic;
   const bool staged = protocols_.forced == way::staged || (automatic && held.bytes() <= protocols_.staged_device_bytes);
-  const bool direct = network_reaches(kind) && (kind != memory_kind::device || !staged);
+  const bool direct =
+      network_reaches(kind) && (kind != memory_kind::device || (!staged && !s.on().is_staged(held.data())));
   remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, held.bytes());
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
   d.id = take_ids(d.num_chunks(), false);
@@ -253,7 +254,9 @@ data_fetch* data_mover::fetch(const remote_data& what, const data_view& to, stre
                               std::function<void()> done) {
   auto* f = new data_fetch(*this, what, to, in_order_of, std::move(done));
   ++pe_.operations;
-  const bool staged = to.kind == memory_kind::device && !network_reaches(memory_kind::device);
+  const bool staged =
+      to.kind == memory_kind::device &&
+      (!network_reaches(memory_kind::device) || (in_order_of != nullptr && in_order_of->on().is_staged(to.data)));
   if (in_order_of == nullptr || staged) {
     f->start(staged);
   } else {

@@ -57,6 +57,11 @@ class data_mover {
   /// How `bytes` of that kind go to `to`, whose memory is of kind `there`. `none`: inside the message.
   remote_data::path choose(memory_kind here, std::uint64_t bytes, rank_id to, memory_kind there) const;
 
+  /// As chosen, unless memory of the device of `s` is none that a network may read where it is.
+  static remote_data::path within_reach(remote_data::path chosen, const stream& s, const void* data) {
+    return chosen == remote_data::path::whole && s.on().is_staged(data) ? remote_data::path::chunks : chosen;
+  }
+
   /// Whether data whose receiver is not known yet go inside their message.
   bool travels_packed(memory_kind here, std::uint64_t bytes) const;
 

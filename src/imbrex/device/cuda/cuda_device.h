@@ -35,6 +35,9 @@ class cuda_device final : public device {
   bool share(const void* memory, shared_memory& as) override { return gpu_.shared().share(memory, as); }
   const std::byte* open(const shared_memory& m) override { return gpu_.shared().open(m); }
   event open(const shared_point& p) override;
+  memory_kind adopt(const void* memory, std::size_t bytes) override;
+  void let_go(const void* memory, std::size_t bytes) noexcept override;
+  bool is_staged(const void* memory) const override { return gpu_.adopted().is_staged(memory); }
 
   cuda_gpu& gpu() const { return gpu_; }
   cuda_completion& completion() const { return completion_; }
@@ -42,6 +45,8 @@ class cuda_device final : public device {
   cuda_activity* activity() const { return activity_; }
 
  private:
+  void let_others_reach(cudaMemPool_t pool) const;
+
   cuda_machine& machine_;
   cuda_gpu& gpu_;
   executor& pe_;

@@ -123,6 +123,7 @@ void cuda_devices::watch_memory(const memory_watcher& tell) {
   for (int g = 0; g < machine_.num_gpus(); ++g)
     watch(machine_.gpu(g).pool(), memory_kind::device, machine_.gpu(g).number());
   watch(machine_.pinned(), memory_kind::pinned, -1);
+  machine_.adopted().watch(tell);
 }
 
 void cuda_devices::log_memory() {

@@ -34,8 +34,8 @@ class cuda_devices {
   int num_gpus() const { return machine_.num_gpus(); }
   /// GPUs by names that are the same in all processes of the machine.
   static std::vector<std::string> bus_ids(const std::vector<int>& numbers);
-  /// Calls `tell(start, bytes, kind, gpu, comes)` for all large pieces of memory that buffers lie in, those to come
-  /// too; any thread.
+  /// Calls `tell(start, bytes, kind, gpu, comes)` for all large pieces of memory that buffers lie in, and for what is
+  /// adopted unless it is staged, those to come too; any thread.
   using memory_watcher = std::function<void(std::byte*, std::size_t, memory_kind, int gpu, bool comes)>;
   void watch_memory(const memory_watcher& tell);
   /// Nothing runs on the GPUs any more: the trace gets what is known of them only now.

@@ -39,6 +39,20 @@ cudaError_t wait_value(cudaStream_t s, const void* word, std::uint64_t value) {
   return as_runtime_error(f(s, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
+allocation allocation_of(const void* memory) {
+  using ask_function = CUresult (*)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
+  static const ask_function f = find<ask_function>("cuPointerGetAttributes");
+  CUdeviceptr start = 0;
+  std::size_t bytes = 0;
+  int is_shareable = 0;
+  CUmemoryPool pool = nullptr;
+  CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                 CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
+  void* answers[] = {&start, &bytes, &is_shareable, &pool};
+  if (f(4, asked, answers, reinterpret_cast<CUdeviceptr>(memory)) != CUDA_SUCCESS) return {};
+  return {reinterpret_cast<const std::byte*>(start), bytes, is_shareable != 0, pool};
+}
+
 bool loads_kernels_early() {
   using mode_function = CUresult (*)(CUmoduleLoadingMode*);
   static const bool early = [] {

@@ -68,7 +68,8 @@ class pinned_memory final : public memory_source {
 
 }  // namespace
 
-cuda_gpu::cuda_gpu(int number, int place, cuda_gates& gates) : number_(number), place_(place), gates_(gates) {
+cuda_gpu::cuda_gpu(int number, int place, cuda_gates& gates, std::shared_ptr<adopted_memory> adopted)
+    : number_(number), place_(place), gates_(gates), adopted_(std::move(adopted)) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, number), "asking a GPU for its properties");
   name_ = properties.name;
@@ -108,6 +109,11 @@ void cuda_gpu::make_current() const {
     return;
   check_cuda(cudaSetDevice(number_), "choosing a GPU");
   current_gpu = number_;
+}
+
+void cuda_gpu::make_current_again() const {
+  current_gpu = -1;
+  make_current();
 }
 
 int cuda_gpu::native_priority(stream_priority p) const {
@@ -164,7 +170,7 @@ unsigned long long cuda_gpu::read_word(const unsigned long long* word) const {
   return value;
 }
 
-void cuda_gpu::forget(void* memory) noexcept {
+void cuda_gpu::forget(const void* memory) noexcept {
   if (shared_ != nullptr) shared_->forget(memory);
 }
 
@@ -238,7 +244,7 @@ int cuda_machine::count(std::string* why_none) {
 }
 
 cuda_machine::cuda_machine(const std::vector<int>& numbers) {
-  for (const int n : numbers) gpus_.push_back(std::make_unique<cuda_gpu>(n, num_gpus(), gates_));
+  for (const int n : numbers) gpus_.push_back(std::make_unique<cuda_gpu>(n, num_gpus(), gates_, adopted_));
   for (auto& from : gpus_) {
     for (auto& to : gpus_) peers_.push_back(from->enable_access_to(*to));
   }

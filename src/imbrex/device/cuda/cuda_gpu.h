@@ -13,6 +13,7 @@
 #include "imbrex/device/cuda/cuda_shared_memory.h"
 #include "imbrex/device/cuda/cuda_word.h"
 #include "imbrex/device/device.h"
+#include "imbrex/device/pool/adopted_memory.h"
 #include "imbrex/device/pool/slab_pool.h"
 
 namespace imbrex {
@@ -20,9 +21,10 @@ namespace imbrex {
 /// One GPU of this process, shared by all its PEs: its memory, and its spare events. Any thread.
 class cuda_gpu {
  public:
-  /// `number` counts the GPUs that CUDA shows this process, `place` those of its machine. `gates` outlives it. Throws
-  /// `device_error`.
-  cuda_gpu(int number, int place, cuda_gates& gates);
+  /// `number` counts the GPUs that CUDA shows this process, `place` those of its machine. `gates` outlives it,
+  /// `adopted` is the process's. Throws `device_error`.
+  cuda_gpu(int number, int place, cuda_gates& gates,
+           std::shared_ptr<adopted_memory> adopted = std::make_shared<adopted_memory>());
   ~cuda_gpu();
   cuda_gpu(const cuda_gpu&) = delete;
   cuda_gpu& operator=(const cuda_gpu&) = delete;
@@ -42,16 +44,20 @@ class cuda_gpu {
 
   /// Its memory in other processes, and theirs in this one.
   cuda_shared_memory& shared() { return *shared_; }
-  /// A slab of its pool is given back: no other process may take it for what lies there next.
-  void forget(void* memory) noexcept;
+  /// A slab of its pool, or an allocation that had been adopted, is given back: no other process may take it for what
+  /// lies there next.
+  void forget(const void* memory) noexcept;
 
   /// Of all GPUs of the process.
   cuda_gates& gates() const { return gates_; }
+  adopted_memory& adopted() const { return *adopted_; }
   /// Frees what `cudaMalloc` gave: now, or when no stream waits for a function of the host.
   void free_native(void* memory) noexcept;
 
   /// The calling thread's CUDA calls go to this GPU from now on. Cheap when they do already.
   void make_current() const;
+  /// The same where others may have chosen another one.
+  void make_current_again() const;
   /// CUDA's number of this priority; a smaller one is more urgent.
   int native_priority(stream_priority p) const;
 
@@ -86,6 +92,7 @@ class cuda_gpu {
   const int number_;
   const int place_;
   cuda_gates& gates_;
+  const std::shared_ptr<adopted_memory> adopted_;
   std::string name_;
   std::uint64_t identity_ = 0;
   int least_urgent_ = 0;
@@ -115,6 +122,8 @@ class cuda_machine {
   int num_gpus() const { return static_cast<int>(gpus_.size()); }
   cuda_gpu& gpu(int i) { return *gpus_[static_cast<std::size_t>(i)]; }
   slab_pool& pinned() { return *pinned_; }
+  /// What others have allocated and this process's devices were told of.
+  adopted_memory& adopted() { return *adopted_; }
   /// Whether the GPU at place i reaches the memory of that at place j without the host.
   bool peers(int i, int j) const { return i == j || peers_[static_cast<std::size_t>(i * num_gpus() + j)]; }
 
@@ -123,6 +132,7 @@ class cuda_machine {
 
  private:
   cuda_gates gates_;
+  const std::shared_ptr<adopted_memory> adopted_ = std::make_shared<adopted_memory>();
   std::vector<std::unique_ptr<cuda_gpu>> gpus_;
   std::vector<bool> peers_;
   std::unique_ptr<memory_source> pinned_source_;

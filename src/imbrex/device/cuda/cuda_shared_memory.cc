@@ -38,18 +38,20 @@ cuda_shared_memory::~cuda_shared_memory() {
 }
 
 bool cuda_shared_memory::share(const void* memory, shared_memory& as) {
-  const slab_pool::slab_span slab = gpu_.pool().slab_of(memory);
-  if (!slab) return false;
+  const void* base = gpu_.pool().slab_of(memory).base;
+  const bool is_own = base != nullptr;
+  if (!is_own) base = gpu_.adopted().shareable_at(memory);
+  if (base == nullptr) return false;
   const std::lock_guard lock(mutex_);
   if (refused_) return false;
-  auto at = exported_.find(slab.base);
+  auto at = exported_.find(base);
   if (at == exported_.end()) {
     gpu_.make_current();
     cudaIpcMemHandle_t native;
-    const cudaError_t status = cudaIpcGetMemHandle(&native, slab.base);
+    const cudaError_t status = cudaIpcGetMemHandle(&native, const_cast<void*>(base));
     if (status != cudaSuccess) {
       static_cast<void>(cudaGetLastError());
-      refused_ = true;
+      refused_ = is_own;
       log_info(fmt::format("GPU {} cannot give its memory to other processes ({}): data go through the host",
                            gpu_.number(), cuda_error_text(status)));
       return false;
@@ -60,10 +62,10 @@ bool cuda_shared_memory::share(const void* memory, shared_memory& as) {
     handle.size = sizeof native;
     handle.of = gpu_.identity();
     handle.allocation = unique_number();
-    at = exported_.emplace(slab.base, handle).first;
+    at = exported_.emplace(base, handle).first;
   }
   as.handle = at->second;
-  as.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(memory) - static_cast<std::byte*>(slab.base));
+  as.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(memory) - static_cast<const std::byte*>(base));
   as.dropped = dropped_;
   return true;
 }

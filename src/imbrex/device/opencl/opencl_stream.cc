@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -276,6 +277,25 @@ void opencl_stream::add_fill(void* to, unsigned char value, std::size_t bytes) {
   cl_event end = nullptr;
   const cl_int status = clEnqueueSVMMemFill(queue(), to, pattern, size, bytes, 0, nullptr, &end);
   add(status, "filling memory", end);
+}
+
+void opencl_stream::enqueue_native(const char* name, std::function<void(cl_command_queue)> f) {
+  submit(name, [this, name, own = std::move(f)] { add_native(name, own); });
+}
+
+// The queue is in order: the marker ends after all of it. Nobody knows whether that writes memory of the host.
+void opencl_stream::add_native(const char* name, const std::function<void(cl_command_queue)>& f) {
+  std::exception_ptr thrown;
+  try {
+    f(queue());
+  } catch (...) {
+    thrown = std::current_exception();  // what it had enqueued is under way
+  }
+  cl_event end = nullptr;
+  const cl_int status = clEnqueueMarkerWithWaitList(queue(), 0, nullptr, &end);
+  add(status, name, end);
+  writes_host_until_ = enqueued_;
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 event opencl_stream::record() {

@@ -63,6 +63,10 @@ class opencl_stream final : public stream {
                              const std::array<unsigned, 3>& groups, const std::array<unsigned, 3>& group,
                              std::size_t local_bytes, std::span<const opencl_argument> arguments);
 
+  /// Calls `f` with the driver's queue, now or once the stream has come there; what it enqueues counts as one
+  /// operation.
+  void enqueue_native(const char* name, std::function<void(cl_command_queue)> f);
+
   /// \name For `opencl_completion`
   ///@{
   /// Hands over what was enqueued, looks what has finished, and runs the functions that stand before the rest. True
@@ -107,6 +111,7 @@ class opencl_stream final : public stream {
   void add_fill(void* to, unsigned char value, std::size_t bytes);
   void add_barrier(const opencl_event& after);
   void add_kernel(const kernel_launch& l, cl_kernel native);
+  void add_native(const char* name, const std::function<void(cl_command_queue)>& f);
   cl_kernel set_arguments(const kernel_launch& l) const;
   ///@}
   /// Calls `f`, which gives the driver something, now or once the stream has come there.
