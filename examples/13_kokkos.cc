@@ -1,8 +1,8 @@
 // Kokkos: its kernels inside functions of streams, on memory of imbrex.
 //
-// A kernel of Kokkos is a piece of computing like any other: `stream::call` has the PE run it in the order of a stream of the
-// host device. Kokkos is initialised once, in main, around the job. PEs are threads that have the cores, so Kokkos is
-// to have no threads of its own: its Serial backend, or one thread of OpenMP and one PE in each process.
+// A kernel of Kokkos is a piece of computing like any other: `stream::call` has the PE run it in the order of a stream
+// of the host device. Kokkos is initialised once, in main, around the job. PEs are threads that have the cores, so
+// Kokkos is to have no threads of its own: its Serial backend, or one thread of OpenMP and one PE in each process.
 //
 //   build/default/bin/13_kokkos                      six tiles of 200 x 100 points
 //   build/default/bin/13_kokkos 24 1000 1000         more, and larger ones

@@ -233,8 +233,7 @@ struct noting_transport final : transport {
 struct adopted_between_processes : fake_gpus {
   void SetUp() override {
     open({.gpus = 1});
-    mover =
-        std::make_unique<data_mover>(gpu->pe.queue, network, 0, 0, std::vector<bool>{false, false}, protocol_table());
+    mover = std::make_unique<data_mover>(gpu->pe.queue, network, 0, 0, sharing, protocol_table());
   }
   void TearDown() override {
     mover.reset();
@@ -243,7 +242,7 @@ struct adopted_between_processes : fake_gpus {
   void turn() {
     for (int i = 0; i < 50; ++i) {
       gpu->pe.run();
-      gpu->completion->settle();
+      gpu->completion->ensure_noticed();
       gpu->completion->poll();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
@@ -256,6 +255,7 @@ struct adopted_between_processes : fake_gpus {
   }
 
   noting_transport network;
+  const memory_sharing sharing{{false, false}, {false, false}};
   std::unique_ptr<data_mover> mover;
 };
 

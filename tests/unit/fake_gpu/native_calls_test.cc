@@ -75,7 +75,7 @@ TEST_P(native_calls, run_in_order_and_are_awaited) {
   bool reached = false;
   if (GetParam() != completion_mode::sync) {  // that waits for the stream
     s.then("look", [&] { reached = true; });
-    gpu->completion->settle();
+    gpu->completion->ensure_noticed();
     gpu->completion->poll();
     EXPECT_FALSE(s.idle());
     EXPECT_FALSE(reached);
@@ -333,7 +333,7 @@ TEST_F(native_streams, serve_in_functions_of_tasks) {
     submit(domain, {}, [&seen](std::span<const int> v) { seen = v[99]; }, b);
     for (int i = 0; i < 100; ++i) {
       gpu->pe.run();
-      gpu->completion->settle();
+      gpu->completion->ensure_noticed();
       gpu->completion->poll();
     }
     EXPECT_EQ(seen, 0);
