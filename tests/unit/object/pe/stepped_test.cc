@@ -69,16 +69,8 @@ ix::task<int> program(ix::runtime& rt, std::vector<std::string>) {
 
 history run(const job_shape& s) {
   history h;
-  if (s.one_thread) {
-    at_work = &h;
-    EXPECT_EQ(run_job_with(s, program), 0) << to_text(s);
-  } else {  // threads would race for the notes
-    EXPECT_EQ(run_job_with(s,
-                           [&h](ix::runtime& rt, std::vector<std::string> words) -> ix::task<int> {
-                             return program(rt, std::move(words));
-                           }),
-              0);
-  }
+  at_work = &h;
+  EXPECT_EQ(run_job_with(s, program), 0) << to_text(s);
   at_work = nullptr;
   return h;
 }
