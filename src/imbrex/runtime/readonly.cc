@@ -56,6 +56,7 @@ task<> load_below(const rank_context& here, std::uint64_t which, std::vector<std
   std::vector<pe_id> below;  // ranks
   pe_tree(here.num_ranks, 1).children_of(here.rank, 0, below);
   std::vector<task<>> loads;
+  loads.reserve(below.size());
   for (const rank_id r : below) loads.push_back(load_at(r * here.pes_per_rank, which, bytes));
   auto all = when_all(std::move(loads));
   co_await std::move(all);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -19,12 +20,13 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 
 std::uintptr_t address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-/// Addresses with nothing behind them, side by side and never used again.
+/// Addresses with nothing behind them, side by side and never used again. Any thread, as a pool asks of its source.
 struct fake_source : memory_source {
   explicit fake_source(std::size_t capacity) : left(capacity) {}
   ~fake_source() override { EXPECT_TRUE(given_out.empty()) << "slabs were not given back"; }
 
   void* get(std::size_t bytes) override {
+    const std::lock_guard lock(mutex);
     asked.push_back(bytes);
     if (bytes > left || bytes > largest) return nullptr;
     left -= bytes;
@@ -34,6 +36,7 @@ struct fake_source : memory_source {
     return memory;
   }
   void give(void* memory, std::size_t bytes) override {
+    const std::lock_guard lock(mutex);
     auto at = given_out.find(address_of(memory));
     if (at == given_out.end() || at->second != bytes) {
       ADD_FAILURE() << "given back what was not got";
@@ -42,9 +45,13 @@ struct fake_source : memory_source {
     given_out.erase(at);
     left += bytes;
   }
-  std::uint64_t free_bytes() override { return left; }
+  std::uint64_t free_bytes() override {
+    const std::lock_guard lock(mutex);
+    return left;
+  }
   std::string name() override { return "GPU 0 (fake)"; }
 
+  std::mutex mutex;
   std::size_t left;
   std::size_t largest = ~std::size_t{0};  ///< of one piece
   std::uintptr_t next = std::uintptr_t{1} << 40;

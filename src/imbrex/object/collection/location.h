@@ -44,16 +44,18 @@ priority priority_on_the_way(const Body& b) {
   }
 }
 
-/// Sends `body` on to where `e`, which does not live here, is. False, and nothing is done, when this is its home and it
-/// does not exist.
+/// Sends `body`, which is for `e`, to the next PE on its way.
 template <class Index, class Body>
-bool follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, Body&& body) {
-  const pe_id next = next_stop(pe, e, part.home(e.index));
-  if (next == no_pe) return false;
+void send_on(scheduler& pe, array_part<Index>& part, const element<Index>& e, pe_id next, Body&& body) {
   const priority p = priority_on_the_way(body);
   if constexpr (requires { body.leaves(pe, part, e, next); }) body.leaves(pe, part, e, next);
   pe.send(next, std::forward<Body>(body), p);
-  return true;
+}
+/// To where `e`, which does not live here, is; it is dropped when this is its home and it does not exist.
+template <class Index, class Body>
+void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, Body&& body) {
+  const pe_id next = next_stop(pe, e, part.home(e.index));
+  if (next != no_pe) send_on(pe, part, e, next, std::forward<Body>(body));
 }
 
 /// The one way on which all that is for an element (entry messages, channels' messages, moves, ends, insertions, missed
@@ -66,8 +68,10 @@ template <class Index, class Body>
                                                     Body& body) {
   if (e.object != nullptr) [[likely]] {
     body.at(pe, part, e);
-  } else if (!follow(pe, part, e, std::move(body))) {
-    body.nowhere(pe, part, &e);  // not sent, and so not moved from
+  } else if (const pe_id next = next_stop(pe, e, part.home(e.index)); next != no_pe) {
+    send_on(pe, part, e, next, std::move(body));
+  } else {
+    body.nowhere(pe, part, &e);
   }
 }
 
