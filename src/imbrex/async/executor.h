@@ -106,8 +106,6 @@ class executor {
   activity* running = nullptr;
   /// Whose code runs now on the owner's thread; null: the runtime's. `actor_turn` says so.
   const actor* acting() const { return acting_; }
-  /// Null: nobody looks.
-  actor_observer* observer = nullptr;
   /// Operations under way that will end without a message (a device, a timer, another thread): quiescence waits.
   std::uint64_t operations = 0;
   /// Operations on GPUs that this PE looks at from its loop; null: none.
@@ -122,8 +120,6 @@ class executor {
   /// Where tracks of streams come from; null when nothing is recorded.
   trace_recorder* recorder = nullptr;
 
-  /// What this PE takes the time from. Set before it runs.
-  const time_source* time = &machine_time();
   std::int64_t now_ns() const { return time->now_ns(); }
 
  private:
@@ -138,7 +134,6 @@ class executor {
   static constexpr std::uint32_t largest_batch = 64;
   static constexpr std::uint64_t batch_cycles = 8000;  // about 3 microseconds
 
-  const actor* acting_ = nullptr;
   ready_queue ready_;
   std::uint32_t batch_left_ = 0;
   std::uint64_t batch_taken_ = 0;
@@ -146,6 +141,14 @@ class executor {
   std::uint64_t num_collected_ = 0;
   alignas(64) mpsc_queue inbox_;
   alignas(64) std::atomic<std::uint32_t> wake_count_{0};
+  const actor* acting_ = nullptr;
+
+ public:
+  // Behind what is looked at for each message.
+  /// Is told whose code runs. Null: nobody looks.
+  actor_observer* observer = nullptr;
+  /// What this PE takes the time from. Set before it runs.
+  const time_source* time = &machine_time();
 };
 
 }  // namespace imbrex

@@ -59,10 +59,12 @@ void scheduler::bind_to_this_thread() {
 
 // ------------------------------------------------------------------------------------------------ the loop
 
-pe_step scheduler::step() {
+/// In the loop of `run`, where a call for each piece of work would be felt.
+[[gnu::always_inline]] inline pe_step scheduler::step_inline() {
   collect();
   work* const w = next();
-  if (w == nullptr) return look();
+  if (w == nullptr) [[unlikely]]
+    return look();
   w->act(w, work_action::run);
   if (ended_ != nullptr) [[unlikely]]
     reap();
@@ -76,10 +78,13 @@ pe_step scheduler::step() {
   return pe_step::work;
 }
 
+pe_step scheduler::step() { return step_inline(); }
+
 void scheduler::run() {
   if (ended_ != nullptr) reap();  // the main chare never had to wait
   while (!stopping_) {
-    if (step() == pe_step::nothing) idle_->wait(*this);
+    if (step_inline() == pe_step::nothing) [[unlikely]]
+      idle_->wait(*this);
   }
 }
 

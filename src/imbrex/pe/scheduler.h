@@ -258,6 +258,7 @@ class scheduler : public executor {
   void tell_failures();
   bool poll_network();
   void poll_devices();
+  pe_step step_inline();
   void reap();
   template <class H>
   void send_to_rank(pe_id to, H&& body, priority p);

@@ -27,13 +27,16 @@ void chare_pe::add_collection(std::unique_ptr<collection> c) {
 }
 
 collection* chare_pe::look_up_collection(collection_id c) {
+  if (const found& before = found_[place_among_found(c)]; c == before.id) {
+    last_found_ = before;
+    return before.part;
+  }
   if (c.is_of_singles()) return look_up_singles(c);
   if (static_cast<std::uint32_t>(c.creator) >= static_cast<std::uint32_t>(num_pes())) [[unlikely]]
     refuse_pe(c.creator);
   const auto known = collections_.find({c.creator, c.number});
   if (known == collections_.end()) return nullptr;
-  note_found(c, known->second.get());
-  return known->second.get();
+  return note_found(c, known->second.get());
 }
 
 collection* chare_pe::look_up_singles(collection_id c) {
@@ -42,8 +45,7 @@ collection* chare_pe::look_up_singles(collection_id c) {
   if (number >= classes.size()) refuse_pe(no_pe);
   if (singles_.size() < classes.size()) singles_.resize(classes.size());
   if (singles_[number] == nullptr) singles_[number] = classes[number]->make(*this, c);
-  note_found(c, singles_[number].get());
-  return singles_[number].get();
+  return note_found(c, singles_[number].get());
 }
 
 std::uint32_t chare_pe::number_broadcast(collection_id c, priority p) {
@@ -133,6 +135,7 @@ void chare_pe::destroy_chares() {
 }
 
 void chare_pe::destroy_parts() {
+  last_found_ = {};
   found_ = {};
   collections_.clear();
   singles_.clear();

@@ -44,9 +44,8 @@ class chare_pe final : public scheduler {
   void add_collection(std::unique_ptr<collection> c);
   /// This PE's part of a collection, or null when the message that creates it has not arrived yet.
   [[gnu::always_inline]] collection* find_collection(collection_id c) {
-    const found& last = found_[place_among_found(c)];
-    if (c == last.id) [[likely]]
-      return last.part;
+    if (c == last_found_.id) [[likely]]
+      return last_found_.part;
     return look_up_collection(c);
   }
   /// Keeps a body until collection `c` exists here, then performs it.
@@ -101,8 +100,12 @@ class chare_pe final : public scheduler {
   static std::size_t place_among_found(collection_id c) {
     return (static_cast<std::size_t>(c.creator) + c.number) % num_found;
   }
-  void note_found(collection_id c, collection* part) { found_[place_among_found(c)] = {c, part}; }
+  collection* note_found(collection_id c, collection* part) {
+    last_found_ = found_[place_among_found(c)] = {c, part};
+    return part;
+  }
   static constexpr std::size_t num_found = 8;
+  found last_found_;  // a place of its own: to compute one would delay each message
   std::array<found, num_found> found_;
   std::uint32_t next_collection_ = 0;
   std::uint32_t next_section_ = 0;

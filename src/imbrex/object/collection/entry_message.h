@@ -245,7 +245,7 @@ struct entry_body {
       invoke<E>(pe, *target, args, reply);
       return;
     }
-    bring_to_element<Index>(pe, *this);
+    find(pe);
   }
 
   template <class Archive>
@@ -290,6 +290,9 @@ struct entry_body {
   ///@}
 
  private:
+  /// Apart, so that the way above needs no registers for it.
+  [[gnu::noinline]] void find(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+
   [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
 
   /// It was to stay on the sender's PE, and does not.
