@@ -92,6 +92,7 @@ void line(const char* program, const std::vector<std::string>& options) {
     std::vector<std::string> words{program, "--once", "--imbrex-pin=off"};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& w : words) pointers.push_back(w.data());
     pointers.push_back(nullptr);
     execv("/proc/self/exe", pointers.data());
