@@ -11,6 +11,7 @@ namespace imbrex {
 namespace {
 constexpr std::int64_t step_ns = 1'000;  // of a driven time
 constexpr std::size_t longest_turn = 8;  // steps, where the order is random
+constexpr int many_rounds = 1'000;
 constexpr std::chrono::microseconds nap{20};
 }  // namespace
 
@@ -23,6 +24,7 @@ void pe_stepper::run() {
   do {
     if (have_turns()) {
       idle_since_ = 0;
+      idle_rounds_ = 0;
     } else if (num_running_ > 0) {
       all_idle();
     }
@@ -74,9 +76,9 @@ void pe_stepper::all_idle() {
   rest();
 }
 
-/// What comes now comes from outside.
-void pe_stepper::rest() const {
-  if (options_.time == nullptr) std::this_thread::sleep_for(nap);
+/// What comes now comes from outside: from a thread of the program's own, where the time is driven, which is rare.
+void pe_stepper::rest() {
+  if (options_.time == nullptr || ++idle_rounds_ > many_rounds) std::this_thread::sleep_for(nap);
 }
 
 }  // namespace imbrex

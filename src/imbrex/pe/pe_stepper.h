@@ -29,7 +29,7 @@ class pe_stepper {
   bool have_turns();
   bool has_turn(std::size_t i);
   void all_idle();
-  void rest() const;
+  void rest();
 
   const std::vector<scheduler*> pes_;
   const std::function<void(std::size_t)> become_;
@@ -38,6 +38,7 @@ class pe_stepper {
   std::vector<std::size_t> order_;
   std::size_t num_running_ = 0;
   std::int64_t idle_since_ = 0;  // 0: they are not
+  int idle_rounds_ = 0;
 };
 
 }  // namespace imbrex
