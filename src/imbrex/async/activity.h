@@ -95,11 +95,11 @@ struct waiter : work {
     if (following != nullptr) following->previous = this;
     owner->first_waiter = this;
     if (home->track != nullptr) [[unlikely]]
-      home->track->wait_begin(owner->name, this);
+      trace_begin();
   }
   void unlink() {
     if (home->track != nullptr) [[unlikely]]
-      home->track->wait_end(owner->name, this);
+      trace_end();
     if (previous != nullptr) {
       previous->following = following;
     } else {
@@ -108,6 +108,8 @@ struct waiter : work {
     if (following != nullptr) following->previous = previous;
     owner = nullptr;
   }
+  [[gnu::cold, gnu::noinline]] void trace_begin() const { home->track->wait_begin(owner->name, this); }
+  [[gnu::cold, gnu::noinline]] void trace_end() const { home->track->wait_end(owner->name, this); }
 };
 
 }  // namespace imbrex

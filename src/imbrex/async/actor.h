@@ -25,22 +25,23 @@ class actor_observer {
 /// (`executor::acting`).
 class actor_turn {
  public:
-  actor_turn(executor& pe, const actor* who) : pe_(pe), before_(pe.acting_) {
+  [[gnu::always_inline]] actor_turn(executor& pe, const actor* who) : pe_(pe), before_(pe.acting_) {
     pe.acting_ = who;
     if (pe.observer != nullptr) [[unlikely]]
-      tell(before_, who);
+      tell(pe, before_, who);
   }
-  ~actor_turn() {
+  [[gnu::always_inline]] ~actor_turn() {
     if (pe_.observer != nullptr) [[unlikely]]
-      tell(pe_.acting_, before_);
+      tell(pe_, pe_.acting_, before_);
     pe_.acting_ = before_;
   }
   actor_turn(const actor_turn&) = delete;
   actor_turn& operator=(const actor_turn&) = delete;
 
  private:
-  [[gnu::cold]] void tell(const actor* from, const actor* to) {
-    if (from != to) pe_.observer->run_changes(from, to, pe_.now_ns());
+  // Not a member: that would keep all of this in memory.
+  [[gnu::cold, gnu::noinline]] static void tell(const executor& pe, const actor* from, const actor* to) {
+    if (from != to) pe.observer->run_changes(from, to, pe.now_ns());
   }
 
   executor& pe_;

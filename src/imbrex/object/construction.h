@@ -42,7 +42,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
     C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
     pe.constructing_type = nullptr;
     chare_access::set_alignment(*object, alignof(C));
-    part.settle(e, object);
+    part.becomes_present(e, object);
     return true;
   } catch (...) {
     chare_pe::of(pe).constructing = nullptr;

@@ -134,7 +134,7 @@ struct end_body {
     if (e.extras) of_sections = std::exchange(e.extras->section_reductions, {});
     ++e.epoch;
     const pe_id home = part.home(index);
-    part.unsettle(e, presence::deleted, home);
+    part.becomes_absent(e, presence::deleted, home);
     if constexpr (std::is_same_v<Index, no_index>) {
       if (home != pe.id()) pe.send(home, end_notice<Index>{array, index, 0, {}}, priorities::communication);
       part.forget(e);

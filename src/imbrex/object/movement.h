@@ -34,7 +34,7 @@ struct arrival_notice {
 
   void operator()(scheduler& pe) {
     array_part<Index>& part = *find_part<Index>(pe, array);
-    part.broadcasts().settle_departure(pe, part, departure, part.record(index), missing);
+    part.broadcasts().complete_departure(pe, part, departure, part.record(index), missing);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -137,7 +137,7 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
     const actor_turn turn(pe, &e);
     body.state = state_to_bytes(*static_cast<C*>(e.object));
   }
-  part.unsettle(e, presence::elsewhere, to);
+  part.becomes_absent(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
   if constexpr (is_single) {
     if (e.index.home != pe.id()) part.forget(e);  // its home knows

@@ -164,13 +164,17 @@ void scheduler::reap() {
   }
 }
 
-void traced_message::begin(scheduler& pe, const char* name, trace_category c, std::uint64_t flow) {
-  track_ = pe.track;
-  track_->begin(name, c);
-  track_->flow_in(flow);
+void perform_traced(scheduler& pe, const char* name, trace_category c, std::uint64_t flow,
+                    void (*perform)(scheduler&, void*, std::uint64_t), void* body) {
+  struct slice {
+    ~slice() { track.end(); }
+    trace_track& track;
+  };
+  const slice whole{*pe.track};
+  pe.track->begin(name, c);
+  pe.track->flow_in(flow);
+  perform(pe, body, 0);
 }
-
-void traced_message::end() { track_->end(); }
 
 void scheduler::receive(work* w, work_action action) {
   auto* m = static_cast<wire_message*>(w);

@@ -296,34 +296,26 @@ class scheduler : public executor {
 
 // ---------------------------------------------------------------------------------------------------------------
 
-/// What a message does, as a slice of the trace.
-class traced_message {
- public:
-  traced_message() = default;
-  traced_message(const traced_message&) = delete;
-  ~traced_message() {
-    if (track_ != nullptr) [[unlikely]]
-      end();
-  }
-  void begin(scheduler& pe, const char* name, trace_category c, std::uint64_t flow);
+/// Calls `perform(pe, body, 0)` as a slice of the trace, to which arrow `flow` leads.
+void perform_traced(scheduler& pe, const char* name, trace_category c, std::uint64_t flow,
+                    void (*perform)(scheduler&, void*, std::uint64_t), void* body);
 
- private:
-  void end();
-  trace_track* track_ = nullptr;
-};
-
-/// `flow`: the arrow in the trace that it came with; 0: nothing is recorded.
+/// `flow`: the arrow in the trace that it came with; 0: nothing is recorded. There is one copy of it, into which all of
+/// a message's way is inlined.
 template <class H>
-void perform_body(scheduler& pe, H& body, std::uint64_t flow) {
-  if constexpr (is_counted<H>()) pe.count_processed();
-  traced_message slice;
+[[gnu::noinline]] void perform_body(scheduler& pe, H& body, std::uint64_t flow) {
   if (flow != 0) [[unlikely]] {
+    constexpr auto again = [](scheduler& p, void* b, std::uint64_t none) {
+      perform_body(p, *static_cast<H*>(b), none);
+    };
     if constexpr (requires { body.name(); }) {
-      slice.begin(pe, body.name(), trace_category::entry, flow);
+      perform_traced(pe, body.name(), trace_category::entry, flow, again, &body);
     } else {
-      slice.begin(pe, detail::type_name<H>(), trace_category::runtime, flow);
+      perform_traced(pe, detail::type_name<H>(), trace_category::runtime, flow, again, &body);
     }
+    return;
   }
+  if constexpr (is_counted<H>()) pe.count_processed();
   body(pe);
 }
 

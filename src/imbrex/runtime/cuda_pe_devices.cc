@@ -14,7 +14,7 @@ namespace {
 class cuda_pe_devices final : public pe_devices {
  public:
   cuda_pe_devices(const runtime_options& o, const device_share& share, std::vector<int> map, trace_recorder* recorder)
-      : map_(std::move(map)), all_(share.numbers, map_, o.completion, o.kernels_wait, recorder) {}
+      : map_(std::move(map)), all_(share.numbers, map_, o.completion, o.kernels_wait, recorder, o.trace_by_cupti) {}
 
   void add_pe(executor& pe) override { all_.add_pe(pe); }
   device& of_pe(std::size_t pe) const override { return all_.of_pe(pe); }
@@ -44,7 +44,7 @@ std::unique_ptr<pe_devices> open_cuda(const runtime_options& o, const device_sha
 
 std::unique_ptr<pe_devices> open_cuda(const runtime_options&, const device_share&, const std::vector<int>&,
                                       trace_recorder*) {
-  return nullptr;  // settle_devices has refused
+  return nullptr;  // choose_device_kind has refused
 }
 
 #endif

@@ -40,7 +40,7 @@ std::unique_ptr<pe_devices> open_opencl(const runtime_options& o, const device_s
 #else
 
 std::unique_ptr<pe_devices> open_opencl(const runtime_options&, const device_share&, std::size_t) {
-  return nullptr;  // settle_devices has refused
+  return nullptr;  // choose_device_kind has refused
 }
 
 #endif

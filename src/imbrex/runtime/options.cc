@@ -73,6 +73,13 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "off",
        .help = "loopback only: messages of different pairs of PEs overtake each other"},
       {.name = "trace", .kind = text, .help = "file for a Chrome trace of the run (opens in Perfetto)"},
+      {.name = "trace-gpu",
+       .kind = text,
+       .default_value = "cupti",
+       .choices = {"cupti", "events"},
+       .help = "what tells a trace when GPUs did what: cupti, where CUDA's library of that name can be used; events, "
+               "which slow "
+               "streams down and see nothing inside graphs, and leave CUPTI to other tools"},
       {.name = "device",
        .kind = text,
        .default_value = "host",
@@ -182,6 +189,7 @@ runtime_options options_from(const config& settings) {
   o.loopback_delay_us = settings.get<int>("loopback-delay-us");
   o.loopback_reorder = settings.get<bool>("loopback-reorder");
   o.trace = settings.get<std::string>("trace");
+  o.trace_by_cupti = settings.text("trace-gpu") == "cupti";
   o.device = settings.get<std::string>("device");
   o.gpus = settings.get<int>("gpus");
   o.gpu_map = settings.get<std::string>("gpu-map");
@@ -211,7 +219,7 @@ runtime_options parse_runtime_options(int& argc, char** argv) {
 
 namespace {
 
-/// How many GPUs the first rank of a host drives with the settled kind of device. Throws `not_built`, `config_error`.
+/// How many GPUs the first rank of a host drives with the chosen kind of device. Throws `not_built`, `config_error`.
 std::size_t count_devices(const runtime_options& o, int num_local_ranks) {
   static_cast<void>(num_local_ranks);
   if (o.device == "opencl") {
@@ -245,7 +253,7 @@ void choose_device(runtime_options& o, bool may_speak) {
 
 }  // namespace
 
-void settle_devices(runtime_options& o, int num_local_ranks, bool may_speak) {
+void choose_device_kind(runtime_options& o, int num_local_ranks, bool may_speak) {
   if (o.device == "auto") choose_device(o, may_speak);
   if (o.device == "host") return;
   const std::size_t gpus = count_devices(o, num_local_ranks);

@@ -23,8 +23,9 @@ struct runtime_options {
   int loopback_delay_us = 0;        ///< loopback: a message takes up to this long
   bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
   std::string trace;                ///< file for the trace; empty: none
+  bool trace_by_cupti = true;       ///< CUPTI, where it can be used, tells the times of GPUs, else events
   std::string device = "host";      ///< "host", "cuda", "opencl", or "auto": cuda where there is a GPU, else host
-  std::string why_no_gpu;           ///< with "auto": why there is none, set by `settle_devices`
+  std::string why_no_gpu;           ///< with "auto": why there is none, set by `choose_device_kind`
   int gpus = 0;                     ///< GPUs (devices of OpenCL) of each rank; 0: its share of those there are
   std::string gpu_map;              ///< "0,0,1": the GPU of each PE of a rank; empty: by topology
   protocol_table protocols;         ///< how data go to other ranks; in a job, what is in force
@@ -59,7 +60,7 @@ runtime_options options_from(const config& settings);
 /// Resolves what the options leave open: with "auto", whether there is a GPU (if not, keeps why, and says it at log
 /// level info if it may speak); with GPUs and no number of PEs, one PE for each GPU. Throws `config_error`, or
 /// `not_built` when GPUs are asked for in vain.
-void settle_devices(runtime_options& options, int num_local_ranks, bool may_speak);
+void choose_device_kind(runtime_options& options, int num_local_ranks, bool may_speak);
 
 /// Both of these, and sets the log level. Throws `config_error`.
 runtime_options parse_runtime_options(int& argc, char** argv);

@@ -47,8 +47,8 @@ struct device_share {
   std::vector<std::string> names;  ///< the same in all processes of the host
 };
 
-/// Those of rank `local_rank` of `num_local_ranks`, of the settled kind (`settle_devices`); none for the host's. Throws
-/// `config_error`.
+/// Those of rank `local_rank` of `num_local_ranks`, of the chosen kind (`choose_device_kind`); none for the host's.
+/// Throws `config_error`.
 device_share choose_devices(const runtime_options& options, int local_rank, int num_local_ranks);
 
 /// Opens them. `processors[i]`: where PE i is pinned, -1 for nowhere. Null: there are none beside the host's. Throws

@@ -68,7 +68,7 @@ rank_facts facts_of_this_rank(runtime_options& options, transport* t, const std:
   f.now_ns = now_ns();
   const bool is_first = t == nullptr || t->rank() == 0;
   try {
-    settle_devices(options, f.local_ranks, is_first);
+    choose_device_kind(options, f.local_ranks, is_first);
     f.program = program_digest();
     f.devices = {name_of_this_machine(),
                  choose_devices(options, t != nullptr ? t->local_rank() : 0, f.local_ranks).names};

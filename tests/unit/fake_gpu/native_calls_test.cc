@@ -374,7 +374,7 @@ task<int> calls_in_vain(runtime& rt) {
 TEST(native_calls_in_jobs, stand_in_traces) {
   fake_cuda::start();
   const std::string file = testing::TempDir() + "native_calls_trace.json";
-  command_line line({2, 1}, {"--imbrex-device=cuda", "--imbrex-trace=" + file});
+  command_line line({2, 1}, {"--imbrex-device=cuda", "--imbrex-trace=" + file, "--imbrex-trace-gpu=events"});
   EXPECT_EQ(run(line.count(), line.values(), calls), 0);
   std::ifstream in(file);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

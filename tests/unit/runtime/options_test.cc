@@ -43,6 +43,7 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.loopback_delay_us, fields.loopback_delay_us);
   EXPECT_EQ(parsed.loopback_reorder, fields.loopback_reorder);
   EXPECT_EQ(parsed.trace, fields.trace);
+  EXPECT_EQ(parsed.trace_by_cupti, fields.trace_by_cupti);
   EXPECT_EQ(parsed.schedule_seed, fields.schedule_seed);
   EXPECT_EQ(parsed.pin, fields.pin);
   EXPECT_EQ(parsed.protocols, fields.protocols);
@@ -76,12 +77,26 @@ TEST(options, costs_of_tasks_are_kept_for_a_policy_that_learns) {
 }
 
 TEST(options, every_option_reaches_its_field) {
-  const runtime_options o = options_for(
-      {"--imbrex-pes=3", "--imbrex-transport=loopback", "--imbrex-ranks=4", "--imbrex-loopback-seed=5",
-       "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder", "--imbrex-trace=t.json",
-       "--imbrex-schedule-seed=18446744073709551615", "--imbrex-pin=off", "--imbrex-spin-us=0", "--imbrex-device=auto",
-       "--imbrex-gpus=2", "--imbrex-gpu-map=0,1,1", "--imbrex-completion=event", "--imbrex-check-races",
-       "--imbrex-protocol=direct", "--imbrex-protocols=p.json", "--imbrex-log=debug", "--imbrex-help"});
+  const runtime_options o = options_for({"--imbrex-pes=3",
+                                         "--imbrex-transport=loopback",
+                                         "--imbrex-ranks=4",
+                                         "--imbrex-loopback-seed=5",
+                                         "--imbrex-loopback-delay-us=6",
+                                         "--imbrex-loopback-reorder",
+                                         "--imbrex-trace=t.json",
+                                         "--imbrex-trace-gpu=events",
+                                         "--imbrex-schedule-seed=18446744073709551615",
+                                         "--imbrex-pin=off",
+                                         "--imbrex-spin-us=0",
+                                         "--imbrex-device=auto",
+                                         "--imbrex-gpus=2",
+                                         "--imbrex-gpu-map=0,1,1",
+                                         "--imbrex-completion=event",
+                                         "--imbrex-check-races",
+                                         "--imbrex-protocol=direct",
+                                         "--imbrex-protocols=p.json",
+                                         "--imbrex-log=debug",
+                                         "--imbrex-help"});
   EXPECT_EQ(o.pes, 3);
   EXPECT_EQ(o.transport, "loopback");
   EXPECT_EQ(o.ranks, 4);
@@ -89,6 +104,7 @@ TEST(options, every_option_reaches_its_field) {
   EXPECT_EQ(o.loopback_delay_us, 6);
   EXPECT_TRUE(o.loopback_reorder);
   EXPECT_EQ(o.trace, "t.json");
+  EXPECT_FALSE(o.trace_by_cupti);
   EXPECT_EQ(o.schedule_seed, 18446744073709551615ull);
   EXPECT_EQ(o.pin, false);
   EXPECT_EQ(o.spin_us, 0);
@@ -177,7 +193,7 @@ bool there_are_gpus() {
 TEST(devices, auto_without_a_gpu_is_the_host_and_says_why) {
   if (there_are_gpus()) GTEST_SKIP() << "there is a GPU";
   runtime_options o = options_for({"--imbrex-device=auto"});
-  imbrex::settle_devices(o, 1, false);
+  imbrex::choose_device_kind(o, 1, false);
   EXPECT_EQ(o.device, "host");
   EXPECT_FALSE(o.why_no_gpu.empty());
 }
@@ -185,7 +201,7 @@ TEST(devices, auto_without_a_gpu_is_the_host_and_says_why) {
 TEST(devices, gpus_asked_for_in_vain_are_an_error) {
   if (there_are_gpus()) GTEST_SKIP() << "there is a GPU";
   runtime_options o = options_for({"--imbrex-device=cuda"});
-  EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::error);
+  EXPECT_THROW(imbrex::choose_device_kind(o, 1, true), imbrex::error);
 }
 
 TEST(devices, of_opencl_come_with_a_pe_for_each_or_an_error_that_says_what_is_missing) {
@@ -197,11 +213,11 @@ TEST(devices, of_opencl_come_with_a_pe_for_each_or_an_error_that_says_what_is_mi
   for (const imbrex::device_facts& d : r.devices)
     usable += d.kind == "opencl" && d.name.find("cannot be used") == std::string::npos ? 1 : 0;
   if (!built) {
-    EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::not_built);
+    EXPECT_THROW(imbrex::choose_device_kind(o, 1, true), imbrex::not_built);
   } else if (usable == 0) {
-    EXPECT_THROW(imbrex::settle_devices(o, 1, true), imbrex::config_error);
+    EXPECT_THROW(imbrex::choose_device_kind(o, 1, true), imbrex::config_error);
   } else {
-    imbrex::settle_devices(o, 1, true);
+    imbrex::choose_device_kind(o, 1, true);
     EXPECT_EQ(o.device, "opencl");
     EXPECT_GE(o.pes, 1);
     EXPECT_LE(o.pes, usable);
@@ -210,7 +226,7 @@ TEST(devices, of_opencl_come_with_a_pe_for_each_or_an_error_that_says_what_is_mi
 
 TEST(devices, the_host_needs_nothing) {
   runtime_options o = options_for({"--imbrex-pes=3"});
-  imbrex::settle_devices(o, 2, true);
+  imbrex::choose_device_kind(o, 2, true);
   EXPECT_EQ(o.device, "host");
   EXPECT_EQ(o.pes, 3);
 }

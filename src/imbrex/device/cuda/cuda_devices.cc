@@ -88,14 +88,14 @@ std::vector<int> cuda_devices::map_by_topology(const std::vector<int>& numbers, 
 }
 
 cuda_devices::cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode,
-                           bool kernels_wait, trace_recorder* recorder)
+                           bool kernels_wait, trace_recorder* recorder, bool trace_by_cupti)
     : machine_(numbers), map_(std::move(map)), mode_(mode), kernels_wait_(kernels_wait) {
   if (!cuda_driver::loads_kernels_early()) {
     log_warning(
         "CUDA loads kernels when they are first launched, which cannot be done while a stream waits for the host or "
         "for another GPU: unset CUDA_MODULE_LOADING, or launch every kernel once before");
   }
-  if (recorder == nullptr) return;
+  if (recorder == nullptr || !trace_by_cupti) return;
   std::string why;
   activity_ = cuda_activity::start(*recorder, &why);
   if (activity_ == nullptr) log_info("the trace tells the GPUs' times by events, which slow the run down: " + why);

@@ -20,9 +20,10 @@ class cuda_devices {
 
   /// `numbers` from `choose`; `map[i]` is the place, in `numbers`, of the GPU of PE i. `recorder` is null unless the
   /// job is traced.
-  /// `kernels_wait`: whether a kernel may wait for another GPU.
+  /// `kernels_wait`: whether a kernel may wait for another GPU. `trace_by_cupti`: whether CUPTI, where it can be used,
+  /// tells the trace's times.
   cuda_devices(const std::vector<int>& numbers, std::vector<int> map, completion_mode mode, bool kernels_wait,
-               trace_recorder* recorder);
+               trace_recorder* recorder, bool trace_by_cupti);
 
   /// Makes a PE's handles; PEs in order.
   void add_pe(executor& pe);

@@ -22,8 +22,8 @@ std::uint64_t broadcast_ledger::begin_departure() {
   return last_departure_;
 }
 
-void broadcast_ledger::settle_departure(scheduler& pe, collection& array, std::uint64_t number, const element_base& e,
-                                        const std::vector<broadcast_range>& missing) {
+void broadcast_ledger::complete_departure(scheduler& pe, collection& array, std::uint64_t number, const element_base& e,
+                                          const std::vector<broadcast_range>& missing) {
   for (const broadcast_range& r : missing) {
     const std::uint32_t taken = std::min(num_taken(r.stream), r.last);
     for (const kept& k : kept_) {

@@ -98,12 +98,12 @@ class broadcast_ledger {
 
   /// \name Elements that left
   ///@{
-  /// From now on broadcasts are kept, until `settle` for the number returned.
+  /// From now on broadcasts are kept, until `complete_departure` for the number returned.
   std::uint64_t begin_departure();
   /// The element of departure `number`, which is `e` as this PE knows it, misses these: sends it those that were taken
   /// since, and the others when they are taken.
-  void settle_departure(scheduler& pe, collection& array, std::uint64_t number, const element_base& e,
-                        const std::vector<broadcast_range>& missing);
+  void complete_departure(scheduler& pe, collection& array, std::uint64_t number, const element_base& e,
+                          const std::vector<broadcast_range>& missing);
   /// Whether copies of what is taken next are needed.
   bool keeps() const { return !departures_.empty() || !owed_.empty(); }
   /// `id` has been taken: keeps it and sends it to those that wait for it.

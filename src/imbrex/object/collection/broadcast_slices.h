@@ -35,7 +35,6 @@ class broadcast_slices : public work {
 
  private:
   static constexpr std::int64_t slice_ns = 20'000;
-  static constexpr std::size_t between_looks = 8;  // elements between two looks at the clock
   static void perform(work* w, work_action action);
 
   std::vector<element_base*> elements_;

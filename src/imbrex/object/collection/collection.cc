@@ -49,7 +49,7 @@ collection::collection(chare_pe& pe, collection_id id, const char* chare_name)
 
 collection::~collection() = default;
 
-void collection::settle(element_base& e, chare_base* object) {
+void collection::becomes_present(element_base& e, chare_base* object) {
   e.object = object;
   e.heard = last_here_;
   e.state = presence::here;
@@ -60,7 +60,7 @@ void collection::settle(element_base& e, chare_base* object) {
   if (e.blocked == 0) release_held(e);
 }
 
-void collection::unsettle(element_base& e, presence becomes, pe_id where) {
+void collection::becomes_absent(element_base& e, presence becomes, pe_id where) {
   if (has_reductions_) announce_change();  // while `e` is still counted
   while (e.activities != nullptr) entry_activity::destroy(pe_, e.activities);
   chare_base* object = std::exchange(e.object, nullptr);
@@ -91,11 +91,11 @@ void collection::forget_hearing(element_extras& x) {
 
 void collection::block(element_base& e) {
   ++e.blocked;
-  ++unsettled_;
+  ++num_unheard_or_blocked_;
 }
 
 void collection::unblock(element_base& e) {
-  --unsettled_;
+  --num_unheard_or_blocked_;
   if (--e.blocked > 0) return;
   if (e.extras) {  // before anything else: broadcasts that follow them may be about to come
     for (const auto& b : std::exchange(e.extras->pending_broadcasts, {})) b->invoke(pe_, e);
@@ -139,10 +139,12 @@ bool collection::passes_over(element_base& e, const broadcast_id& id) {
 
 void collection::begin_slices(array_broadcast& b) {
   slices_.push_back(&b);
-  ++unsettled_;
+  ++num_unheard_or_blocked_;
 }
 
-void collection::end_slices(array_broadcast& b) { unsettled_ -= static_cast<std::uint32_t>(std::erase(slices_, &b)); }
+void collection::end_slices(array_broadcast& b) {
+  num_unheard_or_blocked_ -= static_cast<std::uint32_t>(std::erase(slices_, &b));
+}
 
 // What is delivered may end other broadcasts, never begin one: those come from the PE's loop.
 void collection::catch_up(element_base& e, std::uint32_t limit) {

@@ -39,9 +39,9 @@ class collection {
   virtual void for_each_known(const std::function<void(element_base&)>& f) const = 0;
 
   /// `object` lives here from now on as `e`; what was held for it becomes runnable.
-  void settle(element_base& e, chare_base* object);
+  void becomes_present(element_base& e, chare_base* object);
   /// `e` lives here no more; its object and waiting coroutines are destroyed.
-  void unsettle(element_base& e, presence becomes, pe_id where);
+  void becomes_absent(element_base& e, presence becomes, pe_id where);
   /// Keeps a message until the element exists. Quiescence does not wait for it meanwhile.
   void hold(element_base& e, work* message);
   /// Makes what was held runnable: it will look again.
@@ -53,7 +53,7 @@ class collection {
   /// \name Elements that are here but may not run yet: they have broadcasts to hear first, or are not counted yet
   ///@{
   /// Whether there are none, nor broadcasts that not all elements have heard yet.
-  bool calm() const { return unsettled_ == 0; }
+  bool calm() const { return num_unheard_or_blocked_ == 0; }
   /// Lets `e` hear what it has to; false when its messages must be held.
   bool may_run(element_base& e) {
     catch_up(e);
@@ -147,8 +147,8 @@ class collection {
   bool ever_changed_ = false;
   bool has_reductions_ = true;
   std::uint32_t last_here_ = 0;
-  std::uint32_t unsettled_ = 0;  // broadcasts in slices, reasons why elements are blocked
-  std::uint32_t num_ahead_ = 0;  // streams of which elements have heard more than this PE
+  std::uint32_t num_unheard_or_blocked_ = 0;  // broadcasts in slices, reasons why elements are blocked
+  std::uint32_t num_ahead_ = 0;               // streams of which elements have heard more than this PE
   std::vector<element_base*> here_;
   std::vector<array_broadcast*> slices_;
   broadcast_ledger ledger_;

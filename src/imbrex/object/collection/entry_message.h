@@ -127,7 +127,7 @@ class device_arrival {
     auto* self = new device_arrival(pe, e, std::move(args), reply);
     try {
       int which = 0;
-      detail::for_each_device_view(self->args_, [&](auto& view) { self->settle(view, which++); });
+      detail::for_each_device_view(self->args_, [&](auto& view) { self->receive(view, which++); });
     } catch (...) {
       self->thrown_ = std::current_exception();  // told when nothing is on its way any more to memory that this keeps
     }
@@ -145,7 +145,7 @@ class device_arrival {
   static C& of(element_base& e) { return *static_cast<C*>(e.object); }
 
   template <class T>
-  void settle(device_view<T>& view, int which) {
+  void receive(device_view<T>& view, int which) {
     C& object = of(element_);
     const actor_turn turn(pe_, &element_);
     stream& s = streams_.unpack;
@@ -166,12 +166,12 @@ class device_arrival {
       throw usage_error(fmt::format("a GPU message of {} elements came for a place of {}", size, place.size));
     }
     ++num_left_;
-    detail::settle_data(view.message(), s, reinterpret_cast<std::byte*>(place.data),
-                        [this, &view, &s](const std::byte* where) {
-                          view.has_arrived(s, where);
-                          one_has_arrived();
-                        });
-    view.is_settled();
+    detail::receive_data(view.message(), s, reinterpret_cast<std::byte*>(place.data),
+                         [this, &view, &s](const std::byte* where) {
+                           view.has_arrived(s, where);
+                           one_has_arrived();
+                         });
+    view.is_answered();
   }
 
   void one_has_arrived() {

@@ -79,7 +79,7 @@ void reducer::change_expected(std::uint32_t from, std::int64_t difference) {
 }
 
 // What holds for all reductions to come goes into the base count.
-void reducer::settle_changes() {
+void reducer::apply_changes() {
   std::erase_if(changes_, [this](const auto& c) {
     if (c.first > completed_) return false;
     expected_ += static_cast<std::uint64_t>(c.second);
@@ -204,7 +204,7 @@ void reducer::note_complete(std::uint32_t number) {
       ++at;
     }
   }
-  settle_changes();
+  apply_changes();
 }
 
 void reducer::keep(std::uint32_t number, std::unique_ptr<result_base> result) {

@@ -147,7 +147,7 @@ class reducer {
   std::uint64_t num_past(std::uint32_t number) const;
   std::uint64_t expected(std::uint32_t number) const;
   void change_expected(std::uint32_t from, std::int64_t difference);
-  void settle_changes();
+  void apply_changes();
   void advance(std::uint32_t number);
   void advance_all();
   void trim();

@@ -38,7 +38,7 @@ std::byte* own_memory(channel_message& m, stream& s) {
   return m.own.data();
 }
 
-void settle_local(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
+void receive_local(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
   if (place == nullptr && !s.on().reaches(*m.lent.on)) place = own_memory(m, s);
   if (place != nullptr && s.on().reaches(*m.lent.on)) {
     s.pull(m.lent.ready, place, m.lent.data(), m.bytes());
@@ -50,7 +50,7 @@ void settle_local(channel_message& m, stream& s, std::byte* place, std::function
   arrived(place);
 }
 
-void settle_packed(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
+void receive_packed(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)>& arrived) {
   if (place == nullptr) place = own_memory(m, s);
   buffer<std::byte> staged(s.on(), m.copied.size(), memory_kind::pinned);
   std::ranges::copy(m.copied, staged.data());
@@ -78,9 +78,9 @@ void pull(channel_message& m, stream& s, std::byte* place, std::function<void(co
 
 }  // namespace
 
-void settle_data(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)> arrived) {
-  if (m.lent.on != nullptr) return settle_local(m, s, place, arrived);
-  if (!m.remote) return settle_packed(m, s, place, arrived);
+void receive_data(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)> arrived) {
+  if (m.lent.on != nullptr) return receive_local(m, s, place, arrived);
+  if (!m.remote) return receive_packed(m, s, place, arrived);
   if (scheduler::current().mover->reads_in_place(*m.remote)) return read_in_place(m, s, place, arrived);
   pull(m, s, place, std::move(arrived));
 }

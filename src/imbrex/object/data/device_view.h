@@ -107,7 +107,7 @@ class device_view {
   channel_message& message() { return message_; }
   imbrex::stream* sender_stream() const { return stream_; }
   /// Its data have been asked for, or are read where they are.
-  void is_settled() { owes_answer_ = false; }
+  void is_answered() { owes_answer_ = false; }
   /// What is enqueued on `s` from now on sees the data, at `where`.
   void has_arrived(imbrex::stream& s, const std::byte* where) {
     stream_ = &s;
@@ -204,7 +204,7 @@ void offer_data(channel_message& m, stream& s);
 
 /// Brings the data of one view to stream `s`, to `place` if that is not null. `arrived(where)` is called on this PE, at
 /// once or later.
-void settle_data(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)> arrived);
+void receive_data(channel_message& m, stream& s, std::byte* place, std::function<void(const std::byte*)> arrived);
 
 }  // namespace detail
 

@@ -25,7 +25,7 @@ std::uint64_t object_desk::expect(hetero_data& d, const reply_to& reply) {
     if (action != work_action::run) return;
     auto* self = static_cast<arrival*>(w);
     self->told = true;
-    self->desk->settle(*self);
+    self->desk->take_when_told(*self);
   });
   a->writing = open_task::submit(*d.domain, d, access_mode::write, "receive", *a, true);
   a->kept = hetero_task(a->writing);
@@ -40,23 +40,23 @@ void object_desk::grant(std::uint64_t number, object_parcel from) {
   if (const loan_share* s = a.parcel->share(); s != nullptr) {
     pe_.send(s->home(), loan_request{s->loan(), number, pe_.id()}, priorities::communication);
   }
-  settle(a);
+  take_when_told(a);
 }
 
 void object_desk::refuse(std::uint64_t number, const object_failure& why) {
   arrival& a = *arrivals_.at(number);
   a.why_not = why;
-  settle(a);
+  take_when_told(a);
 }
 
 void object_desk::answered(loan_answer&& answer) {
   arrival& a = *arrivals_.at(answer.arrival);
   a.why_not = answer.why_not;
   a.answer = std::move(answer);
-  settle(a);
+  take_when_told(a);
 }
 
-void object_desk::settle(arrival& a) {
+void object_desk::take_when_told(arrival& a) {
   if (a.under_way || !a.knows_source()) return;
   if (!std::exchange(a.let_go, true)) a.writing->let_go(a.answer && a.answer->from_device());
   if (a.told) take(a);

@@ -152,9 +152,9 @@ class object_desk : public pe_part {
 
   void serve(loan& l, const loan_request& r);
   void serve_at_device(loan& l, const loan_request& r);
-  void settle(loan& l);
+  void end_when_over(loan& l);
 
-  void settle(arrival& a);
+  void take_when_told(arrival& a);
   void take(arrival& a);
   void take_on_host(arrival& a);
   void take_on_device(arrival& a);

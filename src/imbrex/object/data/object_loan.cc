@@ -32,7 +32,7 @@ struct object_desk::leaving_copy : lent_state {
     if (action == work_action::run) {
       loan& l = *s->desk->loans_.at(s->number);
       --l.num_leaving;
-      s->desk->settle(l);
+      s->desk->end_when_over(l);
     }
     s->release();
   }
@@ -47,7 +47,7 @@ std::shared_ptr<loan_share> object_desk::lend(hetero_data& d) {
     auto* self = static_cast<loan*>(w);
     self->told = true;
     for (const loan_request& r : std::exchange(self->asked, {})) self->desk->serve(*self, r);
-    self->desk->settle(*self);
+    self->desk->end_when_over(*self);
   });
   l->reading = open_task::submit(*d.domain, d, access_mode::read, "send", *l);
   l->kept = hetero_task(l->reading);
@@ -131,10 +131,10 @@ void object_desk::copy(const loan_copy& r) {
 void object_desk::give_back(std::uint64_t number, std::uint64_t weight) {
   loan& l = *loans_.at(number);
   l.weight_out -= weight;
-  settle(l);
+  end_when_over(l);
 }
 
-void object_desk::settle(loan& l) {
+void object_desk::end_when_over(loan& l) {
   if (!l.told || l.weight_out > 0 || l.num_leaving > 0) return;
   if (!l.reading->over()) l.reading->end();
   loans_.erase(l.number);

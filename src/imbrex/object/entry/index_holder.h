@@ -35,8 +35,9 @@ class index_holder {
     std::memcpy(bytes_, other.bytes_, sizeof bytes_);
     return *this;
   }
-  ~index_holder() {
-    if (shared_ != nullptr && shared_->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared_;
+  [[gnu::always_inline]] ~index_holder() {
+    if (shared_ != nullptr) [[unlikely]]
+      let_go(shared_);
   }
 
   /// The index, which must be of the type it was made of; a default one when it was made of none.
@@ -66,6 +67,10 @@ class index_holder {
     explicit shared_index(Index i) : index(std::move(i)) {}
     const Index index;
   };
+
+  [[gnu::noinline]] static void let_go(shared_base* shared) {
+    if (shared->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared;
+  }
 
   alignas(8) std::byte bytes_[size] = {};
   shared_base* shared_ = nullptr;

@@ -44,19 +44,20 @@ class when {
   /// What `co_await slot(reference)` awaits; may be given to `when_all` and `when_any`.
   struct [[nodiscard]] wait {
     when* slot;
-    std::optional<Ref> reference;
-    awaiter operator co_await() const { return awaiter(*slot, reference); }
+    Ref reference;
+    bool is_any;  // beside it, not an optional: that is copied as one word right after its parts were written
+    awaiter operator co_await() const { return awaiter(*slot, reference, is_any); }
   };
-  wait operator()(Ref reference) { return {this, reference}; }
+  wait operator()(Ref reference) { return {this, reference, false}; }
   /// Waits for the next message whatever its reference number.
-  wait any() { return {this, std::nullopt}; }
+  wait any() { return {this, Ref{}, true}; }
 
   /// Number of messages that have come and nobody has awaited yet.
   std::size_t num_queued() const { return num_queued_; }
 
   class [[nodiscard]] awaiter : public waiter {
    public:
-    awaiter(when& slot, std::optional<Ref> reference) : slot_(slot), reference_(reference) {}
+    awaiter(when& slot, Ref reference, bool is_any) : slot_(slot), reference_(reference), is_any_(is_any) {}
     ~awaiter() {
       if (waiting_) slot_.forget(this);
     }
@@ -69,17 +70,18 @@ class when {
 
    private:
     friend class when;
-    bool matches(Ref r) const { return !reference_ || *reference_ == r; }
+    bool matches(Ref r) const { return is_any_ || reference_ == r; }
     std::string text() const {
       return fmt::format("{} with {}{}", slot_.name_,
-                         reference_ ? fmt::format("reference {}", number(*reference_)) : "any reference",
+                         is_any_ ? "any reference" : fmt::format("reference {}", number(reference_)),
                          slot_.queued_text());
     }
 
     when& slot_;
-    std::optional<Ref> reference_;
-    std::optional<value_type> value_;
+    const Ref reference_;
+    const bool is_any_;
     bool waiting_ = false;
+    std::optional<value_type> value_;
     awaiter* next_awaiter_ = nullptr;
   };
 
