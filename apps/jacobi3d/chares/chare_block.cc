@@ -109,13 +109,13 @@ imbrex::task<> block::iterate(std::int64_t done_before) {
     ++k;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
-      outcome.norm = std::sqrt(exact_sum(std::get<0>(sum)).to_double());
+      outcome.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
       outcome.has_norm = true;
       outcome.converged = rule.met(outcome.norm);
     }
     co_await one_iteration();
     if (rule.is_check(k) && !outcome.converged) {
-      change_ = exact_sum();
+      change_ = apps::exact_sum();
       streams().compute.call("change", [this, before = field_.previous(), after = field_.current()] {
         add_squared_changes(change_, before, after, cells_.size, field_.pitch());
       });

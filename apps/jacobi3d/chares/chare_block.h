@@ -9,10 +9,10 @@
 
 #include "decomposition.h"
 #include "field/block_field.h"
-#include "field/exact_sum.h"
 #include "kernels/kernel.h"
 #include "options.h"
 #include "result.h"
+#include "support/exact_sum.h"
 #include "support/iteration_progress.h"
 
 namespace jacobi {
@@ -45,7 +45,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   imbrex::task<> iterate(std::int64_t done_before);
 
   /// The results of checks, by number: the limbs of the sum of the squared changes of all blocks.
-  imbrex::when<std::int64_t, exact_sum::limb_array> changes;
+  imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
 
   /// Contributes this block's share of the field's hash.
   void hash();
@@ -66,7 +66,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   update_kernel kernel_;
   std::array<imbrex::channel<double>, num_faces> channels_;
   std::vector<face> neighbours_;
-  exact_sum change_;
+  apps::exact_sum change_;
   std::int64_t checks_ = 0;    // contributed to
   std::int64_t consumed_ = 0;  // ... and been looked at
 };

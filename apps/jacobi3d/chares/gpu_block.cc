@@ -225,17 +225,17 @@ imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
   contribute(failure, imbrex::concatenate);
 }
 
-imbrex::task<exact_sum::limb_array> gpu_block::squared_changes() {
+imbrex::task<apps::exact_sum::limb_array> gpu_block::squared_changes() {
   imbrex::stream& s = *streams_.compute;
-  imbrex::buffer<long long> on_gpu(on_device(), exact_sum::num_limbs);
-  imbrex::buffer<long long> on_host(on_device(), exact_sum::num_limbs, imbrex::memory_kind::pinned);
-  s.fill(on_gpu.data(), 0, exact_sum::num_limbs * sizeof(long long));
+  imbrex::buffer<long long> on_gpu(on_device(), apps::exact_sum::num_limbs);
+  imbrex::buffer<long long> on_host(on_device(), apps::exact_sum::num_limbs, imbrex::memory_kind::pinned);
+  s.fill(on_gpu.data(), 0, apps::exact_sum::num_limbs * sizeof(long long));
   gpu_change(s, layout_, next(), current(), on_gpu.data());  // the field before stands where the next one will
   imbrex::copy(on_host.view(), imbrex::buffer_view<const long long>(on_gpu), s);
   co_await s.done();
-  exact_sum::limb_array limbs{};
-  std::copy_n(on_host.data(), exact_sum::num_limbs, limbs.begin());
-  co_return exact_sum(limbs).limbs();
+  apps::exact_sum::limb_array limbs{};
+  std::copy_n(on_host.data(), apps::exact_sum::num_limbs, limbs.begin());
+  co_return apps::exact_sum(limbs).limbs();
 }
 
 imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
@@ -246,14 +246,14 @@ imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
     ++k;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
-      outcome.norm = std::sqrt(exact_sum(std::get<0>(sum)).to_double());
+      outcome.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
       outcome.has_norm = true;
       outcome.converged = rule.met(outcome.norm);
     }
     co_await one_iteration();
     if (rule.is_check(k) && !outcome.converged) {
       auto changed = squared_changes();
-      const exact_sum::limb_array limbs = co_await changed;
+      const apps::exact_sum::limb_array limbs = co_await changed;
       contribute(limbs, imbrex::sum, imbrex::deliver<&gpu_block::changes>(array(), checks_++));
     }
     if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + k);
@@ -265,7 +265,7 @@ imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
 
 imbrex::task<> gpu_block::measure() {
   auto changed = squared_changes();
-  const exact_sum::limb_array limbs = co_await changed;
+  const apps::exact_sum::limb_array limbs = co_await changed;
   contribute(limbs, imbrex::sum);
 }
 

@@ -10,10 +10,10 @@
 
 #include "chares/gpu_strategy.h"
 #include "decomposition.h"
-#include "field/exact_sum.h"
 #include "kernels/gpu_kernels.h"
 #include "options.h"
 #include "result.h"
+#include "support/exact_sum.h"
 
 namespace jacobi {
 
@@ -25,7 +25,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
 
   imbrex::task<> prepare(std::int64_t done_before);
   imbrex::task<> iterate(std::int64_t done_before);
-  imbrex::when<std::int64_t, exact_sum::limb_array> changes;
+  imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
   imbrex::task<> hash();
   imbrex::task<> write();
   imbrex::task<verification> compare(std::vector<double> expected);
@@ -47,7 +47,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
 
   void make_halo_buffers();
   imbrex::task<> set_initial_state();
-  imbrex::task<exact_sum::limb_array> squared_changes();
+  imbrex::task<apps::exact_sum::limb_array> squared_changes();
   /// The current field without ghosts and padding.
   imbrex::task<std::vector<double>> download();
 

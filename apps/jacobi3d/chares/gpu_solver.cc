@@ -66,8 +66,8 @@ ix::task<repeat_outcome> iterate_fused(gpu_blocks blocks, gpu_teams teams, const
     if (this_job.shown != nullptr) this_job.shown->update(done_before + k);
     if (!check) continue;
     blocks.broadcast<&gpu_block::measure>();
-    const auto limbs = co_await blocks.reduction<exact_sum::limb_array>();
-    measured = std::sqrt(exact_sum(limbs).to_double());
+    const auto limbs = co_await blocks.reduction<apps::exact_sum::limb_array>();
+    measured = std::sqrt(apps::exact_sum(limbs).to_double());
   }
   outcome.iterations = k;
   co_return outcome;

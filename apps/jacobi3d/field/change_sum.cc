@@ -40,7 +40,7 @@ JACOBI_INLINE double square_changes(pack* squares, const pack* before, const pac
 
 /// Rounds all values to multiples of one power of two, adds those up, which needs no rounding, and leaves the exact
 /// remainders. `most` is the largest magnitude; returns the largest of the remainders.
-JACOBI_INLINE double add_leading_bits(exact_sum& sum, pack* values, std::int64_t num_packs, double most) {
+JACOBI_INLINE double add_leading_bits(apps::exact_sum& sum, pack* values, std::int64_t num_packs, double most) {
   const int exponent = std::ilogb(most) + 1;  // most < 2^exponent
   const int unit = std::max(exponent - bits_per_round, -1074);
   const double shift = std::ldexp(1.5, unit + 52);  // (x + shift) - shift is x rounded to a multiple of 2^unit
@@ -56,7 +56,7 @@ JACOBI_INLINE double add_leading_bits(exact_sum& sum, pack* values, std::int64_t
   return largest_lane(rest);
 }
 
-JACOBI_INLINE void add_chunk(exact_sum& sum, const pack* before, const pack* after, std::int64_t num_packs) {
+JACOBI_INLINE void add_chunk(apps::exact_sum& sum, const pack* before, const pack* after, std::int64_t num_packs) {
   pack values[chunk / width];
   double most = square_changes(values, before, after, num_packs);
   for (int round = 0; round < most_rounds && most > 0 && most < 0x1p900; ++round)
@@ -68,7 +68,7 @@ JACOBI_INLINE void add_chunk(exact_sum& sum, const pack* before, const pack* aft
 }
 
 /// The padding is 0 in both fields, so whole rows can be taken as one long row.
-JACOBI_INLINE void add_rows(exact_sum& sum, const double* before, const double* after, extents size,
+JACOBI_INLINE void add_rows(apps::exact_sum& sum, const double* before, const double* after, extents size,
                             std::int64_t pitch) {
   const std::int64_t count = size.ny * size.nz * pitch;
   for (std::int64_t start = 0; start < count; start += chunk)
@@ -77,7 +77,7 @@ JACOBI_INLINE void add_rows(exact_sum& sum, const double* before, const double* 
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f"))) void add_rows_avx512(exact_sum& sum, const double* before, const double* after,
+__attribute__((target("avx512f"))) void add_rows_avx512(apps::exact_sum& sum, const double* before, const double* after,
                                                         extents size, std::int64_t pitch) {
   add_rows(sum, before, after, size, pitch);
 }
@@ -85,7 +85,8 @@ __attribute__((target("avx512f"))) void add_rows_avx512(exact_sum& sum, const do
 
 }  // namespace
 
-void add_squared_changes(exact_sum& sum, const double* before, const double* after, extents size, std::int64_t pitch) {
+void add_squared_changes(apps::exact_sum& sum, const double* before, const double* after, extents size,
+                         std::int64_t pitch) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return add_rows_avx512(sum, before, after, size, pitch);
 #endif

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "field/exact_sum.h"
 #include "field/field_hash.h"
 #include "field/initial_state.h"
 #include "stopping_rule.h"
+#include "support/exact_sum.h"
 
 namespace jacobi {
 
@@ -67,7 +67,7 @@ void serial_reference::step() {
 }
 
 double serial_reference::norm_of_last_change() const {
-  exact_sum sum;
+  apps::exact_sum sum;
   for (std::int64_t z = 0; z < grid_.nz; ++z)
     for (std::int64_t y = 0; y < grid_.ny; ++y)
       for (std::int64_t x = 0; x < grid_.nx; ++x) {

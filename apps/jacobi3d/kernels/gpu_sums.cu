@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "field/exact_sum.h"
 #include "imbrex/device/cuda/cuda_launch.h"
 #include "kernels/gpu_kernels.h"
 #include "kernels/gpu_rows.cuh"
+#include "support/exact_sum.h"
 
 namespace jacobi {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using limb = unsigned long long;
 
 constexpr unsigned threads = gpu::row_threads;
-constexpr int num_limbs = exact_sum::num_limbs, top_limb = num_limbs - 2, not_finite = num_limbs - 1;
+constexpr int num_limbs = apps::exact_sum::num_limbs, top_limb = num_limbs - 2, not_finite = num_limbs - 1;
 
 using gpu::for_each_row;
 using gpu::mixed;

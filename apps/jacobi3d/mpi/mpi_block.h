@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "field/exact_sum.h"
 #include "field/field_output.h"
 #include "result.h"
+#include "support/exact_sum.h"
 
 namespace jacobi {
 
@@ -24,7 +24,7 @@ class mpi_block {
   /// Blocks until what `iterate` began has finished.
   virtual void finish() = 0;
   /// This block's share of the sum of the squared changes that the last iteration made; `exact_sum::limbs`.
-  virtual exact_sum::limb_array squared_changes() = 0;
+  virtual apps::exact_sum::limb_array squared_changes() = 0;
   /// Its share of the field's hash; see field_hash.h.
   virtual std::uint64_t hash() = 0;
   /// Writes its part of the outputs.

@@ -67,13 +67,13 @@ std::vector<Number> mpi_gpu_block::sum_on_gpu(std::size_t count, Enqueue enqueue
   return std::vector<Number>(on_host.data(), on_host.data() + count);
 }
 
-exact_sum::limb_array mpi_gpu_block::squared_changes() {
-  const auto sums = sum_on_gpu<long long>(exact_sum::num_limbs, [this](long long* limbs) {
+apps::exact_sum::limb_array mpi_gpu_block::squared_changes() {
+  const auto sums = sum_on_gpu<long long>(apps::exact_sum::num_limbs, [this](long long* limbs) {
     gpu_change(*compute_, layout_, next(), current(), limbs);  // the field before stands where the next one will
   });
-  exact_sum::limb_array limbs{};
+  apps::exact_sum::limb_array limbs{};
   std::ranges::copy(sums, limbs.begin());
-  return exact_sum(limbs).limbs();
+  return apps::exact_sum(limbs).limbs();
 }
 
 std::uint64_t mpi_gpu_block::hash() {

@@ -59,8 +59,8 @@ void mpi_host_block::iterate() {
   field_.advance();
 }
 
-exact_sum::limb_array mpi_host_block::squared_changes() {
-  exact_sum sum;
+apps::exact_sum::limb_array mpi_host_block::squared_changes() {
+  apps::exact_sum sum;
   add_squared_changes(sum, field_.previous(), field_.current(), cells_.size, field_.pitch());
   return sum.limbs();
 }

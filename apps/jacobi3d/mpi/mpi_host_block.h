@@ -18,7 +18,7 @@ class mpi_host_block final : public mpi_block {
   void set_initial_state() override;
   void iterate() override;
   void finish() override {}
-  exact_sum::limb_array squared_changes() override;
+  apps::exact_sum::limb_array squared_changes() override;
   std::uint64_t hash() override;
   void write(const field_outputs& outputs) override;
   verification compare(const double* expected) override;

@@ -26,17 +26,17 @@ class change_check {
 
   void start(mpi_block& block) {
     share_ = block.squared_changes();
-    MPI_Iallreduce(share_.data(), total_.data(), exact_sum::num_limbs, MPI_INT64_T, MPI_SUM, comm_, &request_);
+    MPI_Iallreduce(share_.data(), total_.data(), apps::exact_sum::num_limbs, MPI_INT64_T, MPI_SUM, comm_, &request_);
   }
   /// The L2 norm.
   double finish() {
     MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    return std::sqrt(exact_sum(total_).to_double());
+    return std::sqrt(apps::exact_sum(total_).to_double());
   }
 
  private:
   MPI_Comm comm_;
-  exact_sum::limb_array share_{}, total_{};
+  apps::exact_sum::limb_array share_{}, total_{};
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 

@@ -118,7 +118,7 @@ imbrex::task<> hetero_block::prepare(std::int64_t done_before) {
 imbrex::task<> hetero_block::contribute_change() {
   if (!measured_) co_return;
   const auto limbs = co_await *measured_;
-  exact_sum::limb_array sum{};
+  apps::exact_sum::limb_array sum{};
   std::ranges::copy(limbs, sum.begin());
   measured_.reset();
   contribute(sum, imbrex::sum, imbrex::deliver<&hetero_block::changes>(array(), checks_++));
@@ -133,7 +133,7 @@ imbrex::task<> hetero_block::iterate(std::int64_t done_before) {
     if (rule.consumed_before(k)) {
       co_await contribute_change();
       auto sum = co_await changes(consumed_++);
-      outcome.norm = std::sqrt(exact_sum(std::get<0>(sum)).to_double());
+      outcome.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
       outcome.has_norm = true;
       outcome.converged = rule.met(outcome.norm);
     }

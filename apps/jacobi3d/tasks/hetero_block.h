@@ -9,9 +9,9 @@
 
 #include "chares/chare_block.h"
 #include "decomposition.h"
-#include "field/exact_sum.h"
 #include "options.h"
 #include "result.h"
+#include "support/exact_sum.h"
 #include "tasks/hetero_field.h"
 
 namespace jacobi {
@@ -27,7 +27,7 @@ class hetero_block : public imbrex::chare<hetero_block, imbrex::index3d> {
   ///@{
   imbrex::task<> prepare(std::int64_t done_before);
   imbrex::task<> iterate(std::int64_t done_before);
-  imbrex::when<std::int64_t, exact_sum::limb_array> changes;
+  imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
   imbrex::task<> hash();
   imbrex::task<> write();
   imbrex::task<verification> compare(std::vector<double> expected);

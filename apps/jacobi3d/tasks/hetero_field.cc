@@ -133,10 +133,10 @@ ix::hetero_task hetero_field::update(faces&& arrived) {
 }
 
 ix::hetero_object<std::int64_t> hetero_field::squared_changes() {
-  ix::hetero_object<std::int64_t> limbs(exact_sum::num_limbs);
+  ix::hetero_object<std::int64_t> limbs(apps::exact_sum::num_limbs);
   auto add_up = [size = size_, pitch = pitch_](std::span<const double> before, std::span<const double> after,
                                                std::span<std::int64_t> result) {
-    exact_sum sum;
+    apps::exact_sum sum;
     add_squared_changes(sum, before.data() + front, after.data() + front, size, pitch);
     std::ranges::copy(sum.limbs(), result.begin());
   };

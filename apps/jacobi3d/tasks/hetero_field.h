@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "decomposition.h"
-#include "field/exact_sum.h"
 #include "kernels/kernel.h"
 #include "options.h"
+#include "support/exact_sum.h"
 
 struct jacobi3d_block;
 

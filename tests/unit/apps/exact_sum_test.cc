@@ -1,4 +1,4 @@
-#include "field/exact_sum.h"
+#include "support/exact_sum.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 __extension__ typedef __float128 quad;
 
 double sum_of(const std::vector<double>& values) {
-  exact_sum s;
+  apps::exact_sum s;
   for (double v : values) s.add(v);
   return s.to_double();
 }
@@ -73,18 +73,18 @@ TEST(exact_sum, order_and_grouping_do_not_matter) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 10; ++trial) {
     std::shuffle(values.begin(), values.end(), random);
-    exact_sum whole;
-    exact_sum::limb_array added{};
+    apps::exact_sum whole;
+    apps::exact_sum::limb_array added{};
     for (std::size_t start = 0; start < values.size(); start += 173) {
-      exact_sum part;
+      apps::exact_sum part;
       for (std::size_t i = start; i < std::min(values.size(), start + 173); ++i) part.add(values[i]);
       whole.merge(part);
       const auto limbs = part.limbs();
       for (std::size_t i = 0; i < limbs.size(); ++i) added[i] += limbs[i];
     }
     EXPECT_EQ(whole.to_double(), expected);
-    EXPECT_EQ(exact_sum(added).to_double(), expected);
-    EXPECT_EQ(exact_sum(added).limbs(), whole.limbs());
+    EXPECT_EQ(apps::exact_sum(added).to_double(), expected);
+    EXPECT_EQ(apps::exact_sum(added).limbs(), whole.limbs());
   }
 }
 
@@ -96,7 +96,7 @@ TEST(exact_sum, what_is_not_finite_makes_the_sum_not_a_number) {
 /// Fields of this pair of values, with zero padding.
 void check_change(const std::vector<double>& before, const std::vector<double>& after, extents size) {
   block_field a(size, 0), b(size, 0);
-  exact_sum expected;
+  apps::exact_sum expected;
   std::size_t i = 0;
   for (std::int64_t z = 0; z < size.nz; ++z)
     for (std::int64_t y = 0; y < size.ny; ++y)
@@ -106,7 +106,7 @@ void check_change(const std::vector<double>& before, const std::vector<double>& 
         const double change = after[i] - before[i];
         expected.add(change * change);
       }
-  exact_sum sum;
+  apps::exact_sum sum;
   add_squared_changes(sum, a.current(), b.current(), size, a.pitch());
   EXPECT_EQ(sum.limbs(), expected.limbs());
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace jacobi {
+namespace apps {
 
 /// An exact sum of doubles: a fixed-point number wide enough for every finite double and 2^60 of them, so that the
 /// result depends on neither the order nor the grouping of the additions. Used where a decision must fall the same way
@@ -115,4 +115,4 @@ class exact_sum {
   std::int64_t pending_ = 0;
 };
 
-}  // namespace jacobi
+}  // namespace apps

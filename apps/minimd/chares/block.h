@@ -1,0 +1,81 @@
+#pragma once
+
+#include <imbrex/imbrex.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chares/collector.h"
+#include "chares/sums.h"
+#include "run_setup.h"
+#include "support/iteration_progress.h"
+#include "system/domain.h"
+
+namespace md {
+
+/// What all chares of a process read; set before the job starts.
+struct block_job {
+  const run_setup* setup = nullptr;
+  apps::iteration_progress* shown = nullptr;  ///< where the first block is only
+};
+extern block_job this_job;
+
+/// A box with its atoms, stepped for itself (2020 paper, IV-B2): nothing waits for all boxes, each goes on when what it
+/// needs of those around it has come.
+class block : public imbrex::chare<block, imbrex::index3d> {
+ public:
+  block();
+
+  /// \name At the start, in this order
+  ///@{
+  /// Makes the atoms and contributes the sums of their velocities (`limbs_of<3>`).
+  void make();
+  /// Takes this off all velocities and contributes the sum of m v^2 (`limbs_of<1>`).
+  void shift_velocities(vector3 by);
+  /// Multiplies all velocities.
+  void scale_velocities(double by);
+  ///@}
+
+  /// Computes the first forces and goes all steps. Contributes a `thermo_share` for the state at the start, wherever
+  /// `thermo_every` asks for it, and at the end; then its `block_facts`. Sends the atoms to `dumps` after the steps
+  /// whose atoms are dumped.
+  imbrex::task<> run(imbrex::element_proxy<collector> dumps);
+
+  /// \name What comes from the boxes around
+  ///@{
+  imbrex::when<std::int64_t, std::int64_t, std::vector<atom_record>> migrants;  ///< step; number of the sender's box
+  imbrex::when<std::int64_t, int, std::vector<double>> ghosts;                  ///< step and round; link
+  imbrex::when<std::int64_t, int, std::vector<double>> positions, slopes, forces;
+  imbrex::when<std::int64_t> turn;  ///< step; from itself, when nothing else is to be done
+                                    ///@}
+
+ private:
+  using slot = imbrex::when<std::int64_t, int, std::vector<double>>;
+  using pack_function = void (domain::*)(int, std::vector<double>&) const;
+  using unpack_function = void (domain::*)(int, std::span<const double>);
+
+  imbrex::task<> reneighbour();
+  imbrex::task<> exchange_migrants();
+  imbrex::task<> exchange_ghosts();
+  imbrex::task<> compute_forces(bool wants_energy);
+  /// All links of round `r`: what `pack` says goes to the slot `M` of those around, what comes is given to `unpack`.
+  template <slot block::* M>
+  imbrex::task<> exchange(int r, pack_function pack, unpack_function unpack);
+  /// Of step and round; the slots take one number.
+  std::int64_t key(int r) const { return step_ * all_.num_rounds() + r; }
+  imbrex::task<> tell_state(imbrex::element_proxy<collector> dumps);
+  void sort_if_due();
+
+  const options& options_;
+  const std::shared_ptr<const model> model_;
+  domain all_;
+  std::vector<std::vector<double>> buffers_;  // of each link: what came is what goes next
+  std::int64_t step_ = 0;
+  std::int64_t next_sort_ = 0;
+  std::int64_t began_ns_ = 0;
+  block_facts facts_;
+};
+
+}  // namespace md

@@ -1,0 +1,130 @@
+#include "chares/chare_run.h"
+
+#include <fmt/format.h>
+#include <imbrex/imbrex.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chares/block.h"
+#include "chares/collector.h"
+#include "output/screen.h"
+#include "support/iteration_progress.h"
+#include "system/initial_state.h"
+#include "system/serial_run.h"
+
+namespace md {
+namespace {
+
+namespace ix = imbrex;
+using blocks_proxy = ix::array_proxy<block>;
+
+/// What this process was started with.
+struct started_with {
+  const run_setup* setup = nullptr;
+  int argc = 0;
+  char** argv = nullptr;
+};
+started_with words;
+
+std::int64_t num_blocks(const options& o, int num_pes) {
+  return o.num_chares ? *o.num_chares : static_cast<std::int64_t>(o.odf.value_or(1)) * num_pes;
+}
+
+ix::task<> make_atoms(blocks_proxy blocks, const run_setup* s, const units* scale) {
+  blocks.broadcast<&block::make>();
+  const limbs_of<3> sums = co_await blocks.reduction<limbs_of<3>>();
+  if (!needs_velocities(s->initial())) co_return;
+  const apps::exact_sum each[3] = {sum_from(sums, 0), sum_from(sums, 1), sum_from(sums, 2)};
+  blocks.broadcast<&block::shift_velocities>(mean_velocity(*scale, each));
+  const limbs_of<1> mvv = co_await blocks.reduction<limbs_of<1>>();
+  blocks.broadcast<&block::scale_velocities>(
+      velocity_factor(*scale, s->given().what.temperature, sum_from(mvv, 0).to_double()));
+}
+
+void print_row(const options& o, const thermo_row& row) {
+  if (o.quiet) return;
+  fmt::print("{}", row_text(row));
+  std::fflush(stdout);
+}
+
+ix::task<> run_steps(blocks_proxy blocks, const options* o, const units* scale, run_facts* f) {
+  for (const std::int64_t step : thermo_steps(o->what)) {
+    const thermo_share all = co_await blocks.reduction<thermo_share>();
+    thermo_row row = row_of(*scale, step, thermo_from(all.sums));
+    row.seconds = step == 0 ? 0 : static_cast<double>(all.ns) * 1e-9;
+    f->thermo.push_back(row);
+    print_row(*o, row);
+  }
+}
+
+void note_times(run_facts* f, const block_facts& done, int num_pes) {
+  const double per_pe = 1e-9 / num_pes;
+  phase_times& t = f->seconds;
+  t.total = f->thermo.back().seconds;
+  t.force = static_cast<double>(done.force_ns) * per_pe;
+  t.neighbour = static_cast<double>(done.neighbour_ns) * per_pe;
+  t.other = static_cast<double>(done.other_ns) * per_pe;
+  t.communication = std::max(0.0, t.total - t.force - t.neighbour - t.other);
+}
+
+std::vector<std::int64_t> dump_steps(const options& o) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t s = 0; s <= o.what.steps; ++s)
+    if (is_dump_step(o, s)) steps.push_back(s);
+  return steps;
+}
+
+ix::task<int> start(ix::runtime& rt) {
+  const run_setup& s = *words.setup;
+  const options& o = s.given();
+  const box_index cut = s.cut_into(num_blocks(o, rt.num_pes()));
+  run_facts f = s.facts(words.argc, words.argv);
+  f.num_chares = static_cast<std::int64_t>(cut[0]) * cut[1] * cut[2];
+  f.decomposition = cut;
+  f.num_ranks = rt.num_ranks();
+  f.pes_per_rank = rt.pes_per_rank();
+  const units scale(o.what, s.num_atoms(), s.lengths());
+  static_cast<void>(s.model_of(cut));  // refuses what cannot be, before anything is made
+  print_head(o, f);
+
+  apps::iteration_progress shown(o.what.steps, !o.quiet);
+  this_job.shown = &shown;
+  const blocks_proxy blocks = rt.create_array<block>(ix::index3d{cut[0], cut[1], cut[2]});
+  const auto dumps = rt.create_on<collector>(0);
+  auto collected = dumps.call<&collector::collect>(o.dumps, dump_steps(o), f.num_chares, f.num_atoms, f.box);
+  auto made = make_atoms(blocks, &s, &scale);
+  co_await made;
+  blocks.broadcast<&block::run>(dumps);
+  auto stepped = run_steps(blocks, &o, &scale, &f);
+  co_await stepped;
+  const block_facts done = co_await blocks.reduction<block_facts>();
+  if (!o.dumps.empty()) co_await std::move(collected);
+  shown.finish();
+  this_job.shown = nullptr;
+  if (done.atoms != f.num_atoms)
+    throw ix::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f.num_atoms));
+  note_times(&f, done, rt.num_pes());
+  conclude(o, f);
+  co_return !o.verify || verify(s, f) ? 0 : 1;
+}
+
+}  // namespace
+
+int run_chares(int argc, char** argv, const options& o) {
+  const run_setup setup(o);
+  check_outputs(o);
+  words = {&setup, argc, argv};
+  this_job.setup = &setup;
+  std::vector<std::string> all(argv, argv + argc);
+  if (o.pes > 0) all.push_back(fmt::format("--imbrex-pes={}", o.pes));
+  if (!o.trace.empty()) all.push_back("--imbrex-trace=" + o.trace);
+  std::vector<char*> pointers;
+  for (std::string& w : all) pointers.push_back(w.data());
+  pointers.push_back(nullptr);
+  return ix::run(static_cast<int>(all.size()), pointers.data(), &start);
+}
+
+}  // namespace md

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <vector>
+
+#include "forces/lennard_jones.h"
+#include "problem.h"
+
+namespace md {
+
+/// A function given at equal steps, between them the cubic of Hermite whose slopes are differences over five points, as
+/// LAMMPS and the reference have it.
+class spline {
+ public:
+  spline() = default;
+  /// values[0] is f(0), values[1] f(step), ...; at least 5.
+  spline(const std::vector<double>& values, double step);
+
+  struct place {
+    int m;     ///< which cubic
+    double p;  ///< where in it, in [0, 1]
+  };
+  /// Of argument `x`; beyond the ends that of the end.
+  place at(double x) const {
+    const double t = x * per_step_ + 1.0;
+    int m = static_cast<int>(t);
+    m = m < 1 ? 1 : m > last_ ? last_ : m;
+    const double p = t - m;
+    return {m, p < 1.0 ? p : 1.0};
+  }
+  double value(const place& w) const {
+    const coefficients& c = cubics_[static_cast<std::size_t>(w.m)];
+    return ((c.v[3] * w.p + c.v[2]) * w.p + c.v[1]) * w.p + c.v[0];
+  }
+  double slope(const place& w) const {
+    const coefficients& c = cubics_[static_cast<std::size_t>(w.m)];
+    return (c.d[2] * w.p + c.d[1]) * w.p + c.d[0];
+  }
+
+ private:
+  struct alignas(64) coefficients {
+    double v[4];  ///< of the value, lowest power first
+    double d[3];  ///< of the slope
+  };
+  std::vector<coefficients> cubics_;
+  double per_step_ = 1;
+  int last_ = 1;
+};
+
+/// One kind of atom of the embedded atom method: E = sum F(rho_i) + sum over pairs phi(r), rho_i = sum rho(r).
+struct embedded_atom {
+  explicit embedded_atom(const funcfl& file);
+
+  double mass;
+  double cutoff_square;
+  spline embedding, density,
+      pair;  ///< F(rho), rho(r), r phi(r) = 27.2 * 0.529 Z(r)^2 (Hartree and Bohr, in eV Angstrom)
+};
+
+/// What the two passes over the lists share; owns nothing. Arrays of own atoms, `slope` of ghosts, too.
+struct embedded_work {
+  force_work forces;
+  double* density = nullptr;
+  double* slope = nullptr;  ///< F'(rho)
+};
+
+/// First pass: densities of own atoms, and F' of them; F into `forces.energy` if that is wanted.
+void embed(const embedded_atom& what, list_style style, const embedded_work& w);
+/// Second pass, when the slopes of ghosts have come: forces; pairs' energies are added to `forces.energy`.
+void embedded_forces(const embedded_atom& what, list_style style, const embedded_work& w);
+
+}  // namespace md

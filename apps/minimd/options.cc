@@ -1,0 +1,143 @@
+#include "options.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <ctime>
+
+#include "command_line.h"
+#include "option_values.h"
+#include "problem_options.h"
+#include "raw_options.h"
+
+namespace md {
+namespace {
+
+void take_lists(options& o, const raw_options& raw) {
+  if (raw.half_neigh && (*raw.half_neigh < -1 || *raw.half_neigh > 1))
+    refuse_option(fmt::format("--half_neigh {} is unknown: use 0, 1 or -1", *raw.half_neigh));
+  std::optional<list_style> given;
+  if (raw.half_neigh) given = *raw.half_neigh == 0 ? list_style::full : list_style::half;
+  if (!raw.lists.empty()) {
+    const auto lists =
+        read_word<list_style>("--lists", raw.lists, {"full", list_style::full}, {"half", list_style::half});
+    if (given.value_or(lists) != lists)
+      refuse_option(
+          fmt::format("--lists {} and --half_neigh {} contradict each other: give one", raw.lists, *raw.half_neigh));
+    given = lists;
+  }
+  if (o.deterministic && given == list_style::half)
+    refuse_option("--deterministic contradicts half lists: use --lists full, or leave --lists and --half_neigh out");
+  o.lists = given.value_or(o.deterministic ? list_style::full : list_style::half);
+}
+
+void take_newton(options& o, const raw_options& raw) {
+  if (raw.ghost_newton && *raw.ghost_newton != 0 && *raw.ghost_newton != 1)
+    refuse_option(fmt::format("--ghost_newton {} is unknown: use 0 or 1", *raw.ghost_newton));
+  if (raw.ghost_newton) o.ghost_newton = *raw.ghost_newton == 1;
+  if (o.what.force != force_style::eam || !o.ghost_newton) return;
+  o.ghost_newton = false;
+  o.notes.emplace_back("# EAM needs ghost_newton 0: changed");
+}
+
+void take_execution(options& o, const raw_options& raw) {
+  o.impl =
+      read_word<implementation>("--impl", raw.impl, {"chare", implementation::chare}, {"mpi", implementation::mpi});
+  o.exchange = read_word<exchange_style>("--exchange", raw.exchange, {"direct", exchange_style::direct},
+                                         {"rounds", exchange_style::rounds});
+  if (raw.sort.value_or(-1) >= 0) o.sort_every = raw.sort;
+  if (o.num_chares && o.odf)
+    refuse_option(fmt::format("-c {} and --odf {} contradict each other: give one", *o.num_chares, *o.odf));
+  if (o.num_chares) check_at_least("-c", *o.num_chares, 1);
+  if (o.odf) check_at_least("--odf", *o.odf, 1);
+  check_at_least("--pes", o.pes, 0);
+}
+
+void check_mpi(const options& o) {
+  if (o.impl != implementation::mpi) return;
+  if (o.num_chares)
+    refuse_option("-c needs --impl chare: with --impl mpi every rank has one part of the box, so leave it out");
+  if (o.odf)
+    refuse_option("--odf needs --impl chare: with --impl mpi every rank has one part of the box, so leave it out");
+  if (o.pes > 1)
+    refuse_option(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
+  if (!o.trace.empty()) refuse_option(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
+}
+
+void check_device(const options& o) {
+  if (o.device == "host") return;
+  if (!o.device.empty() && o.device.find_first_not_of("0123456789") == std::string::npos)
+    refuse_option(fmt::format("--device {} is left out: devices have no numbers here", o.device));
+  refuse_option(
+      fmt::format("minimd computes on the host, not on --device {}: use --device host, or leave it out", o.device));
+}
+
+std::string dated_yaml() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[64];
+  std::strftime(text, sizeof text, "miniMD-%Y-%m-%d-%H-%M-%S.yaml", &local);
+  return text;
+}
+
+void check_dumps(const std::vector<std::string>& dumps) {
+  for (auto path = dumps.begin(); path != dumps.end(); ++path) {
+    if (!path->ends_with(".xyz") && !path->ends_with(".lammpstrj") && !path->ends_with(".vtu"))
+      refuse_option(
+          fmt::format("cannot tell the format of --dump {}: use a name that ends in .xyz, .lammpstrj or .vtu", *path));
+    if (std::find(dumps.begin(), path, *path) != path)
+      refuse_option(fmt::format("--dump {} is given twice: give it once", *path));
+  }
+}
+
+void take_output(options& o, const raw_options& raw) {
+  if (raw.yaml_level) check_at_least("--yaml_output", *raw.yaml_level, 0);
+  if (raw.yaml_level.value_or(0) > 0 && o.yaml.empty()) o.yaml = dated_yaml();
+  check_dumps(o.dumps);
+  if (raw.dump_every && o.dumps.empty())
+    refuse_option(fmt::format("--dump-every {} needs --dump: give both or none", *raw.dump_every));
+  take_at_least("--dump-every", raw.dump_every, 0, o.dump_every);
+}
+
+bool parse_words(CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> words = own_arguments(argc, argv);
+  std::ranges::reverse(words);  // the order in which CLI11 takes a vector
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return false;
+  } catch (const CLI::ParseError& e) {
+    std::string what = e.what();
+    std::ranges::replace(what, '\n', ' ');
+    refuse_option(what + ": see minimd --help");
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* name(implementation impl) { return impl == implementation::mpi ? "mpi" : "chare"; }
+const char* name(exchange_style exchange) { return exchange == exchange_style::rounds ? "rounds" : "direct"; }
+const char* name(list_style lists) { return lists == list_style::full ? "full" : "half"; }
+
+std::optional<options> parse_options(int argc, const char* const* argv) {
+  CLI::App app("miniMD: molecular dynamics of Lennard-Jones and EAM atoms, by overdecomposed chares.", "minimd");
+  app.footer(help_footer());
+  options o;
+  raw_options raw;
+  declare_options(app, o, raw);
+  if (!parse_words(app, argc, argv)) return std::nullopt;
+  read_problem(o, raw);
+  take_lists(o, raw);
+  take_newton(o, raw);
+  take_execution(o, raw);
+  check_mpi(o);
+  check_device(o);
+  take_output(o, raw);
+  return o;
+}
+
+}  // namespace md

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "problem.h"
+#include "thermo_row.h"
+
+namespace md {
+
+/// Where the time of a run went, in seconds: means over the ranks. `other` is what the named phases leave of `total`.
+struct phase_times {
+  double total = 0, force = 0, neighbour = 0, communication = 0, other = 0;
+};
+
+/// What there is to say about a run: how it was done and what came of it. Everything but `thermo` and `seconds` is
+/// known before the first step.
+struct run_facts {
+  problem what;
+  std::string implementation, device, exchange, instruction_set;
+  list_style lists = list_style::half;
+  bool ghost_newton = false, deterministic = false;
+  std::int64_t num_atoms = 0, num_chares = 0;
+  std::array<int, 3> decomposition{};  ///< chares in x, y and z
+  int num_ranks = 1, pes_per_rank = 1;
+  vector3 box{};                   ///< its lengths
+  std::vector<thermo_row> thermo;  ///< in the order of their steps
+  phase_times seconds;
+  std::string command;  ///< the command line
+};
+
+double odf(const run_facts& f);                    ///< chares for each PE; need not be whole
+double density(const run_facts& f);                ///< the one given, or atoms per volume where another said it
+double atom_steps_per_second(const run_facts& f);  ///< 0 without time
+double atom_steps_per_pe_second(const run_facts& f);
+
+/// The energy that a run conserves, for each atom: potential energy and the kinetic energy of 3N - 3 degrees of
+/// freedom. In the problem's units (metal: eV).
+double total_energy(const run_facts& f, const thermo_row& row);
+
+/// Boltzmann's constant in the problem's units: 1, or 8.617343e-5 eV/K as LAMMPS has it.
+double boltzmann(unit_system units);
+
+/// As miniMD writes them: LJ, METAL; LJ, EAM.
+std::string reference_name(unit_system units);
+std::string reference_name(force_style force);
+
+}  // namespace md

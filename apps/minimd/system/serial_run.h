@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "system/domain.h"
+#include "thermo_row.h"
+
+namespace md {
+
+/// A system in one box, stepped by a loop: what all other ways to run it are compared with.
+class serial_run {
+ public:
+  /// `m` has one box; `initial`: null for the lattice.
+  serial_run(const model& m, const initial_atoms* initial);
+
+  /// Goes on by so many steps; calls `row` for the state at the start (only the first time) and wherever
+  /// `thermo_every` asks for it, and for the last.
+  void run(std::int64_t steps, const std::function<void(const thermo_row&)>& row);
+  const domain& all() const { return all_; }
+
+ private:
+  void reneighbour();
+  void forces(bool wants_energy);
+  thermo_row state() const;
+  /// Calls `pack` and then `unpack` for each link, which lead to this box itself.
+  template <class Pack, class Unpack>
+  void exchange(Pack pack, Unpack unpack);
+
+  const model& model_;
+  domain all_;
+  std::vector<double> buffer_;
+  std::int64_t step_ = 0;
+};
+
+/// Sums into what is printed.
+thermo_row row_of(const units& scale, std::int64_t step, const thermo_sums& sums);
+
+/// The velocities of a lattice: no momentum, the wanted temperature. What to take off each, from the sums of all.
+vector3 mean_velocity(const units& scale, const apps::exact_sum (&sums)[3]);
+/// What to multiply each with, from the sum of m v^2 of all.
+double velocity_factor(const units& scale, double temperature, double mvv);
+
+}  // namespace md
