@@ -66,11 +66,22 @@ void check_mpi(const options& o) {
 }
 
 void check_device(const options& o) {
-  if (o.device == "host") return;
+  if (o.device == "host" || o.device == "cuda") return;
   if (!o.device.empty() && o.device.find_first_not_of("0123456789") == std::string::npos)
     refuse_option(fmt::format("--device {} is left out: devices have no numbers here", o.device));
-  refuse_option(
-      fmt::format("minimd computes on the host, not on --device {}: use --device host, or leave it out", o.device));
+  refuse_option(fmt::format("--device {} is unknown: use host or cuda", o.device));
+}
+
+/// On a GPU the whole system is one chare, whose lists are full.
+void take_gpu(options& o) {
+  if (o.device != "cuda") return;
+  if (o.impl != implementation::chare) refuse_option("--impl mpi computes on the host: leave --device cuda out");
+  if (o.what.force != force_style::lj) refuse_option("--force eam computes on the host: leave --device cuda out");
+  if (o.deterministic) refuse_option("--deterministic computes on the host: leave --device cuda out");
+  if (o.num_chares.value_or(1) != 1 || o.odf.value_or(1) != 1 || o.pes > 1)
+    refuse_option("--device cuda has one chare on one GPU: leave -c, --odf and --pes out");
+  if (o.lists == list_style::half) o.notes.push_back("# --device cuda has full lists: changed");
+  o.lists = list_style::full;
 }
 
 std::string dated_yaml() {
@@ -136,6 +147,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   take_execution(o, raw);
   check_mpi(o);
   check_device(o);
+  take_gpu(o);
   take_output(o, raw);
   return o;
 }

@@ -33,7 +33,7 @@ struct options {
   std::string trace;               ///< Chrome-trace JSON, written by the runtime; empty: none
   std::vector<std::string> dumps;  ///< .xyz, .lammpstrj or .vtu, told apart by suffix; no duplicates
   std::int64_t dump_every = 0;     ///< steps; 0: the last state only
-  std::string device = "host";     ///< "host"
+  std::string device = "host";     ///< "host" or "cuda"
   std::vector<std::string> notes;  ///< lines about changed settings for one rank to print to stdout
 };
 

@@ -10,6 +10,10 @@
 
 #include "chares/block.h"
 #include "chares/collector.h"
+#include "imbrex/base/build_config.h"
+#if IMBREX_HAVE_CUDA
+#include "chares/gpu_box.h"
+#endif
 #include "output/screen.h"
 #include "support/iteration_progress.h"
 #include "system/initial_state.h"
@@ -50,9 +54,10 @@ void print_row(const options& o, const thermo_row& row) {
   std::fflush(stdout);
 }
 
-ix::task<> run_steps(blocks_proxy blocks, const options* o, const units* scale, run_facts* f) {
+template <class Box>
+ix::task<> run_steps(ix::array_proxy<Box> boxes, const options* o, const units* scale, run_facts* f) {
   for (const std::int64_t step : thermo_steps(o->what)) {
-    const thermo_share all = co_await blocks.reduction<thermo_share>();
+    const thermo_share all = co_await boxes.template reduction<thermo_share>();
     thermo_row row = row_of(*scale, step, thermo_from(all.sums));
     row.seconds = step == 0 ? 0 : static_cast<double>(all.ns) * 1e-9;
     f->thermo.push_back(row);
@@ -77,38 +82,76 @@ std::vector<std::int64_t> dump_steps(const options& o) {
   return steps;
 }
 
-ix::task<int> start(ix::runtime& rt) {
+/// What follows when the boxes have been told to run.
+template <class Box>
+ix::task<int> see_to_the_end(ix::array_proxy<Box> boxes, ix::element_proxy<collector> dumps, run_facts* f,
+                             int num_pes) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
-  const box_index cut = s.cut_into(num_blocks(o, rt.num_pes()));
-  run_facts f = s.facts(words.argc, words.argv);
+  const units scale(o.what, s.num_atoms(), s.lengths());
+  auto collected =
+      dumps.template call<&collector::collect>(o.dumps, dump_steps(o), f->num_chares, f->num_atoms, f->box);
+  boxes.template broadcast<&Box::run>(dumps);
+  auto stepped = run_steps(boxes, &o, &scale, f);
+  co_await stepped;
+  const block_facts done = co_await boxes.template reduction<block_facts>();
+  if (!o.dumps.empty()) co_await std::move(collected);
+  if (done.atoms != f->num_atoms)
+    throw ix::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f->num_atoms));
+  note_times(f, done, num_pes);
+  conclude(o, *f);
+  co_return !o.verify || verify(s, *f) ? 0 : 1;
+}
+
+run_facts facts_of(const ix::runtime& rt, const box_index& cut) {
+  run_facts f = words.setup->facts(words.argc, words.argv);
   f.num_chares = static_cast<std::int64_t>(cut[0]) * cut[1] * cut[2];
   f.decomposition = cut;
   f.num_ranks = rt.num_ranks();
   f.pes_per_rank = rt.pes_per_rank();
+  return f;
+}
+
+ix::task<int> start_on_gpu(ix::runtime& rt) {
+#if IMBREX_HAVE_CUDA
+  const run_setup& s = *words.setup;
+  run_facts f = facts_of(rt, {1, 1, 1});
+  f.instruction_set = "cuda";
+  print_head(s.given(), f);
+  apps::iteration_progress shown(s.given().what.steps, !s.given().quiet);
+  this_gpu_job = {&s, &shown};
+  const auto box = rt.create_array<gpu_box>(ix::index1d(1));
+  auto end = see_to_the_end(box, rt.create_on<collector>(0), &f, 1);
+  const int code = co_await end;
+  this_gpu_job.shown = nullptr;
+  co_return code;
+#else
+  static_cast<void>(rt);
+  throw ix::not_built("--device cuda needs CUDA: install its toolkit and configure again");
+#endif
+}
+
+ix::task<int> start(ix::runtime& rt) {
+  const run_setup& s = *words.setup;
+  const options& o = s.given();
+  if (o.device == "cuda") {
+    auto on_gpu = start_on_gpu(rt);
+    co_return co_await on_gpu;
+  }
+  const box_index cut = s.cut_into(num_blocks(o, rt.num_pes()));
+  run_facts f = facts_of(rt, cut);
   const units scale(o.what, s.num_atoms(), s.lengths());
   static_cast<void>(s.model_of(cut));  // refuses what cannot be, before anything is made
   print_head(o, f);
-
   apps::iteration_progress shown(o.what.steps, !o.quiet);
   this_job.shown = &shown;
   const blocks_proxy blocks = rt.create_array<block>(ix::index3d{cut[0], cut[1], cut[2]});
-  const auto dumps = rt.create_on<collector>(0);
-  auto collected = dumps.call<&collector::collect>(o.dumps, dump_steps(o), f.num_chares, f.num_atoms, f.box);
   auto made = make_atoms(blocks, &s, &scale);
   co_await made;
-  blocks.broadcast<&block::run>(dumps);
-  auto stepped = run_steps(blocks, &o, &scale, &f);
-  co_await stepped;
-  const block_facts done = co_await blocks.reduction<block_facts>();
-  if (!o.dumps.empty()) co_await std::move(collected);
-  shown.finish();
+  auto end = see_to_the_end(blocks, rt.create_on<collector>(0), &f, rt.num_pes());
+  const int code = co_await end;
   this_job.shown = nullptr;
-  if (done.atoms != f.num_atoms)
-    throw ix::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f.num_atoms));
-  note_times(&f, done, rt.num_pes());
-  conclude(o, f);
-  co_return !o.verify || verify(s, f) ? 0 : 1;
+  co_return code;
 }
 
 }  // namespace
@@ -120,6 +163,7 @@ int run_chares(int argc, char** argv, const options& o) {
   this_job.setup = &setup;
   std::vector<std::string> all(argv, argv + argc);
   if (o.pes > 0) all.push_back(fmt::format("--imbrex-pes={}", o.pes));
+  if (o.device == "cuda") all.insert(all.end(), {"--imbrex-device=cuda", "--imbrex-pes=1", "--imbrex-gpus=1"});
   if (!o.trace.empty()) all.push_back("--imbrex-trace=" + o.trace);
   std::vector<char*> pointers;
   for (std::string& w : all) pointers.push_back(w.data());

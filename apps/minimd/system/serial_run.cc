@@ -25,15 +25,18 @@ double velocity_factor(const units& scale, double temperature, double mvv) {
   return std::sqrt(temperature / scale.temperature(mvv));
 }
 
+void make_whole_system(domain& all, const model& m, const initial_atoms* initial) {
+  add_initial_atoms(all, m, initial);
+  if (!needs_velocities(initial)) return;
+  apps::exact_sum sums[3], mvv;
+  all.sum_velocities(sums);
+  all.shift_velocities(mean_velocity(m.scale, sums));
+  all.sum_kinetic(mvv);
+  all.scale_velocities(velocity_factor(m.scale, m.what.temperature, mvv.to_double()));
+}
+
 serial_run::serial_run(const model& m, const initial_atoms* initial) : model_(m), all_(m, {0, 0, 0}) {
-  add_initial_atoms(all_, m, initial);
-  if (needs_velocities(initial)) {
-    apps::exact_sum sums[3], mvv;
-    all_.sum_velocities(sums);
-    all_.shift_velocities(mean_velocity(m.scale, sums));
-    all_.sum_kinetic(mvv);
-    all_.scale_velocities(velocity_factor(m.scale, m.what.temperature, mvv.to_double()));
-  }
+  make_whole_system(all_, m, initial);
 }
 
 // All links lead to this box itself: what goes by link k comes by its opposite.

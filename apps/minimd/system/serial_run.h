@@ -33,6 +33,9 @@ class serial_run {
   std::int64_t step_ = 0;
 };
 
+/// Puts all atoms of the system into its only box, with the velocities of the start.
+void make_whole_system(domain& all, const model& m, const initial_atoms* initial);
+
 /// Sums into what is printed.
 thermo_row row_of(const units& scale, std::int64_t step, const thermo_sums& sums);
 

@@ -220,7 +220,7 @@ TEST(minimd_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--pes -1"), HasSubstr("--pes -1"));
   EXPECT_THAT(refusal("--impl charm"), AllOf(HasSubstr("charm"), HasSubstr("chare or mpi")));
   EXPECT_THAT(refusal("--exchange slow"), HasSubstr("direct or rounds"));
-  EXPECT_THAT(refusal("--device moon"), HasSubstr("use --device host"));
+  EXPECT_THAT(refusal("--device moon"), HasSubstr("use host or cuda"));
   EXPECT_THAT(refusal("-o -1"), HasSubstr("--yaml_output -1"));
   EXPECT_THAT(refusal("--dump a.csv"), HasSubstr(".xyz, .lammpstrj or .vtu"));
   EXPECT_THAT(refusal("--dump a.xyz,a.xyz"), HasSubstr("twice"));
