@@ -76,7 +76,6 @@ void check_device(const options& o) {
 void take_gpu(options& o) {
   if (o.device != "cuda") return;
   if (o.impl != implementation::chare) refuse_option("--impl mpi computes on the host: leave --device cuda out");
-  if (o.what.force != force_style::lj) refuse_option("--force eam computes on the host: leave --device cuda out");
   if (o.deterministic) refuse_option("--deterministic computes on the host: leave --device cuda out");
   if (o.num_chares.value_or(1) != 1 || o.odf.value_or(1) != 1 || o.pes > 1)
     refuse_option("--device cuda has one chare on one GPU: leave -c, --odf and --pes out");

@@ -69,7 +69,7 @@ void declare_execution(CLI::App& app, options& o, raw_options& raw) {
   add_whole(app, "--sort", raw.sort, "sort atoms every so many steps; 0: never (default: when lists are built)");
   app.add_flag("--deterministic", o.deterministic, "the same bits on any number of PEs and chares; full lists");
   app.add_option("-d,--device", o.device,
-                 "where to compute: host, or cuda: the whole system on one GPU, with full lists; Lennard-Jones")
+                 "where to compute: host, or cuda: the whole system on one GPU, with full lists")
       ->capture_default_str();
 }
 

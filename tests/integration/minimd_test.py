@@ -3,10 +3,11 @@
 
   minimd_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
 
-Groups: chares, files, bad_input, mpi. Exit status 0 when all is well.
+Groups: chares, files, bad_input, mpi, gpu. Exit status 0 when all is well, 77 when there is no GPU for group gpu.
 """
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -127,6 +128,8 @@ def files(p, folder):
     with open(os.path.join(folder, "a.yaml")) as f:
         expect("thermodynamic_output" in f.read(), "a.yaml")
 
+    metal(p, folder)
+
     # The last frame, as a data file, goes on as the run would have.
     start = len(lines) - 1 - lines[::-1].index("ITEM: TIMESTEP")
     atoms = [line.split() for line in lines[start + 9:]]
@@ -144,6 +147,59 @@ def files(p, folder):
     expect_near([r[1:] for r in rest], [r[1:] for r in whole[1:]], 1e-10, "from a data file")
 
 
+def metal_file(folder):
+    """A funcfl file of a metal that is none."""
+    path = os.path.join(folder, "metal.eam")
+    r = [0.01 * i for i in range(500)]
+    values = [-2 * math.sqrt(x + 0.04) + 0.4 for x in r]
+    values += [8 * math.exp(-1.4 * x) * (1 - x / 5) ** 2 for x in r]
+    values += [0.5 * math.exp(-0.9 * x) * (1 - x / 5) ** 2 for x in r]
+    with open(path, "w") as f:
+        f.write("made up\n29 63.55 3.615 FCC\n500 0.01 500 0.01 4.9\n")
+        f.write("\n".join(" ".join(f"{v!r}" for v in values[i:i + 5]) for i in range(0, 1500, 5)) + "\n")
+    return path
+
+
+def metal(p, folder):
+    words = [p.minimd, "--force", "eam", "--eam", metal_file(folder), "-s", "5", "-n", "50", "--thermo", "10"]
+    alone = rows_of([*words, "-c", "1", "--pes", "1"], folder)
+    expect(len(alone) == 6 and alone[0][2] < 0 and alone[5][1] < 600, f"a metal: {alone}")
+    for extra in (["-c", "8"], ["-c", "6", "--half_neigh", "0"], ["-c", "5", "--exchange", "rounds", "--imbrex-ranks", "2"]):
+        expect_near(rows_of([*words, *extra], folder), alone, 1e-11, "a metal, " + " ".join(extra))
+    return words, alone
+
+
+def gpu(p, folder):
+    probe = subprocess.run([p.minimd, "--device", "cuda", "-s", "4", "-n", "1"], capture_output=True, text=True)
+    if probe.returncode != 0:
+        print("skipped: " + (probe.stderr.strip().splitlines() or ["no reason given"])[-1])
+        sys.exit(77)
+    expect_near(rows_of([p.minimd, "--device", "cuda", "-s", "10", "-n", "100"], folder), REFERENCE, 1e-9, "GPU")
+    words, alone = metal(p, folder)
+    expect_near(rows_of([*words, "--device", "cuda"], folder), alone, 1e-11, "a metal on a GPU")
+    for extra in (["-s", "3", "--reneighbour", "5"], ["-nx", "7", "-ny", "4", "-nz", "3", "--reneighbour", "3"],
+                  ["-nx", "2", "-ny", "9", "-nz", "30"], ["-s", "12", "--reneighbour", "0"]):
+        done = run([p.minimd, "--device", "cuda", "-n", "60", "--verify", *extra])
+        expect("verified" in done.stdout, done.stdout)
+    dumps = []
+    for device in ("host", "cuda"):
+        dumps.append(os.path.join(folder, f"{device}.lammpstrj"))
+        run([p.minimd, "--device", device, "-s", "4", "-n", "20", "--dump", dumps[-1], "--dump-every", "10", "--quiet"])
+    frames = []
+    for path in dumps:
+        with open(path) as f:
+            frames.append([line.split() for line in f])
+    expect(len(frames[0]) == len(frames[1]), "frames")
+    length = 4 * (4 / 0.8442) ** (1 / 3)
+    for a, b in zip(*frames):
+        if len(a) != 8 or a[0] == "ITEM:":
+            continue
+        expect(a[0] == b[0], f"{a[0]} is not {b[0]}")
+        for d in range(2, 8):
+            apart = abs(float(a[d]) - float(b[d]))
+            expect(min(apart, abs(apart - length) if d < 5 else apart) < 1e-9, f"atom {a[0]}: {a} and {b}")
+
+
 def bad_input(p, folder):
     def refused(words, *texts, code=2):
         done = run([p.minimd, *words], code=code)
@@ -159,6 +215,7 @@ def bad_input(p, folder):
     refused(["-i", os.path.join(folder, "none.md")], "none.md")
     refused(["--force", "eam", "-s", "4", "--eam", os.path.join(folder, "none.eam")], "none.eam")
     refused(["--device", "moon"], "moon")
+    refused(["--device", "cuda", "-c", "4"], "one chare")
     bad = os.path.join(folder, "in.bad")
     with open(bad, "w") as f:
         f.write(INPUT.replace("2.5 0.30", "2.5 wide"))
@@ -198,7 +255,7 @@ def main():
     mpirun = words[words.index("--mpirun") + 1:] if "--mpirun" in words else []
     p = programs(words[words.index("--bin") + 1], mpirun)
     with tempfile.TemporaryDirectory() as folder:
-        {"chares": chares, "files": files, "bad_input": bad_input, "mpi": mpi}[group](p, folder)
+        {"chares": chares, "files": files, "bad_input": bad_input, "mpi": mpi, "gpu": gpu}[group](p, folder)
     print("\n".join(FAILURES) if FAILURES else f"{group}: all is well")
     return 1 if FAILURES else 0
 

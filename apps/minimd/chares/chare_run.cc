@@ -166,6 +166,7 @@ int run_chares(int argc, char** argv, const options& o) {
   if (o.device == "cuda") all.insert(all.end(), {"--imbrex-device=cuda", "--imbrex-pes=1", "--imbrex-gpus=1"});
   if (!o.trace.empty()) all.push_back("--imbrex-trace=" + o.trace);
   std::vector<char*> pointers;
+  pointers.reserve(all.size() + 1);
   for (std::string& w : all) pointers.push_back(w.data());
   pointers.push_back(nullptr);
   return ix::run(static_cast<int>(all.size()), pointers.data(), &start);

@@ -75,9 +75,28 @@ gpu_box::gpu_box()
   make_room_for_lists();
 }
 
+imbrex::task<> gpu_box::copy_splines() {
+  imbrex::device& d = on_device();
+  const embedded_atom& metal = *model_.embedded;
+  const spline* const from[3] = {&metal.embedding, &metal.density, &metal.pair};
+  gpu_spline* const to[3] = {&metal_.embedding, &metal_.density, &metal_.pair};
+  for (int k = 0; k < 3; ++k) {
+    const auto& cubics = from[k]->cubics();
+    splines_[k] = buffer<spline::coefficients>(d, cubics.size());
+    stream_.copy(splines_[k].data(), cubics.data(), cubics.size() * sizeof(spline::coefficients));
+    *to[k] = {splines_[k].data(), from[k]->per_step(), from[k]->last()};
+  }
+  slope_ = buffer<double>(d, num_);
+  embedding_ = buffer<double>(d, num_);
+  metal_.cutoff_square = metal.cutoff_square;
+  metal_.slope = slope_.data();
+  metal_.energy = embedding_.data();
+  co_await stream_.done();
+}
+
 void gpu_box::make_room_for_lists() {
   imbrex::device& d = on_device();
-  if (gpu_step_shared(lists_) > most_shared_bytes)
+  if (gpu_step_shared(lists_, model_.embedded.has_value()) > most_shared_bytes)
     throw imbrex::error(
         fmt::format("{} atoms are within reach of one brick: too dense for this GPU's shared memory; use "
                     "--device host",
@@ -159,6 +178,11 @@ void gpu_box::step(bool finishes, bool advances, bool wants_sums) {
                       .mass = model_.mass,
                       .finishes = finishes,
                       .advances = advances};
+  if (model_.embedded) {
+    gpu_go_embedded(stream_, bricks_, what, metal_, lists_, x_[now_].data(), x_[now_ ^ 1].data(), v_[0].data(),
+                    wants_sums ? sums_.data() : nullptr);
+    return;
+  }
   gpu_go(stream_, bricks_, what, lists_, x_[now_].data(), x_[now_ ^ 1].data(), v_[0].data(),
          wants_sums ? sums_.data() : nullptr);
 }
@@ -192,6 +216,10 @@ imbrex::task<> gpu_box::run(imbrex::element_proxy<collector> dumps) {
   const problem& p = model_.what;
   auto made = make_atoms();
   co_await made;
+  if (model_.embedded) {
+    auto copied = copy_splines();
+    co_await copied;
+  }
   auto first_lists = reneighbour();
   co_await first_lists;
   for (;; ++step_) {

@@ -33,6 +33,7 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index1d> {
   using buffer = imbrex::buffer<T>;
 
   imbrex::task<> make_atoms();
+  imbrex::task<> copy_splines();
   imbrex::task<> reneighbour();
   imbrex::task<> build_lists();
   imbrex::task<> tell_state();
@@ -57,7 +58,9 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index1d> {
   buffer<std::uint16_t> entries_, num_neighbours_;
   gpu_lists lists_;
   buffer<gpu_findings> found_, found_on_host_;  // on the host: what was found, and what to begin with
-  buffer<double> sums_, total_, total_on_host_;
+  buffer<double> sums_, total_, total_on_host_, slope_, embedding_;
+  buffer<spline::coefficients> splines_[3];
+  gpu_embedded metal_;
   std::int64_t step_ = 0, began_ns_ = 0;
   double most_neighbours_ = 0;
 };

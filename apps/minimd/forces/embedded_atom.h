@@ -36,11 +36,18 @@ class spline {
     return (c.d[2] * w.p + c.d[1]) * w.p + c.d[0];
   }
 
- private:
   struct alignas(64) coefficients {
     double v[4];  ///< of the value, lowest power first
     double d[3];  ///< of the slope
   };
+  /// \name For a device that has a copy
+  ///@{
+  const std::vector<coefficients>& cubics() const { return cubics_; }
+  double per_step() const { return per_step_; }
+  int last() const { return last_; }
+  ///@}
+
+ private:
   std::vector<coefficients> cubics_;
   double per_step_ = 1;
   int last_ = 1;

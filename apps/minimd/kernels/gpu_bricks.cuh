@@ -24,4 +24,57 @@ __device__ __forceinline__ void add_image(vector4& p, unsigned image, const gpu_
 constexpr unsigned own_image = 13;
 constexpr gpu_staged index_mask = (gpu_staged{1} << gpu_index_bits) - 1;
 
+constexpr unsigned threads = gpu_brick_threads;
+
+/// Of a block's threads, in each of them; `per_warp` is shared.
+__device__ inline double sum_of_block(double value, double* per_warp) {
+  for (int d = 16; d > 0; d /= 2) value += __shfl_down_sync(0xffffffffu, value, d);
+  if (threadIdx.x % 32 == 0) per_warp[threadIdx.x / 32] = value;
+  __syncthreads();
+  double all = 0;
+  for (unsigned w = 0; w < threads / 32; ++w) all += per_warp[w];
+  __syncthreads();
+  return all;
+}
+
+/// Copies positions, images put in place, into shared memory; synchronise afterwards.
+__device__ __forceinline__ void stage_positions(const gpu_bricks& b, const gpu_staged* stage, unsigned num,
+                                                const vector4* __restrict__ x, double* sx, double* sy, double* sz) {
+  for (unsigned k = threadIdx.x; k < num; k += threads) {
+    const gpu_staged one = stage[k];
+    vector4 p = x[one & index_mask];
+    if (one >> gpu_index_bits != own_image) add_image(p, one >> gpu_index_bits, b);
+    sx[k] = p.x;
+    sy[k] = p.y;
+    sz[k] = p.z;
+  }
+}
+
+/// The second half of the step that led here, and the first of the next.
+template <bool wants_sums>
+__device__ __forceinline__ void integrate(const gpu_step& step, std::uint32_t i, const vector4& p, const vector4& f,
+                                          vector4* __restrict__ next_x, vector4* __restrict__ v, double& kinetic) {
+  vector4 u = v[i];
+  if (step.finishes) {
+    u.x += step.half_kick * f.x;
+    u.y += step.half_kick * f.y;
+    u.z += step.half_kick * f.z;
+  }
+  if constexpr (wants_sums) kinetic += (u.x * u.x + u.y * u.y + u.z * u.z) * step.mass;
+  if (step.advances) {
+    u.x += step.half_kick * f.x;
+    u.y += step.half_kick * f.y;
+    u.z += step.half_kick * f.z;
+    next_x[i] = {p.x + step.dt * u.x, p.y + step.dt * u.y, p.z + step.dt * u.z, 0};
+  }
+  v[i] = u;
+}
+
+/// By all threads of a block.
+__device__ inline void write_sums(double* sums, double kinetic, double energy, double virial) {
+  __shared__ double per_warp[threads / 32];
+  const double all[3] = {sum_of_block(kinetic, per_warp), sum_of_block(energy, per_warp), sum_of_block(virial, per_warp)};
+  if (threadIdx.x < 3) sums[threadIdx.x] = all[threadIdx.x];
+}
+
 }  // namespace md::gpu

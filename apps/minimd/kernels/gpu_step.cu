@@ -4,17 +4,7 @@
 namespace md {
 namespace {
 
-constexpr unsigned threads = gpu_brick_threads;
-
-__device__ double sum_of_block(double value, double* per_warp) {
-  for (int d = 16; d > 0; d /= 2) value += __shfl_down_sync(0xffffffffu, value, d);
-  if (threadIdx.x % 32 == 0) per_warp[threadIdx.x / 32] = value;
-  __syncthreads();
-  double all = 0;
-  for (unsigned w = 0; w < threads / 32; ++w) all += per_warp[w];
-  __syncthreads();
-  return all;
-}
+using gpu::threads;
 
 /// 1 / x to the last bit or so, for x that is neither huge nor tiny: half of what a division takes.
 __device__ __forceinline__ double inverse(double x) {
@@ -37,14 +27,7 @@ __global__ void __launch_bounds__(threads)
   const std::uint32_t brick = blockIdx.x;
   const gpu_staged* const stage = lists.staged + std::size_t{brick} * lists.stage_capacity;
   const unsigned num = lists.num_staged[brick];
-  for (unsigned k = threadIdx.x; k < num; k += threads) {
-    const gpu_staged one = stage[k];
-    vector4 p = x[one & gpu::index_mask];
-    if (one >> gpu_index_bits != gpu::own_image) gpu::add_image(p, one >> gpu_index_bits, b);
-    sx[k] = p.x;
-    sy[k] = p.y;
-    sz[k] = p.z;
-  }
+  gpu::stage_positions(b, stage, num, x, sx, sy, sz);
   __syncthreads();
 
   const std::uint32_t begin = lists.first[brick], end = lists.first[brick + 1], in_brick = end - begin;
@@ -72,27 +55,9 @@ __global__ void __launch_bounds__(threads)
         }
       }
     }
-    vector4 u = v[i];
-    if (step.finishes) {
-      u.x += step.half_kick * fx;
-      u.y += step.half_kick * fy;
-      u.z += step.half_kick * fz;
-    }
-    if constexpr (wants_sums) kinetic += (u.x * u.x + u.y * u.y + u.z * u.z) * step.mass;
-    if (step.advances) {
-      u.x += step.half_kick * fx;
-      u.y += step.half_kick * fy;
-      u.z += step.half_kick * fz;
-      next_x[i] = {p.x + step.dt * u.x, p.y + step.dt * u.y, p.z + step.dt * u.z, 0};
-    }
-    v[i] = u;
+    gpu::integrate<wants_sums>(step, i, p, {fx, fy, fz, 0}, next_x, v, kinetic);
   }
-  if constexpr (wants_sums) {
-    __shared__ double per_warp[threads / 32];
-    const double all[3] = {sum_of_block(kinetic, per_warp), sum_of_block(energy, per_warp),
-                           sum_of_block(virial, per_warp)};
-    if (threadIdx.x < 3) sums[std::size_t{3} * brick + threadIdx.x] = all[threadIdx.x];
-  }
+  if constexpr (wants_sums) gpu::write_sums(sums + std::size_t{3} * brick, kinetic, energy, virial);
 }
 
 __global__ void __launch_bounds__(threads) add_kernel(std::int64_t bricks, const double* sums, double* total) {
@@ -100,7 +65,7 @@ __global__ void __launch_bounds__(threads) add_kernel(std::int64_t bricks, const
   for (int k = 0; k < 3; ++k) {
     double mine = 0;
     for (std::int64_t i = threadIdx.x; i < bricks; i += threads) mine += sums[3 * i + k];
-    const double all = sum_of_block(mine, per_warp);
+    const double all = gpu::sum_of_block(mine, per_warp);
     if (threadIdx.x == 0) total[k] = all;
   }
 }
@@ -117,7 +82,9 @@ void go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_
 
 }  // namespace
 
-std::size_t gpu_step_shared(const gpu_lists& lists) { return std::size_t{3} * lists.stage_capacity * sizeof(double); }
+std::size_t gpu_step_shared(const gpu_lists& lists, bool embedded) {
+  return std::size_t{embedded ? 4u : 3u} * lists.stage_capacity * sizeof(double);
+}
 
 void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,
             vector4* next_x, vector4* v, double* sums) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "forces/embedded_atom.h"
 #include "system/atoms.h"
 
 namespace imbrex {
@@ -77,12 +78,27 @@ struct gpu_step {
   bool finishes = true;  ///< the half step that led here has its second half
   bool advances = true;  ///< the next step's first half follows
 };
-/// Bytes of shared memory that a block takes.
-std::size_t gpu_step_shared(const gpu_lists& lists);
+/// Bytes of shared memory that a block takes; `embedded`: with the embedded atom method.
+std::size_t gpu_step_shared(const gpu_lists& lists, bool embedded = false);
 /// Forces on all atoms, and both halves of the steps that meet there. `sums`: null, or 3 for each brick: m v^2, energy,
 /// virial.
 void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,
             vector4* next_x, vector4* v, double* sums);
+/// A spline of `forces/embedded_atom.h` on the GPU.
+struct gpu_spline {
+  const spline::coefficients* cubics = nullptr;
+  double per_step = 1;
+  int last = 1;
+};
+struct gpu_embedded {
+  double cutoff_square = 0;
+  gpu_spline embedding, density, pair;
+  double* slope = nullptr;   ///< of each atom, F' of its density
+  double* energy = nullptr;  ///< of each atom, F of its density
+};
+/// As `gpu_go` for the embedded atom method, of whose parameters `step` has no cutoff, epsilon and sigma: two kernels.
+void gpu_go_embedded(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_embedded& metal,
+                     const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums);
 /// Adds up those of all bricks, always in the same order.
 void gpu_add_sums(imbrex::stream& s, std::int64_t bricks, const double* sums, double* total);
 

@@ -137,6 +137,7 @@ void mpi_box::exchange_migrants() {
   const auto leavers = all_.take_leavers();
   const auto& around = all_.neighbour_boxes();
   std::vector<MPI_Request> sent;
+  sent.reserve(around.size());
   for (std::size_t n = 0; n < around.size(); ++n)
     sent.push_back(send_begun(leavers[n], rank_of(around[n]), tag_of_migrants, all_ranks_));
   for (const box_index& b : around)
