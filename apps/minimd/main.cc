@@ -8,13 +8,19 @@
 #include "imbrex/base/error.h"
 #include "mpi/mpi_run.h"
 #include "options.h"
+#include "serial_main.h"
 
 namespace {
 
 int run(int argc, char** argv) {
   const std::optional<md::options> o = md::parse_options(argc, argv);
   if (!o) return 0;
-  return o->impl == md::implementation::mpi ? md::run_mpi(argc, argv, *o) : md::run_chares(argc, argv, *o);
+  switch (o->impl) {
+    case md::implementation::mpi: return md::run_mpi(argc, argv, *o);
+    case md::implementation::serial: return md::run_serial(argc, argv, *o);
+    case md::implementation::chare: break;
+  }
+  return md::run_chares(argc, argv, *o);
 }
 
 }  // namespace

@@ -18,9 +18,17 @@ namespace md {
 /// The one of two values whose name is `text`.
 template <class Value>
 Value read_word(const char* option, const std::string& text, std::pair<const char*, Value> first,
+                std::pair<const char*, Value> second, std::pair<const char*, Value> third) {
+  for (const auto& one : {first, second, third})
+    if (text == one.first) return one.second;
+  refuse_option(
+      fmt::format("{} {} is unknown: use {}, {} or {}", option, text, first.first, second.first, third.first));
+}
+template <class Value>
+Value read_word(const char* option, const std::string& text, std::pair<const char*, Value> first,
                 std::pair<const char*, Value> second) {
-  if (text == first.first) return first.second;
-  if (text == second.first) return second.second;
+  for (const auto& one : {first, second})
+    if (text == one.first) return one.second;
   refuse_option(fmt::format("{} {} is unknown: use {} or {}", option, text, first.first, second.first));
 }
 

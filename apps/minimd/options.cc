@@ -42,8 +42,8 @@ void take_newton(options& o, const raw_options& raw) {
 }
 
 void take_execution(options& o, const raw_options& raw) {
-  o.impl =
-      read_word<implementation>("--impl", raw.impl, {"chare", implementation::chare}, {"mpi", implementation::mpi});
+  o.impl = read_word<implementation>("--impl", raw.impl, {"chare", implementation::chare}, {"mpi", implementation::mpi},
+                                     {"serial", implementation::serial});
   o.exchange = read_word<exchange_style>("--exchange", raw.exchange, {"direct", exchange_style::direct},
                                          {"rounds", exchange_style::rounds});
   if (raw.sort.value_or(-1) >= 0) o.sort_every = raw.sort;
@@ -54,14 +54,17 @@ void take_execution(options& o, const raw_options& raw) {
   check_at_least("--pes", o.pes, 0);
 }
 
-void check_mpi(const options& o) {
-  if (o.impl != implementation::mpi) return;
-  if (o.num_chares)
-    refuse_option("-c needs --impl chare: with --impl mpi every rank has one part of the box, so leave it out");
-  if (o.odf)
-    refuse_option("--odf needs --impl chare: with --impl mpi every rank has one part of the box, so leave it out");
-  if (o.pes > 1)
+void check_other_than_chares(const options& o) {
+  if (o.impl == implementation::chare) return;
+  const char* const other = o.impl == implementation::mpi ? "with --impl mpi every rank has one part of the box"
+                                                          : "--impl serial has one box";
+  if (o.num_chares) refuse_option(fmt::format("-c needs --impl chare: {}, so leave it out", other));
+  if (o.odf) refuse_option(fmt::format("--odf needs --impl chare: {}, so leave it out", other));
+  if (o.pes > 1 && o.impl == implementation::mpi)
     refuse_option(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
+  if (o.pes > 1) refuse_option(fmt::format("--pes {} needs --impl chare: --impl serial has one thread", o.pes));
+  if (o.impl == implementation::serial && !o.dumps.empty())
+    refuse_option("--dump needs --impl chare or mpi: --impl serial is for comparisons");
   if (!o.trace.empty()) refuse_option(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
 }
 
@@ -75,7 +78,7 @@ void check_device(const options& o) {
 /// On a GPU the whole system is one chare, whose lists are full.
 void take_gpu(options& o) {
   if (o.device != "cuda") return;
-  if (o.impl != implementation::chare) refuse_option("--impl mpi computes on the host: leave --device cuda out");
+  if (o.impl != implementation::chare) refuse_option("--device cuda needs --impl chare: leave one of them out");
   if (o.deterministic) refuse_option("--deterministic computes on the host: leave --device cuda out");
   if (o.num_chares.value_or(1) != 1 || o.odf.value_or(1) != 1 || o.pes > 1)
     refuse_option("--device cuda has one chare on one GPU: leave -c, --odf and --pes out");
@@ -129,7 +132,9 @@ bool parse_words(CLI::App& app, int argc, const char* const* argv) {
 
 }  // namespace
 
-const char* name(implementation impl) { return impl == implementation::mpi ? "mpi" : "chare"; }
+const char* name(implementation impl) {
+  return impl == implementation::mpi ? "mpi" : impl == implementation::serial ? "serial" : "chare";
+}
 const char* name(exchange_style exchange) { return exchange == exchange_style::rounds ? "rounds" : "direct"; }
 const char* name(list_style lists) { return lists == list_style::full ? "full" : "half"; }
 
@@ -144,7 +149,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   take_lists(o, raw);
   take_newton(o, raw);
   take_execution(o, raw);
-  check_mpi(o);
+  check_other_than_chares(o);
   check_device(o);
   take_gpu(o);
   take_output(o, raw);

@@ -10,8 +10,8 @@
 /// The command line of minimd as one value. Every rank parses its own copy.
 namespace md {
 
-/// Chares that each own a part of the box; one part for each MPI rank.
-enum class implementation { chare, mpi };
+/// Chares that each own a part of the box; one part for each MPI rank; a loop over all of it in one thread.
+enum class implementation { chare, mpi, serial };
 
 struct options {
   problem what;
@@ -44,7 +44,7 @@ struct options {
 /// there is for their readers to find.
 std::optional<options> parse_options(int argc, const char* const* argv);
 
-/// The option's spelling on the command line: "chare", "mpi"; "direct", "rounds"; "full", "half".
+/// The option's spelling on the command line: "chare", "mpi", "serial"; "direct", "rounds"; "full", "half".
 const char* name(implementation impl);
 const char* name(exchange_style exchange);
 const char* name(list_style lists);

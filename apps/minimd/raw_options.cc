@@ -57,7 +57,8 @@ void declare_problem(CLI::App& app, options& o, raw_options& raw) {
 }
 
 void declare_execution(CLI::App& app, options& o, raw_options& raw) {
-  app.add_option("--impl", raw.impl, "chare, or mpi (one part of the box for each rank)")->capture_default_str();
+  app.add_option("--impl", raw.impl, "chare, mpi (one part of the box for each rank), or serial (a loop, one thread)")
+      ->capture_default_str();
   add_whole(app, "-c", o.num_chares, "number of chares in all");
   add_whole(app, "--odf", o.odf, "chares per PE");
   add_whole(app, "-t,--num_threads,--pes", o.pes, "PEs per process (default: the cores of this process)");

@@ -52,7 +52,7 @@ def expect_near(found, wanted, relative, what):
 
 def chares(p, folder):
     base = [p.minimd, "-s", "10", "-n", "100"]
-    for extra in ([], ["--odf", "4", "--pes", "2"], ["-c", "27", "--half_neigh", "0"], ["-c", "5", "-gn", "0", "--pes", "3"],
+    for extra in ([], ["--impl", "serial"], ["--odf", "4", "--pes", "2"], ["-c", "27", "--half_neigh", "0"], ["-c", "5", "-gn", "0", "--pes", "3"],
                   ["-c", "6", "--exchange", "rounds"], ["-c", "8", "--imbrex-ranks", "2", "--pes", "2"],
                   ["-c", "4", "--pes", "4", "--imbrex-single-thread"],
                   ["-c", "8", "--imbrex-ranks", "2", "--imbrex-loopback-reorder", "--imbrex-loopback-delay-us", "50"]):
@@ -172,7 +172,7 @@ def metal(p, folder):
 def gpu(p, folder):
     probe = subprocess.run([p.minimd, "--device", "cuda", "-s", "4", "-n", "1"], capture_output=True, text=True)
     if probe.returncode != 0:
-        print("skipped: " + (probe.stderr.strip().splitlines() or ["no reason given"])[-1])
+        print("SKIPPED: " + (probe.stderr.strip().splitlines() or ["no reason given"])[-1])
         sys.exit(77)
     expect_near(rows_of([p.minimd, "--device", "cuda", "-s", "10", "-n", "100"], folder), REFERENCE, 1e-9, "GPU")
     words, alone = metal(p, folder)

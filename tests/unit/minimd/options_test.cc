@@ -218,7 +218,7 @@ TEST(minimd_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("-c 0"), HasSubstr("-c 0"));
   EXPECT_THAT(refusal("--odf 0"), HasSubstr("--odf 0"));
   EXPECT_THAT(refusal("--pes -1"), HasSubstr("--pes -1"));
-  EXPECT_THAT(refusal("--impl charm"), AllOf(HasSubstr("charm"), HasSubstr("chare or mpi")));
+  EXPECT_THAT(refusal("--impl charm"), AllOf(HasSubstr("charm"), HasSubstr("chare, mpi or serial")));
   EXPECT_THAT(refusal("--exchange slow"), HasSubstr("direct or rounds"));
   EXPECT_THAT(refusal("--device moon"), HasSubstr("use host or cuda"));
   EXPECT_THAT(refusal("-o -1"), HasSubstr("--yaml_output -1"));
@@ -234,6 +234,8 @@ TEST(minimd_options, ranks_refuse_what_only_chares_have) {
   EXPECT_THAT(refusal("--impl mpi --odf 2"), HasSubstr("--odf needs --impl chare"));
   EXPECT_THAT(refusal("--impl mpi -c 2"), HasSubstr("-c needs --impl chare"));
   EXPECT_THAT(refusal("--impl mpi -t 4"), HasSubstr("mpirun -n 4"));
+  EXPECT_THAT(refusal("--impl serial -t 4"), HasSubstr("one thread"));
+  EXPECT_THAT(refusal("--impl serial -c 4"), HasSubstr("one box"));
   EXPECT_THAT(refusal("--impl mpi --trace t"), HasSubstr("--trace t"));
 }
 
