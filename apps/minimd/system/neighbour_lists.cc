@@ -58,55 +58,47 @@ bool neighbour_lists::is_ours(const atom_arrays& atoms, std::int32_t i, std::int
   return b.x > a.x;
 }
 
-void neighbour_lists::list_of(const atom_arrays& atoms, std::int32_t i) {
+std::int32_t* neighbour_lists::list_of(const atom_arrays& atoms, std::int32_t i) {
   const vector4 p = atoms.x[i];
-  const double square = reach_ * reach_;
   const std::int32_t b = bin_of_[i];
   const int bx = b % num_bins_[0], by = b / num_bins_[0] % num_bins_[1], bz = b / num_bins_[0] / num_bins_[1];
   const int x0 = std::max(0, bx - bins_in_reach), x1 = std::min(num_bins_[0] - 1, bx + bins_in_reach);
-  const std::size_t begin = entries_.size();
+  bin_rows rows{.x = bin_x_.data(), .y = bin_y_.data(), .z = bin_z_.data(), .index = in_bins_.data()};
   for (int z = std::max(0, bz - bins_in_reach); z <= std::min(num_bins_[2] - 1, bz + bins_in_reach); ++z) {
     for (int y = std::max(0, by - bins_in_reach); y <= std::min(num_bins_[1] - 1, by + bins_in_reach); ++y) {
       const std::int32_t row = (z * num_bins_[1] + y) * num_bins_[0];
-      const std::int32_t from = bin_first_[row + x0], to = bin_first_[row + x1 + 1];
-      const std::size_t before = entries_.size();
-      entries_.resize(before + static_cast<std::size_t>(to - from));
-      std::int32_t* out = entries_.data() + before;
-      for (std::int32_t k = from; k < to; ++k) {  // without a branch: which are near is anybody's guess
-        const double dx = p.x - bin_x_[k], dy = p.y - bin_y_[k], dz = p.z - bin_z_[k];
-        *out = in_bins_[k];
-        out += dx * dx + dy * dy + dz * dz < square ? 1 : 0;
-      }
-      entries_.resize(static_cast<std::size_t>(out - entries_.data()));
+      rows.first[rows.num] = bin_first_[row + x0];
+      rows.last[rows.num++] = bin_first_[row + x1 + 1];
     }
   }
-  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(begin);
-  entries_.erase(std::remove_if(first, entries_.end(), [&](std::int32_t j) { return !is_ours(atoms, i, j); }),
-                 entries_.end());
-  if (rule_.by_id) {
-    std::sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin), entries_.end(),
-              [&](std::int32_t j, std::int32_t k) {
-                if (atoms.id[j] != atoms.id[k]) return atoms.id[j] < atoms.id[k];
-                const vector4 &s = atoms.x[j], &t = atoms.x[k];  // images of one atom
-                return s.x != t.x ? s.x < t.x : s.y != t.y ? s.y < t.y : s.z < t.z;
-              });
-  }
+  const std::size_t needed = num_entries_ + static_cast<std::size_t>(rows.size()) + 2 * lanes;
+  if (entries_.size() < needed) entries_.resize(needed + needed / 2);
+  std::int32_t* const begin = entries_.data() + num_entries_;
+  std::int32_t* end = near_(rows, p.x, p.y, p.z, reach_ * reach_, begin);
+  end = std::remove_if(begin, end, [&](std::int32_t j) { return !is_ours(atoms, i, j); });
+  if (!rule_.by_id) return end;
+  std::sort(begin, end, [&](std::int32_t j, std::int32_t k) {
+    if (atoms.id[j] != atoms.id[k]) return atoms.id[j] < atoms.id[k];
+    const vector4 &s = atoms.x[j], &t = atoms.x[k];  // images of one atom
+    return s.x != t.x ? s.x < t.x : s.y != t.y ? s.y < t.y : s.z < t.z;
+  });
+  return end;
 }
 
 void neighbour_lists::build(const atom_arrays& atoms, const vector3& lo, const vector3& hi) {
   put_into_bins(atoms, lo, hi);
-  const std::size_t usual = entries_.size();
-  entries_.clear();
-  entries_.reserve(usual);
   first_.resize(static_cast<std::size_t>(atoms.num_own) + 1);
+  num_entries_ = 0;
   num_pairs_ = 0;
   for (std::int32_t i = 0; i < atoms.num_own; ++i) {
-    first_[i] = static_cast<std::int64_t>(entries_.size());
-    list_of(atoms, i);
-    num_pairs_ += static_cast<std::int64_t>(entries_.size()) - first_[i];
-    while (entries_.size() % lanes != 0) entries_.push_back(atoms.num_all());
+    first_[i] = static_cast<std::int64_t>(num_entries_);
+    const std::int32_t* const end = list_of(atoms, i);
+    const auto length = static_cast<std::size_t>(end - (entries_.data() + num_entries_));
+    num_entries_ += length;
+    num_pairs_ += static_cast<std::int64_t>(length);
+    while (num_entries_ % lanes != 0) entries_[num_entries_++] = atoms.num_all();
   }
-  first_[atoms.num_own] = static_cast<std::int64_t>(entries_.size());
+  first_[atoms.num_own] = static_cast<std::int64_t>(num_entries_);
 }
 
 std::uint64_t neighbour_lists::bytes() const {

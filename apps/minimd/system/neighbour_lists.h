@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "system/atoms.h"
+#include "system/near_atoms.h"
 
 namespace md {
 
@@ -33,15 +34,17 @@ class neighbour_lists {
   std::uint64_t bytes() const;
 
  private:
-  struct bins;
   void put_into_bins(const atom_arrays& atoms, const vector3& lo, const vector3& hi);
-  void list_of(const atom_arrays& atoms, std::int32_t i);
+  /// Behind the lists so far; returns its end.
+  std::int32_t* list_of(const atom_arrays& atoms, std::int32_t i);
   bool is_ours(const atom_arrays& atoms, std::int32_t i, std::int32_t j) const;
 
   double reach_;
   list_rule rule_;
+  near_function near_ = best_near_function();
   std::vector<std::int64_t> first_;
-  std::vector<std::int32_t> entries_;
+  std::vector<std::int32_t> entries_;  // more than are used
+  std::size_t num_entries_ = 0;
   std::int64_t num_pairs_ = 0;
 
   // Atoms in bins of half the reach, x fastest, each with its neighbours beside it in memory.
