@@ -60,7 +60,7 @@ class array_part : public collection {
           return *e;
       }
     }
-    return look_up(i);
+    return look_up(Index(i));  // a copy: what the caller has may stay in registers
   }
 
   std::string text(const element_base& e) const override {
