@@ -8,6 +8,7 @@
 
 #include "command_line.h"
 #include "option_values.h"
+#include "output/yaml.h"
 #include "problem_options.h"
 #include "raw_options.h"
 
@@ -63,6 +64,8 @@ void check_other_than_chares(const options& o) {
   if (o.pes > 1 && o.impl == implementation::mpi)
     refuse_option(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
   if (o.pes > 1) refuse_option(fmt::format("--pes {} needs --impl chare: --impl serial has one thread", o.pes));
+  if (o.impl == implementation::serial && o.sort_every)
+    refuse_option("--sort needs --impl chare or mpi: --impl serial sorts atoms when lists are built");
   if (o.impl == implementation::serial && !o.dumps.empty())
     refuse_option("--dump needs --impl chare or mpi: --impl serial is for comparisons");
   if (!o.trace.empty()) refuse_option(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
@@ -82,17 +85,12 @@ void take_gpu(options& o) {
   if (o.deterministic) refuse_option("--deterministic computes on the host: leave --device cuda out");
   if (o.num_chares.value_or(1) != 1 || o.odf.value_or(1) != 1 || o.pes > 1)
     refuse_option("--device cuda has one chare on one GPU: leave -c, --odf and --pes out");
+  if (o.sort_every || o.exchange != exchange_style::direct)
+    refuse_option(
+        "--sort and --exchange are for --device host: on a GPU atoms are sorted with the lists, and nothing is "
+        "exchanged");
   if (o.lists == list_style::half) o.notes.push_back("# --device cuda has full lists: changed");
   o.lists = list_style::full;
-}
-
-std::string dated_yaml() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[64];
-  std::strftime(text, sizeof text, "miniMD-%Y-%m-%d-%H-%M-%S.yaml", &local);
-  return text;
 }
 
 void check_dumps(const std::vector<std::string>& dumps) {
@@ -107,7 +105,7 @@ void check_dumps(const std::vector<std::string>& dumps) {
 
 void take_output(options& o, const raw_options& raw) {
   if (raw.yaml_level) check_at_least("--yaml_output", *raw.yaml_level, 0);
-  if (raw.yaml_level.value_or(0) > 0 && o.yaml.empty()) o.yaml = dated_yaml();
+  if (raw.yaml_level.value_or(0) > 0 && o.yaml.empty()) o.yaml = yaml_file_name(std::time(nullptr));
   check_dumps(o.dumps);
   if (raw.dump_every && o.dumps.empty())
     refuse_option(fmt::format("--dump-every {} needs --dump: give both or none", *raw.dump_every));

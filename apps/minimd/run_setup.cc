@@ -91,6 +91,17 @@ void check_outputs(const options& o) {
   for (const std::string& path : o.dumps) check_dump_suffix(path);
 }
 
+void note_facts(run_facts& f, const block_facts& done, int num_threads) {
+  const double each = 1e-9 / num_threads;
+  phase_times& t = f.seconds;
+  t.total = f.thermo.back().seconds;
+  t.force = static_cast<double>(done.force_ns) * each;
+  t.neighbour = static_cast<double>(done.neighbour_ns) * each;
+  t.other = static_cast<double>(done.other_ns) * each;
+  t.communication = std::max(0.0, t.total - t.force - t.neighbour - t.other);
+  f.memory_bytes = done.bytes;
+}
+
 void conclude(const options& o, const run_facts& f) {
   if (!o.quiet) fmt::print("{}", summary_text(f));
   std::fflush(stdout);

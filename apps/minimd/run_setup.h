@@ -9,6 +9,7 @@
 #include "output/run_facts.h"
 #include "system/domain.h"
 #include "system/model.h"
+#include "system/sums.h"
 
 namespace md {
 
@@ -54,6 +55,9 @@ void print_head(const options& o, const run_facts& f);
 
 /// Checks before the run that what is to be written can be.
 void check_outputs(const options& o);
+/// What all boxes did, into `f`, whose rows are complete; times are means over so many threads.
+void note_facts(run_facts& f, const block_facts& done, int num_threads);
+
 /// Prints the summary and writes the reports.
 void conclude(const options& o, const run_facts& f);
 /// With --verify: runs the system again by a loop in one box, in this thread, and compares the rows up to step 200,

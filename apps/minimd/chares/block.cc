@@ -108,9 +108,7 @@ imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
     co_await told_now;
   }
   facts_.atoms = all_.num_atoms();
-  facts_.pairs = all_.num_pairs();
   facts_.bytes = static_cast<std::int64_t>(all_.bytes());
-  facts_.num_boxes = 1;
   contribute(facts_, add_facts{});
 }
 
@@ -159,7 +157,6 @@ imbrex::task<> block::exchange(int r, pack_function pack, unpack_function unpack
   const int first = all_.first_link(r), end = all_.first_link(r + 1);
   int num_awaited = 0;
   {
-    const stopwatch timed(facts_.pack_ns);
     for (int k = first; k < end; ++k) {
       std::vector<double>& values = buffers_[static_cast<std::size_t>(k)];
       (all_.*pack)(k, values);
@@ -176,7 +173,6 @@ imbrex::task<> block::exchange(int r, pack_function pack, unpack_function unpack
     auto [k, values] = co_await (this->*M)(key(r));
     buffers_[static_cast<std::size_t>(k)] = std::move(values);
   }
-  const stopwatch timed(facts_.pack_ns);
   for (int k = first; k < end; ++k) (all_.*unpack)(k, buffers_[static_cast<std::size_t>(k)]);
 }
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "chares/collector.h"
-#include "chares/sums.h"
 #include "run_setup.h"
 #include "support/iteration_progress.h"
 #include "system/domain.h"
+#include "system/sums.h"
 
 namespace md {
 

@@ -65,16 +65,6 @@ ix::task<> run_steps(ix::array_proxy<Box> boxes, const options* o, const units* 
   }
 }
 
-void note_times(run_facts* f, const block_facts& done, int num_pes) {
-  const double per_pe = 1e-9 / num_pes;
-  phase_times& t = f->seconds;
-  t.total = f->thermo.back().seconds;
-  t.force = static_cast<double>(done.force_ns) * per_pe;
-  t.neighbour = static_cast<double>(done.neighbour_ns) * per_pe;
-  t.other = static_cast<double>(done.other_ns) * per_pe;
-  t.communication = std::max(0.0, t.total - t.force - t.neighbour - t.other);
-}
-
 std::vector<std::int64_t> dump_steps(const options& o) {
   std::vector<std::int64_t> steps;
   for (std::int64_t s = 0; s <= o.what.steps; ++s)
@@ -98,7 +88,7 @@ ix::task<int> see_to_the_end(ix::array_proxy<Box> boxes, ix::element_proxy<colle
   if (!o.dumps.empty()) co_await std::move(collected);
   if (done.atoms != f->num_atoms)
     throw ix::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f->num_atoms));
-  note_times(f, done, num_pes);
+  note_facts(*f, done, num_pes);
   conclude(o, *f);
   co_return !o.verify || verify(s, *f) ? 0 : 1;
 }

@@ -148,7 +148,6 @@ imbrex::task<> gpu_box::build_lists() {
       auto told = refuse_lost(found.lost);
       co_await told;
     }
-    most_neighbours_ = found.most_neighbours;
     if (found.most_staged <= lists_.stage_capacity && found.most_neighbours <= lists_.rows) co_return;
     if (found.most_staged > lists_.stage_capacity) {  // and the lists are those of what had room
       lists_.stage_capacity = with_room(found.most_staged);
@@ -246,7 +245,6 @@ imbrex::task<> gpu_box::run(imbrex::element_proxy<collector> dumps) {
   block_facts facts;
   facts.atoms = num_;
   facts.bytes = static_cast<std::int64_t>(bytes());
-  facts.num_boxes = 1;
   contribute(facts, add_facts{});
 }
 

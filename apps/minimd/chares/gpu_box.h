@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "chares/collector.h"
-#include "chares/sums.h"
 #include "kernels/gpu_system.h"
 #include "run_setup.h"
 #include "support/iteration_progress.h"
+#include "system/sums.h"
 
 namespace md {
 
@@ -62,7 +62,6 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index1d> {
   buffer<spline::coefficients> splines_[3];
   gpu_embedded metal_;
   std::int64_t step_ = 0, began_ns_ = 0;
-  double most_neighbours_ = 0;
 };
 
 }  // namespace md

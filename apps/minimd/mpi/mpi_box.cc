@@ -152,17 +152,10 @@ thermo_sums mpi_box::sum_thermo() const {
 }
 
 block_facts mpi_box::facts() const {
-  const std::array<std::int64_t, 6> mine{all_.num_atoms(), all_.num_pairs(),    static_cast<std::int64_t>(all_.bytes()),
-                                         facts_.force_ns,  facts_.neighbour_ns, facts_.other_ns};
+  const std::array<std::int64_t, 5> mine{all_.num_atoms(), static_cast<std::int64_t>(all_.bytes()), facts_.force_ns,
+                                         facts_.neighbour_ns, facts_.other_ns};
   const auto sum = added(mine, all_ranks_);
-  return {.atoms = sum[0],
-          .pairs = sum[1],
-          .bytes = sum[2],
-          .force_ns = sum[3],
-          .neighbour_ns = sum[4],
-          .pack_ns = 0,
-          .other_ns = sum[5],
-          .num_boxes = model_.boxes.num_boxes()};
+  return {.atoms = sum[0], .bytes = sum[1], .force_ns = sum[2], .neighbour_ns = sum[3], .other_ns = sum[4]};
 }
 
 std::vector<dump_atom> mpi_box::gather_atoms() const {

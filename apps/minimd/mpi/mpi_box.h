@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "chares/sums.h"
 #include "run_setup.h"
 #include "system/domain.h"
+#include "system/sums.h"
 
 namespace md {
 

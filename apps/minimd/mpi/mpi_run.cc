@@ -48,16 +48,6 @@ class frames {
   std::vector<std::unique_ptr<dump_writer>> writers_;
 };
 
-void note_times(run_facts& f, const block_facts& done) {
-  const double per_rank = 1e-9 / f.num_ranks;
-  phase_times& t = f.seconds;
-  t.total = f.thermo.back().seconds;
-  t.force = static_cast<double>(done.force_ns) * per_rank;
-  t.neighbour = static_cast<double>(done.neighbour_ns) * per_rank;
-  t.other = static_cast<double>(done.other_ns) * per_rank;
-  t.communication = std::max(0.0, t.total - t.force - t.neighbour - t.other);
-}
-
 int run_ranks(int argc, char** argv, const options& o, int rank, int num_ranks) {
   const bool speaks = rank == 0;
   const run_setup s(o);
@@ -95,7 +85,7 @@ int run_ranks(int argc, char** argv, const options& o, int rank, int num_ranks) 
   const block_facts done = box.facts();
   if (done.atoms != f.num_atoms)
     throw imbrex::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f.num_atoms));
-  note_times(f, done);
+  note_facts(f, done, num_ranks);
   if (!speaks) return 0;
   conclude(o, f);
   return !o.verify || verify(s, f) ? 0 : 1;

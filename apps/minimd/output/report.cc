@@ -75,6 +75,7 @@ std::string report_json(const run_facts& f) {
   j["app"] = "minimd";
   j["version"] = report_version;
   j["implementation"] = f.implementation;
+  j["memory_bytes"] = f.memory_bytes;
   j["problem"] = problem_json(f.what);
   j["atoms"] = f.num_atoms;
   j["box"] = f.box;

@@ -27,8 +27,6 @@ double total_energy(const run_facts& f, const thermo_row& row) {
   return row.energy + 1.5 * boltzmann(f.what.units) * row.temperature * moving;
 }
 
-double boltzmann(unit_system units) { return units == unit_system::lj ? 1 : 8.617343e-5; }
-
 std::string reference_name(unit_system units) { return units == unit_system::lj ? "LJ" : "METAL"; }
 
 std::string reference_name(force_style force) { return force == force_style::lj ? "LJ" : "EAM"; }

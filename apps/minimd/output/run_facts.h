@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "problem.h"
+#include "system/units.h"
 #include "thermo_row.h"
 
 namespace md {
@@ -28,7 +29,8 @@ struct run_facts {
   vector3 box{};                   ///< its lengths
   std::vector<thermo_row> thermo;  ///< in the order of their steps
   phase_times seconds;
-  std::string command;  ///< the command line
+  std::int64_t memory_bytes = 0;  ///< of atoms and lists, over all ranks, at the end; 0: not counted
+  std::string command;            ///< the command line
 };
 
 double odf(const run_facts& f);                    ///< chares for each PE; need not be whole
@@ -39,9 +41,6 @@ double atom_steps_per_pe_second(const run_facts& f);
 /// The energy that a run conserves, for each atom: potential energy and the kinetic energy of 3N - 3 degrees of
 /// freedom. In the problem's units (metal: eV).
 double total_energy(const run_facts& f, const thermo_row& row);
-
-/// Boltzmann's constant in the problem's units: 1, or 8.617343e-5 eV/K as LAMMPS has it.
-double boltzmann(unit_system units);
 
 /// As miniMD writes them: LJ, METAL; LJ, EAM.
 std::string reference_name(unit_system units);

@@ -6,16 +6,18 @@
 
 namespace md {
 
+/// Boltzmann's constant in the problem's units: 1, or in eV/K.
+inline double boltzmann(unit_system u) { return u == unit_system::lj ? 1 : 8.617343e-05; }
+
 /// What turns sums over atoms into temperature, energy and pressure (reference: thermo.cpp; constants of LAMMPS 2007).
 struct units {
   units(const problem& p, std::int64_t atoms, const vector3& lengths)
       : num_atoms(atoms), volume(lengths[0] * lengths[1] * lengths[2]) {
     if (p.units == unit_system::metal) {
       mvv_to_energy = 1.036427e-04;
-      boltzmann = 8.617343e-05;
       pressure_of_energy_density = 1.602176e+06;
     }
-    freedom = (3.0 * static_cast<double>(num_atoms) - 3.0) * boltzmann;
+    freedom = (3.0 * static_cast<double>(num_atoms) - 3.0) * boltzmann(p.units);
   }
 
   /// `mvv`: the sum of m v^2 over all atoms.
@@ -31,7 +33,6 @@ struct units {
   std::int64_t num_atoms;
   double volume;
   double mvv_to_energy = 1;
-  double boltzmann = 1;
   double pressure_of_energy_density = 1;
   double freedom = 0;  ///< degrees of freedom, 3 N - 3, times Boltzmann's constant
 };

@@ -236,6 +236,8 @@ TEST(minimd_options, ranks_refuse_what_only_chares_have) {
   EXPECT_THAT(refusal("--impl mpi -t 4"), HasSubstr("mpirun -n 4"));
   EXPECT_THAT(refusal("--impl serial -t 4"), HasSubstr("one thread"));
   EXPECT_THAT(refusal("--impl serial -c 4"), HasSubstr("one box"));
+  EXPECT_THAT(refusal("--impl serial --sort 5"), HasSubstr("--sort"));
+  EXPECT_THAT(refusal("--device cuda --exchange rounds"), HasSubstr("--exchange"));
   EXPECT_THAT(refusal("--impl mpi --trace t"), HasSubstr("--trace t"));
 }
 

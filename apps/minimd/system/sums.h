@@ -51,21 +51,16 @@ struct add_shares {
 /// What a box did, or all.
 struct block_facts {
   std::int64_t atoms = 0;
-  std::int64_t pairs = 0;
   std::int64_t bytes = 0;
-  std::int64_t force_ns = 0, neighbour_ns = 0, pack_ns = 0, other_ns = 0;  ///< computing; added over all boxes
-  std::int64_t num_boxes = 0;
+  std::int64_t force_ns = 0, neighbour_ns = 0, other_ns = 0;  ///< computing; added over all boxes
 };
 struct add_facts {
   void operator()(block_facts& into, block_facts&& other) const {
     into.atoms += other.atoms;
-    into.pairs += other.pairs;
     into.bytes += other.bytes;
     into.force_ns += other.force_ns;
     into.neighbour_ns += other.neighbour_ns;
-    into.pack_ns += other.pack_ns;
     into.other_ns += other.other_ns;
-    into.num_boxes += other.num_boxes;
   }
 };
 
