@@ -21,9 +21,9 @@ void take_time(std::int64_t microseconds) {
   while (ix::now_ns() < until) std::this_thread::yield();
 }
 
-ix::task<int> many_tasks_of_one_chare(ix::runtime&) {
+/// 200 tasks of 0.1 ms each, and who ran them.
+ix::task<> many_tasks(std::set<std::thread::id>& threads) {
   std::mutex mutex;
-  std::set<std::thread::id> threads;
   numbers sum(100);
   std::vector<numbers> parts;
   for (std::uint64_t i = 0; i < 200; ++i) {
@@ -46,6 +46,15 @@ ix::task<int> many_tasks_of_one_chare(ix::runtime&) {
   auto access = sum.host(ix::access_mode::read);
   const auto view = co_await access;
   for (const std::uint64_t s : view) EXPECT_EQ(s, 199U * 200 / 2);
+}
+
+ix::task<int> many_tasks_of_one_chare(ix::runtime&) {
+  std::set<std::thread::id> threads;
+  // Once more where the machine had no core for the others just then.
+  for (int attempt = 0; attempt < 50 && threads.size() < 2; ++attempt) {
+    ix::task<> tasks = many_tasks(threads);
+    co_await std::move(tasks);
+  }
   EXPECT_GT(threads.size(), 1);
   co_return 0;
 }
