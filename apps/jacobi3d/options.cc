@@ -304,10 +304,6 @@ const char* name(implementation impl) {
   return names[static_cast<int>(impl)];
 }
 const char* name(map_kind map) { return map == map_kind::round_robin ? "round-robin" : "block"; }
-const char* name(stream_design streams) {
-  return streams == stream_design::chare ? "chare" : streams == stream_design::split ? "split" : "device";
-}
-const char* name(halo_path halos) { return halos == halo_path::host ? "host" : "device"; }
 const char* name(fusion_strategy fusion) {
   static constexpr const char* names[] = {"none", "A", "B", "C", "D"};
   return names[static_cast<int>(fusion)];

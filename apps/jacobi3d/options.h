@@ -7,6 +7,7 @@
 
 #include "decomposition.h"
 #include "field/stencil.h"
+#include "support/gpu_choice.h"
 
 /// The command line of jacobi3d as one value. Every rank parses its own copy; `digest` finds out whether they agree.
 namespace jacobi {
@@ -17,11 +18,8 @@ enum class implementation { chare, mpi, hetero };
 enum class map_kind { block, round_robin };
 enum class initial_kind { hot_face, random, sine, file };
 
-/// How chares on GPUs share streams (2022 paper, III-C; 2020 paper, IV-B2): each chare one for computation and one of
-/// high priority for communication; each chare one for every kind of work; five for each PE of a GPU.
-enum class stream_design { chare, split, device };
-/// How halos go between chares, or ranks, on GPUs: by way of host memory, or directly (the papers' -H and -D).
-enum class halo_path { host, device };
+using apps::halo_path;
+using apps::stream_design;
 /// Which kernels of an iteration are one (2022 paper, III-D1): A packs all faces in one kernel; B also unpacks all in
 /// one; C unpacks, updates and packs in one; D, ours, is one kernel for all chares of a GPU that stores the halos into
 /// the neighbours' memory.
@@ -99,8 +97,7 @@ std::string describe_difference(const std::string& mine, int my_rank, const std:
 /// The option's spelling on the command line: "chare", "mpi", "hetero"; "block", "round-robin".
 const char* name(implementation impl);
 const char* name(map_kind map);
-const char* name(stream_design streams);
-const char* name(halo_path halos);
+using apps::name;
 const char* name(fusion_strategy fusion);
 
 }  // namespace jacobi

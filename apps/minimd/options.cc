@@ -78,17 +78,28 @@ void check_device(const options& o) {
   refuse_option(fmt::format("--device {} is unknown: use host or cuda", o.device));
 }
 
-/// On a GPU the whole system is one chare, whose lists are full.
-void take_gpu(options& o) {
-  if (o.device != "cuda") return;
-  if (o.impl != implementation::chare) refuse_option("--device cuda needs --impl chare: leave one of them out");
+/// On GPUs lists are full.
+void take_gpu(options& o, const raw_options& raw) {
+  if (o.device != "cuda") {
+    if (!raw.streams.empty()) refuse_option(fmt::format("--streams {} needs --device cuda: leave it out", raw.streams));
+    if (!raw.halos.empty()) refuse_option(fmt::format("--comm {} needs --device cuda: leave it out", raw.halos));
+    return;
+  }
+  if (o.impl == implementation::serial)
+    refuse_option("--device cuda needs --impl chare or mpi: --impl serial is a loop on the host");
   if (o.deterministic) refuse_option("--deterministic computes on the host: leave --device cuda out");
-  if (o.num_chares.value_or(1) != 1 || o.odf.value_or(1) != 1 || o.pes > 1)
-    refuse_option("--device cuda has one chare on one GPU: leave -c, --odf and --pes out");
   if (o.sort_every || o.exchange != exchange_style::direct)
     refuse_option(
-        "--sort and --exchange are for --device host: on a GPU atoms are sorted with the lists, and nothing is "
-        "exchanged");
+        "--sort and --exchange are for --device host: on a GPU atoms are sorted with the lists, and go to all boxes "
+        "around at once");
+  using apps::halo_path, apps::stream_design;
+  if (!raw.streams.empty())
+    o.streams = read_word<stream_design>("--streams", raw.streams, {"chare", stream_design::chare},
+                                         {"split", stream_design::split}, {"device", stream_design::device});
+  if (!raw.halos.empty())
+    o.halos = read_word<halo_path>("--comm", raw.halos, {"device", halo_path::device}, {"host", halo_path::host});
+  if (!raw.streams.empty() && o.impl == implementation::mpi)
+    refuse_option(fmt::format("--streams {} needs --impl chare: leave it out", raw.streams));
   if (o.lists == list_style::half) o.notes.push_back("# --device cuda has full lists: changed");
   o.lists = list_style::full;
 }
@@ -149,7 +160,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   take_execution(o, raw);
   check_other_than_chares(o);
   check_device(o);
-  take_gpu(o);
+  take_gpu(o, raw);
   take_output(o, raw);
   return o;
 }

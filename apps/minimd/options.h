@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "problem.h"
+#include "support/gpu_choice.h"
 
 /// The command line of minimd as one value. Every rank parses its own copy.
 namespace md {
@@ -34,6 +35,8 @@ struct options {
   std::vector<std::string> dumps;  ///< .xyz, .lammpstrj or .vtu, told apart by suffix; no duplicates
   std::int64_t dump_every = 0;     ///< steps; 0: the last state only
   std::string device = "host";     ///< "host" or "cuda"
+  apps::stream_design streams = apps::stream_design::chare;  ///< on GPUs
+  std::optional<apps::halo_path> halos;                      ///< on GPUs; empty: directly where that can be
   std::vector<std::string> notes;  ///< lines about changed settings for one rank to print to stdout
 };
 

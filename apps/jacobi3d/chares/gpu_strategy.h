@@ -2,14 +2,16 @@
 
 #include <imbrex/imbrex.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/gpu_tiles.h"
 #include "options.h"
+#include "support/gpu_streams.h"
 
 namespace jacobi {
+
+using apps::gpu_streams;
 
 /// The options about GPUs with nothing left open.
 struct gpu_strategy {
@@ -26,22 +28,6 @@ struct gpu_strategy {
 
 /// How dear cells of x faces are, compared with others, when blocks for GPUs are cut: each takes a memory transaction.
 inline constexpr std::int64_t gpu_x_face_weight = 8;
-
-/// The streams a block uses; which of them are the same one depends on the design.
-struct gpu_streams {
-  imbrex::stream* compute = nullptr;
-  imbrex::stream* pack = nullptr;
-  imbrex::stream* unpack = nullptr;
-  imbrex::stream* to_host = nullptr;
-  imbrex::stream* to_device = nullptr;
-
-  /// For a block of that name on a PE; `device` shares among the blocks of the calling PE.
-  static gpu_streams of(stream_design how, imbrex::device& gpu, const std::string& owner);
-
- private:
-  std::shared_ptr<imbrex::stream_set> set_;
-  std::vector<std::unique_ptr<imbrex::stream>> own_;
-};
 
 /// What the blocks of this process tell each other with fusion D: written by each block in its constructor, read once
 /// all have been made.

@@ -10,8 +10,8 @@
 
 namespace jacobi {
 
-mpi_gpu_block::mpi_gpu_block(const mpi_session& mpi, mpi_gpu& gpu, const options& o, const decomposition& blocks,
-                             halo_path path)
+mpi_gpu_block::mpi_gpu_block(const apps::mpi_session& mpi, apps::mpi_gpu& gpu, const options& o,
+                             const decomposition& blocks, halo_path path)
     : options_(o),
       position_(blocks.position(mpi.rank())),
       cells_(blocks.cells(position_)),
@@ -36,7 +36,7 @@ std::uint64_t mpi_gpu_block::host_bytes_needed(extents size, halo_path path, con
 
 void mpi_gpu_block::set_initial_state() {
   gpu_initial_state state(*compute_, layout_, current(), next(), cells_, options_);
-  while (state.enqueue_part()) synchronize(*compute_);
+  while (state.enqueue_part()) apps::synchronize(*compute_);
 }
 
 void mpi_gpu_block::iterate() {
@@ -53,7 +53,7 @@ void mpi_gpu_block::iterate() {
   parity_ ^= 1;
 }
 
-void mpi_gpu_block::finish() { synchronize(*compute_); }
+void mpi_gpu_block::finish() { apps::synchronize(*compute_); }
 
 template <class Number, class Enqueue>
 std::vector<Number> mpi_gpu_block::sum_on_gpu(std::size_t count, Enqueue enqueue) {
@@ -63,7 +63,7 @@ std::vector<Number> mpi_gpu_block::sum_on_gpu(std::size_t count, Enqueue enqueue
   compute_->fill(on_gpu.data(), 0, count * sizeof(Number));
   enqueue(on_gpu.data());
   imbrex::copy(on_host.view(), imbrex::buffer_view<const Number>(on_gpu), *compute_);
-  synchronize(*compute_);
+  apps::synchronize(*compute_);
   return std::vector<Number>(on_host.data(), on_host.data() + count);
 }
 
@@ -90,7 +90,7 @@ std::vector<double> mpi_gpu_block::download() {
   for (std::int64_t z = 0; z < n.nz; z += staged.count()) {
     const std::int64_t planes = std::min(staged.count(), n.nz - z);
     for (std::int64_t k = 0; k < planes; ++k) staged.download(*compute_, k, current(), z + k);
-    synchronize(*compute_);
+    apps::synchronize(*compute_);
     staged.unpack(planes, dense.data() + z * n.ny * n.nx);
   }
   return dense;

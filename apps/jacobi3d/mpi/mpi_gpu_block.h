@@ -7,10 +7,10 @@
 #include "imbrex/device/buffer.h"
 #include "kernels/gpu_layout.h"
 #include "mpi/mpi_block.h"
-#include "mpi/mpi_gpu.h"
 #include "mpi/mpi_gpu_halo_exchange.h"
-#include "mpi/mpi_session.h"
 #include "options.h"
+#include "support/mpi_gpu.h"
+#include "support/mpi_session.h"
 
 namespace jacobi {
 
@@ -19,7 +19,8 @@ namespace jacobi {
 class mpi_gpu_block final : public mpi_block {
  public:
   /// Throws out_of_memory and device_error.
-  mpi_gpu_block(const mpi_session& mpi, mpi_gpu& gpu, const options& o, const decomposition& blocks, halo_path path);
+  mpi_gpu_block(const apps::mpi_session& mpi, apps::mpi_gpu& gpu, const options& o, const decomposition& blocks,
+                halo_path path);
 
   /// Bytes of GPU memory, and of host memory, that a block of this size takes at most.
   static std::uint64_t gpu_bytes_needed(extents size, halo_path path);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "imbrex/device/copy.h"
-#include "mpi/mpi_gpu.h"
+#include "support/mpi_gpu.h"
 
 namespace jacobi {
 namespace {
@@ -32,8 +32,8 @@ std::uint64_t bytes_of_faces(extents size) {
 
 }  // namespace
 
-mpi_gpu_halo_exchange::mpi_gpu_halo_exchange(const mpi_session& mpi, const decomposition& blocks, block_position mine,
-                                             bool periodic, halo_path path, imbrex::stream& s)
+mpi_gpu_halo_exchange::mpi_gpu_halo_exchange(const apps::mpi_session& mpi, const decomposition& blocks,
+                                             block_position mine, bool periodic, halo_path path, imbrex::stream& s)
     : layout_(gpu_layout::of(blocks.cells(mine).size)),
       path_(path),
       stream_(s),
@@ -77,7 +77,7 @@ void mpi_gpu_halo_exchange::start(const double* field) {
 
 void mpi_gpu_halo_exchange::finish(double* field) {
   if (!has_neighbours()) return;
-  synchronize(stream_);
+  apps::synchronize(stream_);
   messages_.send(read_only(pointers_to(through_host() ? outgoing_ : packed_)));
   messages_.wait();
   if (through_host()) copy_all(arrived_, incoming_[parity_]);

@@ -6,8 +6,8 @@
 #include "kernels/gpu_kernels.h"
 #include "kernels/gpu_layout.h"
 #include "mpi/mpi_halo_exchange.h"
-#include "mpi/mpi_session.h"
 #include "options.h"
+#include "support/mpi_session.h"
 
 namespace jacobi {
 
@@ -18,7 +18,7 @@ namespace jacobi {
 class mpi_gpu_halo_exchange {
  public:
   /// The stream outlives the exchange. Throws out_of_memory.
-  mpi_gpu_halo_exchange(const mpi_session& mpi, const decomposition& blocks, block_position mine, bool periodic,
+  mpi_gpu_halo_exchange(const apps::mpi_session& mpi, const decomposition& blocks, block_position mine, bool periodic,
                         halo_path path, imbrex::stream& s);
 
   /// Bytes of GPU memory, and of host memory, that the faces of such a block take at most.

@@ -11,31 +11,17 @@
 #include "chares/gpu_strategy.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
-#include "imbrex/base/log.h"
-#include "imbrex/comm/mpi/mpi_gpu_support.h"
 #include "imbrex/device/cuda/cuda_devices.h"
 #include "mpi/mpi_agreement.h"
 #include "mpi/mpi_gpu_block.h"
 #include "mpi/mpi_phases.h"
+#include "support/mpi_halo_path.h"
 
 namespace jacobi {
 namespace {
 
-halo_path choose_path(const mpi_session& mpi, const options& o) {
-  int direct = imbrex::mpi_takes_gpu_memory() ? 1 : 0;  // on all ranks
-  MPI_Allreduce(MPI_IN_PLACE, &direct, 1, MPI_INT, MPI_MIN, mpi.comm());
-  const halo_path path = o.gpu.halos.value_or(direct != 0 ? halo_path::device : halo_path::host);
-  if (path == halo_path::host || direct != 0) return path;
-  if (mpi.rank() == 0)
-    imbrex::log_warning(
-        "--comm device: this MPI does not take memory of GPUs: halos go through the host (Open MPI does with a UCX "
-        "that "
-        "has CUDA, by --mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)");
-  return halo_path::host;
-}
-
 /// Bytes of this rank's GPU that the ranks which share it need.
-std::uint64_t needed_on_gpu(const mpi_session& mpi, const imbrex::cuda_gpu& gpu, std::uint64_t of_block) {
+std::uint64_t needed_on_gpu(const apps::mpi_session& mpi, const imbrex::cuda_gpu& gpu, std::uint64_t of_block) {
   using need = std::array<std::uint64_t, 2>;  // which GPU, bytes
   const need mine{imbrex::hash_bytes(gpu.bus_id()), of_block};
   std::vector<need> all(static_cast<std::size_t>(mpi.num_local_ranks()));
@@ -45,7 +31,7 @@ std::uint64_t needed_on_gpu(const mpi_session& mpi, const imbrex::cuda_gpu& gpu,
   return sum;
 }
 
-void check_gpu_memory(const mpi_session& mpi, const imbrex::cuda_gpu& gpu, std::uint64_t of_block) {
+void check_gpu_memory(const apps::mpi_session& mpi, const imbrex::cuda_gpu& gpu, std::uint64_t of_block) {
   const std::uint64_t needed = needed_on_gpu(mpi, gpu, of_block);
   agree(mpi.comm(), [&] {
     const std::uint64_t free = gpu.memory().free;
@@ -58,7 +44,7 @@ void check_gpu_memory(const mpi_session& mpi, const imbrex::cuda_gpu& gpu, std::
   });
 }
 
-result facts_on_gpus(const mpi_session& mpi, const options& o, const decomposition& blocks, halo_path path) {
+result facts_on_gpus(const apps::mpi_session& mpi, const options& o, const decomposition& blocks, halo_path path) {
   result r = facts_of(mpi, o, blocks);
   r.device = "cuda";
   r.gpus = 1;
@@ -68,7 +54,7 @@ result facts_on_gpus(const mpi_session& mpi, const options& o, const decompositi
 
 }  // namespace
 
-std::string why_no_gpu(const mpi_session& mpi) {
+std::string why_no_gpu(const apps::mpi_session& mpi) {
   try {
     agree(mpi.comm(), [] {
       std::string why;
@@ -80,10 +66,10 @@ std::string why_no_gpu(const mpi_session& mpi) {
   return {};
 }
 
-int solve_on_gpus(const mpi_session& mpi, const options& o) {
-  const halo_path path = choose_path(mpi, o);
+int solve_on_gpus(const apps::mpi_session& mpi, const options& o) {
+  const halo_path path = apps::mpi_halo_path(mpi.comm(), o.gpu.halos);
   const decomposition blocks = decompose(o, mpi.num_ranks(), gpu_x_face_weight);
-  std::optional<mpi_gpu> gpu;
+  std::optional<apps::mpi_gpu> gpu;
   agree(mpi.comm(),
         [&] { gpu.emplace(imbrex::cuda_devices::choose(1, mpi.local_rank(), mpi.num_local_ranks()).front()); });
   const extents largest = blocks.cells({0, 0, 0}).size;

@@ -20,7 +20,7 @@ face_shapes shapes_of_faces(extents size) {
 
 }  // namespace
 
-mpi_host_block::mpi_host_block(const mpi_session& mpi, const options& o, const decomposition& blocks)
+mpi_host_block::mpi_host_block(const apps::mpi_session& mpi, const options& o, const decomposition& blocks)
     : options_(o),
       position_(blocks.position(mpi.rank())),
       cells_(blocks.cells(position_)),

@@ -4,8 +4,8 @@
 #include "kernels/kernel.h"
 #include "mpi/mpi_block.h"
 #include "mpi/mpi_halo_exchange.h"
-#include "mpi/mpi_session.h"
 #include "options.h"
+#include "support/mpi_session.h"
 
 namespace jacobi {
 
@@ -13,7 +13,7 @@ namespace jacobi {
 class mpi_host_block final : public mpi_block {
  public:
   /// Allocates and touches the memory. Throws out_of_memory.
-  mpi_host_block(const mpi_session& mpi, const options& o, const decomposition& blocks);
+  mpi_host_block(const apps::mpi_session& mpi, const options& o, const decomposition& blocks);
 
   void set_initial_state() override;
   void iterate() override;

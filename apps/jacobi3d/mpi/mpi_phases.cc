@@ -51,7 +51,7 @@ void warm_up(mpi_block& block, const options& o, apps::iteration_progress& shown
 /// Up to `o.iterations` iterations: stopping_rule.h says when they end. Leaves their number and the change in `r`.
 void iterate(mpi_block& block, const options& o, result& r, apps::iteration_progress& shown, std::int64_t done_before) {
   const stopping_rule rule(o.tolerance, o.check_every, o.iterations);
-  change_check check(mpi_session::comm());
+  change_check check(apps::mpi_session::comm());
   bool last = false;
   std::int64_t k = 0;
   while (k < rule.limit() && !last) {
@@ -72,17 +72,17 @@ void iterate(mpi_block& block, const options& o, result& r, apps::iteration_prog
 /// One repeat. Leaves its time and its iterations in `r`.
 void run_repeat(mpi_block& block, const options& o, result& r, apps::iteration_progress& shown,
                 std::int64_t done_before) {
-  agree(mpi_session::comm(), [&] { block.set_initial_state(); });
+  agree(apps::mpi_session::comm(), [&] { block.set_initial_state(); });
   alone([&] { warm_up(block, o, shown, done_before); });
-  MPI_Barrier(mpi_session::comm());
+  MPI_Barrier(apps::mpi_session::comm());
   const steady_clock::time_point begin = steady_clock::now();
   alone([&] { iterate(block, o, r, shown, done_before + o.warm_up); });
-  MPI_Barrier(mpi_session::comm());
+  MPI_Barrier(apps::mpi_session::comm());
   const double microseconds = std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count();
   if (r.iterations > 0) r.iteration_us.push_back(microseconds / static_cast<double>(r.iterations));
 }
 
-std::uint64_t total_hash(const mpi_session& mpi, mpi_block& block) {
+std::uint64_t total_hash(const apps::mpi_session& mpi, mpi_block& block) {
   std::uint64_t sum = 0;
   agree(mpi.comm(), [&] { sum = block.hash(); });
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, mpi.comm());
@@ -92,7 +92,7 @@ std::uint64_t total_hash(const mpi_session& mpi, mpi_block& block) {
 /// Files whose temporaries vanish if the run ends without having committed them.
 class guarded_outputs {
  public:
-  guarded_outputs(const mpi_session& mpi, const options& o, const decomposition& blocks)
+  guarded_outputs(const apps::mpi_session& mpi, const options& o, const decomposition& blocks)
       : mpi_(mpi), outputs_(o.outputs, blocks) {
     agree(mpi.comm(), [&] {
       if (mpi_.rank() != 0) return;
@@ -115,7 +115,7 @@ class guarded_outputs {
   }
 
  private:
-  const mpi_session& mpi_;
+  const apps::mpi_session& mpi_;
   field_outputs outputs_;
   bool committed_ = false;
 };
@@ -131,7 +131,8 @@ decomposition decompose(const options& o, int num_ranks, std::int64_t x_weight) 
   return decomposition::of_least_surface(o.grid, num_ranks, x_weight);
 }
 
-void check_node_memory(const mpi_session& mpi, const options& o, const decomposition& blocks, std::uint64_t of_block) {
+void check_node_memory(const apps::mpi_session& mpi, const options& o, const decomposition& blocks,
+                       std::uint64_t of_block) {
   std::uint64_t needed = of_block;
   if (o.verify) needed += static_cast<std::uint64_t>(blocks.cells({0, 0, 0}).size.cells()) * sizeof(double);
   if (o.verify && mpi.rank() == 0) needed += serial_reference::bytes_needed(o.grid);
@@ -139,7 +140,7 @@ void check_node_memory(const mpi_session& mpi, const options& o, const decomposi
   agree(mpi.comm(), [&] { check_memory(needed); });
 }
 
-result facts_of(const mpi_session& mpi, const options& o, const decomposition& blocks) {
+result facts_of(const apps::mpi_session& mpi, const options& o, const decomposition& blocks) {
   result r;
   r.grid = o.grid;
   r.cx = blocks.cx();
@@ -153,7 +154,7 @@ result facts_of(const mpi_session& mpi, const options& o, const decomposition& b
   return r;
 }
 
-int run_phases(const mpi_session& mpi, const options& o, const decomposition& blocks, const result& known,
+int run_phases(const apps::mpi_session& mpi, const options& o, const decomposition& blocks, const result& known,
                const block_maker& make_block) {
   const bool speaks = mpi.rank() == 0 && !o.quiet;
   result r = known;

@@ -11,7 +11,7 @@
 #include "mpi/mpi_agreement.h"
 #include "mpi/mpi_host_block.h"
 #include "mpi/mpi_phases.h"
-#include "mpi/mpi_session.h"
+#include "support/mpi_session.h"
 
 #if IMBREX_HAVE_CUDA
 #include "mpi/mpi_gpu_solver.h"
@@ -21,7 +21,7 @@ namespace jacobi {
 namespace {
 
 /// `why_no_gpu`: for the header.
-int solve_on_host(const mpi_session& mpi, const options& o, const std::string& why_no_gpu) {
+int solve_on_host(const apps::mpi_session& mpi, const options& o, const std::string& why_no_gpu) {
   const decomposition blocks = decompose(o, mpi.num_ranks());
   check_node_memory(mpi, o, blocks, block_field::bytes_needed(blocks.cells({0, 0, 0}).size));
   result known = facts_of(mpi, o, blocks);
@@ -29,7 +29,7 @@ int solve_on_host(const mpi_session& mpi, const options& o, const std::string& w
   return run_phases(mpi, o, blocks, known, [&] { return std::make_unique<mpi_host_block>(mpi, o, blocks); });
 }
 
-int solve(const mpi_session& mpi, const options& o) {
+int solve(const apps::mpi_session& mpi, const options& o) {
   agree_on_options(mpi.comm(), digest(o));
   if (o.device == "host") return solve_on_host(mpi, o, "");
 #if IMBREX_HAVE_CUDA
@@ -43,7 +43,7 @@ int solve(const mpi_session& mpi, const options& o) {
 }  // namespace
 
 int run_mpi_solver(int argc, char** argv, const options& o) {
-  const mpi_session mpi(argc, argv);
+  const apps::mpi_session mpi(argc, argv);
   try {
     return solve(mpi, o);
   } catch (const imbrex::error& e) {  // the same one on every rank: see agree

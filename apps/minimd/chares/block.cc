@@ -1,10 +1,10 @@
 #include "chares/block.h"
 
 #include <algorithm>
-#include <mutex>
 #include <span>
 #include <utility>
 
+#include "chares/shared_model.h"
 #include "system/initial_state.h"
 
 namespace md {
@@ -26,21 +26,6 @@ class stopwatch {
   const std::int64_t began_ = imbrex::now_ns();
 };
 
-box_index box_of(const imbrex::index3d& i) { return {i.x, i.y, i.z}; }
-imbrex::index3d index_of(const box_index& b) { return {b[0], b[1], b[2]}; }
-
-/// The same model for all blocks of a process.
-std::shared_ptr<const model> model_for(const imbrex::index3d& extent) {
-  static std::mutex guard;
-  static std::weak_ptr<const model> last;
-  const std::lock_guard lock(guard);
-  auto m = last.lock();
-  if (m != nullptr && m->boxes.boxes() == box_of(extent)) return m;
-  m = std::make_shared<const model>(this_job.setup->model_of(box_of(extent)));
-  last = m;
-  return m;
-}
-
 /// Where `who` stands among the neighbours of the box at `at`.
 int place_of(const domain& d, const box_index& who) {
   const auto& all = d.neighbour_boxes();
@@ -51,7 +36,7 @@ int place_of(const domain& d, const box_index& who) {
 
 block::block()
     : options_(this_job.setup->given()),
-      model_(model_for(extent())),
+      model_(shared_model(*this_job.setup, box_of(extent()))),
       all_(*model_, box_of(index())),
       buffers_(static_cast<std::size_t>(all_.num_links())) {}
 

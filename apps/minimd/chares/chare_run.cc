@@ -23,7 +23,6 @@ namespace md {
 namespace {
 
 namespace ix = imbrex;
-using blocks_proxy = ix::array_proxy<block>;
 
 /// What this process was started with.
 struct started_with {
@@ -37,14 +36,15 @@ std::int64_t num_blocks(const options& o, int num_pes) {
   return o.num_chares ? *o.num_chares : static_cast<std::int64_t>(o.odf.value_or(1)) * num_pes;
 }
 
-ix::task<> make_atoms(blocks_proxy blocks, const run_setup* s, const units* scale) {
-  blocks.broadcast<&block::make>();
-  const limbs_of<3> sums = co_await blocks.reduction<limbs_of<3>>();
+template <class Box>
+ix::task<> make_atoms(ix::array_proxy<Box> boxes, const run_setup* s, const units* scale) {
+  boxes.template broadcast<&Box::make>();
+  const limbs_of<3> sums = co_await boxes.template reduction<limbs_of<3>>();
   if (!needs_velocities(s->initial())) co_return;
   const apps::exact_sum each[3] = {sum_from(sums, 0), sum_from(sums, 1), sum_from(sums, 2)};
-  blocks.broadcast<&block::shift_velocities>(mean_velocity(*scale, each));
-  const limbs_of<1> mvv = co_await blocks.reduction<limbs_of<1>>();
-  blocks.broadcast<&block::scale_velocities>(
+  boxes.template broadcast<&Box::shift_velocities>(mean_velocity(*scale, each));
+  const limbs_of<1> mvv = co_await boxes.template reduction<limbs_of<1>>();
+  boxes.template broadcast<&Box::scale_velocities>(
       velocity_factor(*scale, s->given().what.temperature, sum_from(mvv, 0).to_double()));
 }
 
@@ -102,46 +102,46 @@ run_facts facts_of(const ix::runtime& rt, const box_index& cut) {
   return f;
 }
 
-ix::task<int> start_on_gpu(ix::runtime& rt) {
-#if IMBREX_HAVE_CUDA
+/// Boxes of that type, from their atoms to the end. `job`: where they find what is shown.
+template <class Box, class Job>
+ix::task<int> run_boxes(ix::runtime* rt, box_index cut, run_facts* f, Job* job) {
   const run_setup& s = *words.setup;
-  run_facts f = facts_of(rt, {1, 1, 1});
-  f.instruction_set = "cuda";
-  print_head(s.given(), f);
-  apps::iteration_progress shown(s.given().what.steps, !s.given().quiet);
-  this_gpu_job = {&s, &shown};
-  const auto box = rt.create_array<gpu_box>(ix::index1d(1));
-  auto end = see_to_the_end(box, rt.create_on<collector>(0), &f, 1);
+  const options& o = s.given();
+  const units scale(o.what, s.num_atoms(), s.lengths());
+  apps::iteration_progress shown(o.what.steps, !o.quiet);
+  job->shown = &shown;
+  const auto boxes = rt->create_array<Box>(ix::index3d{cut[0], cut[1], cut[2]});
+  auto made = make_atoms(boxes, &s, &scale);
+  co_await made;
+  auto end = see_to_the_end(boxes, rt->create_on<collector>(0), f, rt->num_pes());
   const int code = co_await end;
-  this_gpu_job.shown = nullptr;
+  job->shown = nullptr;
   co_return code;
-#else
-  static_cast<void>(rt);
-  throw ix::not_built("--device cuda needs CUDA: install its toolkit and configure again");
-#endif
 }
 
 ix::task<int> start(ix::runtime& rt) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
-  if (o.device == "cuda") {
-    auto on_gpu = start_on_gpu(rt);
-    co_return co_await on_gpu;
-  }
   const box_index cut = s.cut_into(num_blocks(o, rt.num_pes()));
   run_facts f = facts_of(rt, cut);
-  const units scale(o.what, s.num_atoms(), s.lengths());
-  static_cast<void>(s.model_of(cut));  // refuses what cannot be, before anything is made
+  const model m = s.model_of(cut);  // refuses what cannot be, before anything is made
+  if (o.device != "cuda") {
+    print_head(o, f);
+    auto on_host = run_boxes<block>(&rt, cut, &f, &this_job);
+    co_return co_await on_host;
+  }
+#if IMBREX_HAVE_CUDA
+  static_cast<void>(gpu_around(m.boxes, {0, 0, 0}));
+  f.num_gpus = rt.num_gpus() * rt.num_ranks();
+  f.gpu_halos = apps::name(o.halos.value_or(apps::halo_path::device));
+  f.gpu_streams = apps::name(o.streams);
+  f.instruction_set = "cuda";
   print_head(o, f);
-  apps::iteration_progress shown(o.what.steps, !o.quiet);
-  this_job.shown = &shown;
-  const blocks_proxy blocks = rt.create_array<block>(ix::index3d{cut[0], cut[1], cut[2]});
-  auto made = make_atoms(blocks, &s, &scale);
-  co_await made;
-  auto end = see_to_the_end(blocks, rt.create_on<collector>(0), &f, rt.num_pes());
-  const int code = co_await end;
-  this_job.shown = nullptr;
-  co_return code;
+  auto on_gpus = run_boxes<gpu_box>(&rt, cut, &f, &this_gpu_job);
+  co_return co_await on_gpus;
+#else
+  throw ix::not_built("--device cuda needs CUDA: install its toolkit and configure again");
+#endif
 }
 
 }  // namespace
@@ -151,9 +151,12 @@ int run_chares(int argc, char** argv, const options& o) {
   check_outputs(o);
   words = {&setup, argc, argv};
   this_job.setup = &setup;
+#if IMBREX_HAVE_CUDA
+  this_gpu_job.setup = &setup;
+#endif
   std::vector<std::string> all(argv, argv + argc);
   if (o.pes > 0) all.push_back(fmt::format("--imbrex-pes={}", o.pes));
-  if (o.device == "cuda") all.insert(all.end(), {"--imbrex-device=cuda", "--imbrex-pes=1", "--imbrex-gpus=1"});
+  if (o.device == "cuda") all.emplace_back("--imbrex-device=cuda");
   if (!o.trace.empty()) all.push_back("--imbrex-trace=" + o.trace);
   std::vector<char*> pointers;
   pointers.reserve(all.size() + 1);

@@ -3,10 +3,13 @@
 #include <imbrex/imbrex.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "chares/collector.h"
-#include "kernels/gpu_system.h"
+#include "chares/gpu_halo.h"
+#include "gpu/gpu_domain.h"
 #include "run_setup.h"
 #include "support/iteration_progress.h"
 #include "system/sums.h"
@@ -15,53 +18,54 @@ namespace md {
 
 struct gpu_box_job {
   const run_setup* setup = nullptr;
-  apps::iteration_progress* shown = nullptr;
+  apps::iteration_progress* shown = nullptr;  ///< where the first box is only
 };
 extern gpu_box_job this_gpu_job;
 
-/// The whole system on one GPU: each step is one kernel, nothing comes to the host but what is told of states, and, at
-/// reneighbouring, how much room lists need.
-class gpu_box : public imbrex::chare<gpu_box, imbrex::index1d> {
+/// A box with its atoms on a GPU, as `block` is one on the host. A step is one kernel, whose new positions go to the
+/// boxes around at once; nothing comes to the host but what is told of states, and, at reneighbouring, how many atoms
+/// go where.
+class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
  public:
   gpu_box();
 
-  /// As `block::run`, with the first atoms and velocities, too.
+  /// \name At the start, in this order, as `block` has them
+  ///@{
+  void make();
+  void shift_velocities(vector3 by);
+  void scale_velocities(double by);
+  ///@}
+
+  /// As `block::run`.
   imbrex::task<> run(imbrex::element_proxy<collector> dumps);
 
- private:
-  template <class T>
-  using buffer = imbrex::buffer<T>;
+  /// How many atoms are to come at a reneighbouring, leavers first, then ghosts.
+  imbrex::when<std::int64_t, int, std::uint32_t> coming;  ///< key; place of the box around; atoms
 
-  imbrex::task<> make_atoms();
-  imbrex::task<> copy_splines();
+ private:
   imbrex::task<> reneighbour();
-  imbrex::task<> build_lists();
+  imbrex::task<> exchange_movers();
+  imbrex::task<> exchange_ghosts();
+  imbrex::task<> exchange_positions();
+  imbrex::task<> exchange_slopes();
   imbrex::task<> tell_state();
   imbrex::task<> dump(imbrex::element_proxy<collector> dumps);
-  imbrex::task<> refuse_lost(std::uint32_t place);
-  void make_room_for_lists();
-  void step(bool finishes, bool advances, bool wants_sums);
-  gpu_atoms atoms(int which) { return {x_[which].data(), v_[which].data(), id_[which].data()}; }
-  std::uint64_t bytes() const;
+  imbrex::task<> step(bool finishes, bool advances, bool wants_sums);
+  /// Tells those around how many atoms they get, and hears how many come.
+  imbrex::task<std::vector<std::uint32_t>> exchange_counts(std::vector<std::uint32_t> out, std::int64_t key);
+  bool is_first() const { return index() == imbrex::index3d{}; }
 
   const options& options_;
-  const model model_;
-  const std::uint32_t num_;
-  gpu_bricks bricks_;
-  imbrex::stream& stream_;
-  buffer<vector4> x_[2], v_[2];  // x_[now_] is the state; v_[0] and id_[0] are, the others are for reordering
-  buffer<std::int64_t> id_[2];
-  int now_ = 0;
-  buffer<std::uint32_t> keys_[2], order_[2], first_, num_staged_;
-  buffer<char> scratch_;
-  buffer<gpu_staged> staged_;
-  buffer<std::uint16_t> entries_, num_neighbours_;
-  gpu_lists lists_;
-  buffer<gpu_findings> found_, found_on_host_;  // on the host: what was found, and what to begin with
-  buffer<double> sums_, total_, total_on_host_, slope_, embedding_;
-  buffer<spline::coefficients> splines_[3];
-  gpu_embedded metal_;
-  std::int64_t step_ = 0, began_ns_ = 0;
+  const std::shared_ptr<const model> model_;
+  const box_index where_;
+  const apps::gpu_streams streams_;
+  gpu_domain all_;
+  std::optional<domain> at_start_;  ///< the atoms on the host, until they are on the GPU
+  gpu_halo<gpu_mover> movers_;
+  gpu_halo<vector4> positions_;
+  gpu_halo<double> slopes_;
+  imbrex::event read_;  ///< ghosts that are about to be overwritten have been read
+  std::int64_t step_ = 0, began_ns_ = 0, num_reneighbourings_ = 0;
 };
 
 }  // namespace md

@@ -26,6 +26,26 @@ constexpr gpu_staged index_mask = (gpu_staged{1} << gpu_index_bits) - 1;
 
 constexpr unsigned threads = gpu_brick_threads;
 
+/// -1, 0 or 1: before the box, in it, or behind it; 0 where it is not cut from the whole.
+__device__ __forceinline__ int region(const gpu_bricks& b, int d, double x) {
+  return !b.cut[d] ? 0 : x < b.lo[d] ? -1 : x >= b.hi[d] ? 1 : 0;
+}
+
+/// How many threads of the block before this one say yes, and how many do in all; `per_warp` is shared.
+__device__ inline unsigned rank_of(bool yes, unsigned* per_warp, unsigned& all) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, votes = __ballot_sync(0xffffffffu, yes);
+  if (lane == 0) per_warp[warp] = __popc(votes);
+  __syncthreads();
+  unsigned before = 0;
+  all = 0;
+  for (unsigned w = 0; w < threads / 32; ++w) {
+    before += w < warp ? per_warp[w] : 0;
+    all += per_warp[w];
+  }
+  __syncthreads();
+  return before + __popc(votes & ((1u << lane) - 1));
+}
+
 /// Of a block's threads, in each of them; `per_warp` is shared.
 __device__ inline double sum_of_block(double value, double* per_warp) {
   for (int d = 16; d > 0; d /= 2) value += __shfl_down_sync(0xffffffffu, value, d);

@@ -125,12 +125,16 @@ void go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_
 
 }  // namespace
 
-void gpu_go_embedded(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_embedded& metal,
-                     const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums) {
+void gpu_embed(imbrex::stream& s, const gpu_bricks& b, const gpu_embedded& metal, const gpu_lists& lists,
+               const vector4* x) {
   const std::size_t shared = gpu_step_shared(lists);
   allow(embed_kernel, shared);
   imbrex::launch(s, "embed", embed_kernel, dim3(static_cast<unsigned>(b.count())), dim3(threads), shared, b, metal,
                  lists, x);
+}
+
+void gpu_go_embedded(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_embedded& metal,
+                     const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums) {
   sums != nullptr ? go<true>(s, b, step, metal, lists, x, next_x, v, sums)
                   : go<false>(s, b, step, metal, lists, x, next_x, v, sums);
 }

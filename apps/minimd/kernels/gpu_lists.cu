@@ -11,65 +11,96 @@ __device__ double square_outside(double x, double lo, double hi) {
   return gap * gap;
 }
 
-/// How many threads of the block before this one say yes, and how many do in all.
-__device__ unsigned rank_of(bool yes, unsigned* per_warp, unsigned& all) {
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, votes = __ballot_sync(0xffffffffu, yes);
-  if (lane == 0) per_warp[warp] = __popc(votes);
-  __syncthreads();
-  unsigned before = 0;
-  all = 0;
-  for (unsigned w = 0; w < threads / 32; ++w) {
-    before += w < warp ? per_warp[w] : 0;
-    all += per_warp[w];
+struct near_brick {
+  double lo[3], hi[3], square;
+
+  __device__ bool has(const vector4& p) const {
+    return square_outside(p.x, lo[0], hi[0]) + square_outside(p.y, lo[1], hi[1]) + square_outside(p.z, lo[2], hi[2]) <
+           square;
   }
-  __syncthreads();
-  return before + __popc(votes & ((1u << lane) - 1));
-}
+};
+
+/// What a brick's atoms may need, into the list and into shared memory.
+struct staging {
+  gpu_staged* stage;
+  double *sx, *sy, *sz;
+  unsigned capacity, num;
+  unsigned* per_warp;
+
+  /// By all threads of the block; thread for thread one atom, or none.
+  __device__ void add(bool yes, std::uint32_t j, unsigned image, const vector4& p) {
+    unsigned more;
+    const unsigned at = num + gpu::rank_of(yes, per_warp, more);
+    if (yes && at < capacity) {
+      stage[at] = j | image << gpu_index_bits;
+      sx[at] = p.x;
+      sy[at] = p.y;
+      sz[at] = p.z;
+    }
+    num += more;
+  }
+};
+
+/// The brick beside another, by which image, and whether atoms of this box are there.
+struct brick_beside {
+  std::uint32_t own = 0, padded = 0;
+  unsigned image = 0;
+  bool has_own = true;
+
+  __device__ brick_beside(const gpu_bricks& b, const int (&of)[3], int k) {
+    const int offset[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+    for (int d = 2; d >= 0; --d) {
+      int shift = 0, c = of[d] + offset[d];
+      if (!b.cut[d]) c = gpu::wrapped(of[d], offset[d], b.num[d], shift);
+      has_own = has_own && c >= 0 && c < b.num[d];
+      own = own * b.num[d] + c;
+      padded = b.cut[d] ? padded * (b.num[d] + 2) + c + 1 : padded * b.num[d] + c;
+      image = image * 3 + static_cast<unsigned>(shift + 1);
+    }
+  }
+};
 
 // Staged atoms stand in the order of bricks and of atoms in them, so that all that follows is the same every time.
 __global__ void __launch_bounds__(threads)
-    build_kernel(gpu_bricks b, const vector4* __restrict__ x, gpu_lists lists, gpu_findings* found) {
+    build_kernel(gpu_bricks b, const vector4* __restrict__ x, std::uint32_t num_own, gpu_ghosts ghosts, gpu_lists lists,
+                 gpu_findings* found) {
   extern __shared__ double staged_positions[];
   __shared__ unsigned per_warp[threads / 32];
   double* const sx = staged_positions;
   double* const sy = sx + lists.stage_capacity;
   double* const sz = sy + lists.stage_capacity;
   const std::uint32_t brick = blockIdx.x;
-  const int bx = brick % b.num[0], by = brick / b.num[0] % b.num[1], bz = brick / b.num[0] / b.num[1];
-  const double lo[3] = {bx * b.side[0], by * b.side[1], bz * b.side[2]};
+  const int place[3] = {static_cast<int>(brick % b.num[0]), static_cast<int>(brick / b.num[0] % b.num[1]),
+                        static_cast<int>(brick / b.num[0] / b.num[1])};
   gpu_staged* const stage = lists.staged + std::size_t{brick} * lists.stage_capacity;
   const double square = b.reach * b.reach;
-
-  unsigned num = 0;
+  near_brick near{{}, {}, square};
+  for (int d = 0; d < 3; ++d) {
+    near.lo[d] = b.lo[d] + place[d] * b.side[d];
+    near.hi[d] = near.lo[d] + b.side[d];
+  }
+  staging staged{stage, sx, sy, sz, lists.stage_capacity, 0, per_warp};
   for (int k = 0; k < 27; ++k) {
-    int ix, iy, iz;
-    const int cx = gpu::wrapped(bx, k % 3 - 1, b.num[0], ix), cy = gpu::wrapped(by, k / 3 % 3 - 1, b.num[1], iy),
-              cz = gpu::wrapped(bz, k / 9 - 1, b.num[2], iz);
-    const unsigned image = static_cast<unsigned>((iz + 1) * 9 + (iy + 1) * 3 + ix + 1);
-    const std::uint32_t other = (cz * b.num[1] + cy) * b.num[0] + cx;
-    const std::uint32_t begin = lists.first[other], end = lists.first[other + 1];
-    for (std::uint32_t base = begin; base < end; base += threads) {
-      const std::uint32_t j = base + threadIdx.x;
-      bool near = false;
-      vector4 p{};
-      if (j < end) {
-        p = x[j];
-        gpu::add_image(p, image, b);
-        near = square_outside(p.x, lo[0], lo[0] + b.side[0]) + square_outside(p.y, lo[1], lo[1] + b.side[1]) +
-                   square_outside(p.z, lo[2], lo[2] + b.side[2]) <
-               square;
+    const brick_beside other(b, place, k);
+    if (other.has_own) {
+      const std::uint32_t end = lists.first[other.own + 1];
+      for (std::uint32_t base = lists.first[other.own]; base < end; base += threads) {
+        const std::uint32_t j = base + threadIdx.x;
+        vector4 p = j < end ? x[j] : vector4{};
+        gpu::add_image(p, other.image, b);
+        staged.add(j < end && near.has(p), j, other.image, p);
       }
-      unsigned more;
-      const unsigned at = num + rank_of(near, per_warp, more);
-      if (near && at < lists.stage_capacity) {
-        stage[at] = j | image << gpu_index_bits;
-        sx[at] = p.x;
-        sy[at] = p.y;
-        sz[at] = p.z;
-      }
-      num += more;
+    }
+    if (ghosts.order == nullptr) continue;
+    const std::uint32_t end = ghosts.first[other.padded + 1];
+    for (std::uint32_t base = ghosts.first[other.padded]; base < end; base += threads) {
+      const std::uint32_t g = base + threadIdx.x, j = num_own + (g < end ? ghosts.order[g] : 0);
+      vector4 p = g < end ? x[j] : vector4{};
+      gpu::add_image(p, other.image, b);
+      staged.add(g < end && near.has(p), j, other.image, p);
     }
   }
+  unsigned num = staged.num;
   __syncthreads();
   if (threadIdx.x == 0) {
     atomicMax(&found->most_staged, num);
@@ -95,13 +126,13 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void gpu_build_lists(imbrex::stream& s, const gpu_bricks& b, const vector4* x, const gpu_lists& lists,
-                     gpu_findings* found) {
+void gpu_build_lists(imbrex::stream& s, const gpu_bricks& b, const vector4* x, std::uint32_t num_own,
+                     const gpu_ghosts& ghosts, const gpu_lists& lists, gpu_findings* found) {
   const std::size_t shared = gpu_step_shared(lists);
   if (shared > 48 * 1024)
     cudaFuncSetAttribute(build_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   imbrex::launch(s, "build lists", build_kernel, dim3(static_cast<unsigned>(b.count())), dim3(threads), shared, b, x,
-                 lists, found);
+                 num_own, ghosts, lists, found);
 }
 
 }  // namespace md

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "imbrex/base/clock.h"
-#include "system/initial_state.h"
-#include "system/serial_run.h"
 
 namespace md {
 namespace {
@@ -12,28 +10,10 @@ namespace {
 constexpr int tag_of_migrants = 1 << 14;  // tags of links are below
 
 template <class T>
-std::vector<T> receive_any_number(int from, int tag, MPI_Comm all) {
-  MPI_Message message;
-  MPI_Status status;
-  MPI_Mprobe(from, tag, all, &message, &status);
-  int bytes = 0;
-  MPI_Get_count(&status, MPI_BYTE, &bytes);
-  std::vector<T> values(static_cast<std::size_t>(bytes) / sizeof(T));
-  MPI_Mrecv(values.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-  return values;
-}
-
-template <class T>
 MPI_Request send_begun(const std::vector<T>& values, int to, int tag, MPI_Comm all) {
   MPI_Request request;
   MPI_Isend(values.data(), static_cast<int>(values.size() * sizeof(T)), MPI_BYTE, to, tag, all, &request);
   return request;
-}
-
-int rank_in(MPI_Comm all) {
-  int rank = 0;
-  MPI_Comm_rank(all, &rank);
-  return rank;
 }
 
 }  // namespace
@@ -44,18 +24,7 @@ mpi_box::mpi_box(const run_setup& s, const model& m, MPI_Comm all)
   in_.resize(out_.size());
 }
 
-void mpi_box::make() {
-  add_initial_atoms(all_, model_, setup_.initial());
-  if (!needs_velocities(setup_.initial())) return;
-  apps::exact_sum sums[3], mvv;
-  all_.sum_velocities(sums);
-  const auto total = added(limbs<3>({&sums[0], &sums[1], &sums[2]}), all_ranks_);
-  const apps::exact_sum each[3] = {sum_from(total, 0), sum_from(total, 1), sum_from(total, 2)};
-  all_.shift_velocities(mean_velocity(model_.scale, each));
-  all_.sum_kinetic(mvv);
-  const auto all_mvv = added(limbs<1>({&mvv}), all_ranks_);
-  all_.scale_velocities(velocity_factor(model_.scale, model_.what.temperature, sum_from(all_mvv, 0).to_double()));
-}
+void mpi_box::make() { make_initial_atoms(all_, model_, setup_.initial(), all_ranks_); }
 
 void mpi_box::start() {
   reneighbour();
@@ -152,26 +121,12 @@ thermo_sums mpi_box::sum_thermo() const {
 }
 
 block_facts mpi_box::facts() const {
-  const std::array<std::int64_t, 5> mine{all_.num_atoms(), static_cast<std::int64_t>(all_.bytes()), facts_.force_ns,
-                                         facts_.neighbour_ns, facts_.other_ns};
-  const auto sum = added(mine, all_ranks_);
-  return {.atoms = sum[0], .bytes = sum[1], .force_ns = sum[2], .neighbour_ns = sum[3], .other_ns = sum[4]};
+  block_facts mine = facts_;
+  mine.atoms = all_.num_atoms();
+  mine.bytes = static_cast<std::int64_t>(all_.bytes());
+  return added(mine, all_ranks_);
 }
 
-std::vector<dump_atom> mpi_box::gather_atoms() const {
-  const std::vector<dump_atom> mine = dump_atoms(all_);
-  int size = 0;
-  MPI_Comm_size(all_ranks_, &size);
-  if (rank_in(all_ranks_) != 0) {
-    MPI_Send(mine.data(), static_cast<int>(mine.size() * sizeof(dump_atom)), MPI_BYTE, 0, tag_of_migrants, all_ranks_);
-    return {};
-  }
-  std::vector<dump_atom> all = mine;
-  for (int r = 1; r < size; ++r) {
-    const auto theirs = receive_any_number<dump_atom>(r, tag_of_migrants, all_ranks_);
-    all.insert(all.end(), theirs.begin(), theirs.end());
-  }
-  return all;
-}
+std::vector<dump_atom> mpi_box::gather_atoms() const { return gathered(dump_atoms(all_), all_ranks_); }
 
 }  // namespace md

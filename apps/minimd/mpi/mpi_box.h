@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mpi/mpi_gather.h"
 #include "run_setup.h"
 #include "system/domain.h"
 #include "system/sums.h"
@@ -46,13 +47,5 @@ class mpi_box {
   std::int64_t step_ = 0, next_sort_ = 0;
   block_facts facts_;
 };
-
-/// Added on all ranks.
-template <std::size_t n>
-std::array<std::int64_t, n> added(std::array<std::int64_t, n> mine, MPI_Comm all) {
-  std::array<std::int64_t, n> sum{};
-  MPI_Allreduce(mine.data(), sum.data(), static_cast<int>(n), MPI_INT64_T, MPI_SUM, all);
-  return sum;
-}
 
 }  // namespace md

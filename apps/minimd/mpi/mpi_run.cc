@@ -5,25 +5,23 @@
 #include <cstdio>
 #include <memory>
 
+#include "imbrex/base/build_config.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "mpi/mpi_box.h"
+#if IMBREX_HAVE_CUDA
+#include "imbrex/device/cuda/cuda_devices.h"
+#include "mpi/mpi_gpu_box.h"
+#include "support/mpi_halo_path.h"
+#endif
 #include "output/dump.h"
 #include "output/screen.h"
 #include "support/iteration_progress.h"
+#include "support/mpi_session.h"
 #include "system/serial_run.h"
 
 namespace md {
 namespace {
-
-/// MPI as long as it lives; ends all ranks when an exception ends this one.
-class mpi_session {
- public:
-  mpi_session(int* argc, char*** argv) { MPI_Init(argc, argv); }
-  ~mpi_session() { MPI_Finalize(); }
-  mpi_session(const mpi_session&) = delete;
-  mpi_session& operator=(const mpi_session&) = delete;
-};
 
 class frames {
  public:
@@ -32,7 +30,8 @@ class frames {
     for (const std::string& path : o.dumps) writers_.push_back(open_dump(path));
   }
   /// On all ranks.
-  void after(std::int64_t step, const mpi_box& box) {
+  template <class Box>
+  void after(std::int64_t step, Box& box) {
     if (!is_dump_step(options_, step)) return;
     const auto atoms = box.gather_atoms();
     for (const auto& w : writers_) {
@@ -48,20 +47,15 @@ class frames {
   std::vector<std::unique_ptr<dump_writer>> writers_;
 };
 
-int run_ranks(int argc, char** argv, const options& o, int rank, int num_ranks) {
-  const bool speaks = rank == 0;
-  const run_setup s(o);
-  const model m = s.model_of(s.cut_into(num_ranks));
-  run_facts f = s.facts(argc, argv);
-  f.num_chares = num_ranks;
-  f.num_ranks = num_ranks;
-  f.decomposition = m.boxes.boxes();
-  if (speaks) check_outputs(o);
-  if (speaks) print_head(o, f);
+using apps::mpi_session;
 
+/// From the atoms to the end.
+template <class Box>
+int run_box(const mpi_session& mpi, const run_setup& s, const model& m, run_facts& f, Box& box) {
+  const options& o = s.given();
+  const bool speaks = mpi.rank() == 0;
   apps::iteration_progress shown(o.what.steps, speaks && !o.quiet);
   frames dumps(o, f, speaks);
-  mpi_box box(s, m, MPI_COMM_WORLD);
   box.make();
   box.start();
   std::int64_t began = 0;
@@ -85,22 +79,54 @@ int run_ranks(int argc, char** argv, const options& o, int rank, int num_ranks) 
   const block_facts done = box.facts();
   if (done.atoms != f.num_atoms)
     throw imbrex::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f.num_atoms));
-  note_facts(f, done, num_ranks);
+  note_facts(f, done, mpi.num_ranks());
   if (!speaks) return 0;
   conclude(o, f);
   return !o.verify || verify(s, f) ? 0 : 1;
 }
 
+run_facts facts_of(const mpi_session& mpi, int argc, char** argv, const run_setup& s, const model& m) {
+  run_facts f = s.facts(argc, argv);
+  f.num_chares = mpi.num_ranks();
+  f.num_ranks = mpi.num_ranks();
+  f.decomposition = m.boxes.boxes();
+  return f;
+}
+
+int run_on_gpus(const mpi_session& mpi, const run_setup& s, const model& m, run_facts& f) {
+#if IMBREX_HAVE_CUDA
+  const apps::halo_path path = apps::mpi_halo_path(mpi.comm(), s.given().halos);
+  static_cast<void>(gpu_around(m.boxes, {0, 0, 0}));
+  apps::mpi_gpu gpu(imbrex::cuda_devices::choose(1, mpi.local_rank(), mpi.num_local_ranks()).front());
+  f.num_gpus = mpi.num_ranks();
+  f.gpu_halos = apps::name(path);
+  f.instruction_set = "cuda";
+  if (mpi.rank() == 0) print_head(s.given(), f);
+  mpi_gpu_box box(s, m, mpi.comm(), gpu, path);
+  return run_box(mpi, s, m, f, box);
+#else
+  throw imbrex::not_built("--device cuda needs CUDA: install its toolkit and configure again");
+#endif
+}
+
+int run_ranks(const mpi_session& mpi, int argc, char** argv, const options& o) {
+  const run_setup s(o);
+  const model m = s.model_of(s.cut_into(mpi.num_ranks()));
+  run_facts f = facts_of(mpi, argc, argv, s, m);
+  if (mpi.rank() == 0) check_outputs(o);
+  if (o.device == "cuda") return run_on_gpus(mpi, s, m, f);
+  if (mpi.rank() == 0) print_head(o, f);
+  mpi_box box(s, m, mpi.comm());
+  return run_box(mpi, s, m, f, box);
+}
+
 }  // namespace
 
 int run_mpi(int argc, char** argv, const options& o) {
-  const mpi_session session(&argc, &argv);
-  int rank = 0, size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const mpi_session mpi(argc, argv);
   int code = 1;
   try {
-    code = run_ranks(argc, argv, o, rank, size);
+    code = run_ranks(mpi, argc, argv, o);
   } catch (const imbrex::error& e) {
     fmt::print(stderr, "minimd: {}\n", e.what());
     std::fflush(stderr);

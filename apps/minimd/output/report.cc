@@ -59,6 +59,9 @@ void add_execution(json& j, const run_facts& f) {
   j["chares"] = f.num_chares;
   j["ranks"] = f.num_ranks;
   j["pes_per_rank"] = f.pes_per_rank;
+  j["gpus"] = f.num_gpus;
+  if (f.num_gpus > 0) j["comm"] = f.gpu_halos;
+  if (!f.gpu_streams.empty()) j["streams"] = f.gpu_streams;
   j["odf"] = odf(f);
   j["lists"] = f.lists == list_style::half ? "half" : "full";
   j["ghost_newton"] = f.ghost_newton;

@@ -26,8 +26,10 @@ struct run_facts {
   std::int64_t num_atoms = 0, num_chares = 0;
   std::array<int, 3> decomposition{};  ///< chares in x, y and z
   int num_ranks = 1, pes_per_rank = 1;
-  vector3 box{};                   ///< its lengths
-  std::vector<thermo_row> thermo;  ///< in the order of their steps
+  int num_gpus = 0;                    ///< in all
+  std::string gpu_halos, gpu_streams;  ///< how atoms go between boxes on GPUs, and the streams' design
+  vector3 box{};                       ///< its lengths
+  std::vector<thermo_row> thermo;      ///< in the order of their steps
   phase_times seconds;
   std::int64_t memory_bytes = 0;  ///< of atoms and lists, over all ranks, at the end; 0: not counted
   std::string command;            ///< the command line

@@ -8,6 +8,9 @@ namespace {
 std::string run_text(const run_facts& f) {
   std::string text = fmt::format("# imbrex miniMD, {}\n# Run Settings:\n", f.implementation);
   text += fmt::format("#   Ranks: {}\n#   PEs of a rank: {}\n", f.num_ranks, f.pes_per_rank);
+  if (f.num_gpus > 0)
+    text += fmt::format("#   GPUs: {}, comm {}{}\n", f.num_gpus, f.gpu_halos,
+                        f.gpu_streams.empty() ? "" : ", streams " + f.gpu_streams);
   text += fmt::format("#   Chares: {} ({}), ODF {:g}\n", f.num_chares, fmt::join(f.decomposition, " x "), odf(f));
   text += fmt::format("#   Device: {}\n", f.device);
   text += fmt::format("#   Exchange: {}\n", f.exchange);

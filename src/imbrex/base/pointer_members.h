@@ -138,6 +138,8 @@ template <class T>
 constexpr bool may_hide_address() {
   if constexpr (!std::is_class_v<T> && !std::is_union_v<T>) {
     return false;
+  } else if constexpr (requires { []<class U, std::size_t N>(const std::array<U, N>*) {}(static_cast<T*>(nullptr)); }) {
+    return may_hide_address<typename T::value_type>();
   } else if constexpr (sizeof(T) < sizeof(void*) || alignof(T) < alignof(void*)) {
     return false;
   } else if constexpr (std::is_aggregate_v<T>) {

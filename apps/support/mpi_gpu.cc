@@ -1,8 +1,8 @@
-#include "mpi/mpi_gpu.h"
+#include "support/mpi_gpu.h"
 
 #include "imbrex/device/cuda/cuda_stream.h"
 
-namespace jacobi {
+namespace apps {
 
 mpi_gpu::mpi_gpu(int number)
     : machine_({number}),
@@ -18,4 +18,4 @@ void synchronize(imbrex::stream& s) {
   of_gpu.progress.marked = of_gpu.progress.completed = of_gpu.progress.enqueued;
 }
 
-}  // namespace jacobi
+}  // namespace apps

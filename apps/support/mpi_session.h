@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-namespace jacobi {
+namespace apps {
 
 /// The communicators of the run, from MPI_Init to MPI_Finalize.
 class mpi_session {
@@ -36,4 +36,4 @@ class mpi_session {
   int local_rank_ = 0, num_local_ranks_ = 1;
 };
 
-}  // namespace jacobi
+}  // namespace apps

@@ -6,7 +6,7 @@
 #include "imbrex/device/cuda/cuda_gpu.h"
 #include "imbrex/device/stream.h"
 
-namespace jacobi {
+namespace apps {
 
 /// The GPU of one MPI rank, for the rank's thread and without chares: nothing of it can be awaited with `co_await`.
 /// Streams and buffers of its device end before it does.
@@ -28,4 +28,4 @@ class mpi_gpu {
 /// Blocks until all that is enqueued in a stream of a GPU has finished. Throws device_error if it failed.
 void synchronize(imbrex::stream& s);
 
-}  // namespace jacobi
+}  // namespace apps

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/gpu_exchange.h"
+#include "system/decomposition.h"
+
+namespace md {
+
+/// The boxes around one on a GPU: none in directions in which there is only one box, whose images are its own matter.
+struct gpu_around {
+  /// Throws `usage_error` where a box that is cut from the whole is narrower than atoms act.
+  gpu_around(const decomposition& boxes, const box_index& where);
+
+  std::vector<box_index> boxes;  ///< each once, by number
+  gpu_targets targets;           ///< box after box
+  std::vector<int> first;        ///< the first target of each box, and their number
+
+  /// The place of `who` among those around.
+  int place_of(const box_index& who) const;
+};
+
+/// How a box is cut into bricks of about `gpu_brick_threads` atoms.
+gpu_bricks bricks_of(const decomposition& boxes, const box_index& where, double density);
+
+}  // namespace md
