@@ -78,8 +78,23 @@ void check_device(const options& o) {
   refuse_option(fmt::format("--device {} is unknown: use host or cuda", o.device));
 }
 
-/// On GPUs lists are full.
+void take_precision(options& o, const raw_options& raw) {
+  if (!raw.precision.empty())
+    o.what.single = read_word<bool>("--precision", raw.precision, {"double", false}, {"single", true});
+  if (o.what.single && (o.device != "cuda" || o.what.force == force_style::eam))
+    refuse_option("--precision single is for Lennard-Jones with --device cuda: leave it out");
+}
+
+/// On GPUs lists are full where nobody asks for half ones.
+void take_gpu_lists(options& o, const raw_options& raw) {
+  const bool half = raw.lists == "half" || raw.half_neigh.value_or(0) != 0;
+  if (half && o.what.force == force_style::eam)
+    refuse_option("half lists with --force eam are for --device host: use --lists full");
+  if (!half) o.lists = list_style::full;
+}
+
 void take_gpu(options& o, const raw_options& raw) {
+  take_precision(o, raw);
   if (o.device != "cuda") {
     if (!raw.streams.empty()) refuse_option(fmt::format("--streams {} needs --device cuda: leave it out", raw.streams));
     if (!raw.halos.empty()) refuse_option(fmt::format("--comm {} needs --device cuda: leave it out", raw.halos));
@@ -100,8 +115,7 @@ void take_gpu(options& o, const raw_options& raw) {
     o.halos = read_word<halo_path>("--comm", raw.halos, {"device", halo_path::device}, {"host", halo_path::host});
   if (!raw.streams.empty() && o.impl == implementation::mpi)
     refuse_option(fmt::format("--streams {} needs --impl chare: leave it out", raw.streams));
-  if (o.lists == list_style::half) o.notes.push_back("# --device cuda has full lists: changed");
-  o.lists = list_style::full;
+  take_gpu_lists(o, raw);
 }
 
 void check_dumps(const std::vector<std::string>& dumps) {

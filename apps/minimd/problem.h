@@ -38,6 +38,8 @@ struct problem {
   std::string data_file;                ///< LAMMPS data file; empty: the lattice
   std::string eam_file = "Cu_u6.eam";   ///< funcfl
 
+  bool single = false;  ///< forces of pairs in single precision (on GPUs)
+
   double neighbour_cutoff() const { return cutoff + skin; }
   bool operator==(const problem&) const = default;
 };

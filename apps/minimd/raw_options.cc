@@ -69,8 +69,12 @@ void declare_execution(CLI::App& app, options& o, raw_options& raw) {
             "half lists: 1 (default): pairs with ghosts once; 0; also -gn");
   add_whole(app, "--sort", raw.sort, "sort atoms every so many steps; 0: never (default: when lists are built)");
   app.add_flag("--deterministic", o.deterministic, "the same bits on any number of PEs and chares; full lists");
-  app.add_option("-d,--device", o.device, "where to compute: host, or cuda: on GPUs, a PE each, with full lists")
+  app.add_option("-d,--device", o.device,
+                 "where to compute: host, or cuda: on GPUs, a PE each, with full lists where none are asked for")
       ->capture_default_str();
+  app.add_option(
+      "--precision", raw.precision,
+      "of the forces of pairs: double (default), or single, on GPUs; positions, velocities and sums stay double");
   app.add_option("--comm", raw.halos,
                  "on GPUs: atoms go to other boxes directly (device, the default) or by way of host memory");
   app.add_option(

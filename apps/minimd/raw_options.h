@@ -18,7 +18,7 @@ struct raw_options {
   std::optional<std::int64_t> steps, size, nx, ny, nz, reneighbour, thermo, dump_every;
   std::optional<double> cutoff, skin, dt, temperature, density;
   std::optional<int> half_neigh, ghost_newton, sort, yaml_level;
-  std::string units, force, data, eam, impl = "chare", exchange = "direct", lists, streams, halos;
+  std::string units, force, data, eam, impl = "chare", exchange = "direct", lists, streams, halos, precision;
 };
 
 /// Declares all options, with `o` and `raw` as the places of their values. Those that are left out throw usage_error

@@ -61,7 +61,8 @@ void note_facts(run_facts& f, const block_facts& done, int num_threads);
 /// Prints the summary and writes the reports.
 void conclude(const options& o, const run_facts& f);
 /// With --verify: runs the system again by a loop in one box, in this thread, and compares the rows up to step 200,
-/// beyond which trajectories part; prints what was found. False when they differ by more than 1e-9.
+/// beyond which trajectories part; prints what was found. False when they differ by more than 1e-9, with forces in
+/// single precision up to step 100 by 1e-4.
 bool verify(const run_setup& s, const run_facts& f);
 
 }  // namespace md

@@ -176,7 +176,30 @@ def gpu(p, folder):
         sys.exit(77)
     expect_near(rows_of([p.minimd, "--device", "cuda", "-s", "10", "-n", "100"], folder), REFERENCE, 1e-9, "GPU")
     words, alone = metal(p, folder)
-    expect_near(rows_of([*words, "--device", "cuda"], folder), alone, 1e-11, "a metal on a GPU")
+    for extra in ([], ["-c", "2"], ["-c", "8", "--comm", "host"], ["-c", "6", "--imbrex-ranks", "2"]):
+        expect_near(rows_of([*words, "--device", "cuda", *extra], folder), alone, 1e-11, "a metal on a GPU")
+    for extra in (["-c", "2"], ["-c", "3"], ["-c", "4", "--lists", "half"], ["-c", "12"], ["-c", "8", "--comm", "host"],
+                  ["-c", "8", "--streams", "device"], ["-c", "8", "--streams", "split", "--comm", "host"],
+                  ["-c", "27", "--pes", "3", "--imbrex-gpus", "1"], ["-c", "8", "--imbrex-ranks", "2"],
+                  ["-c", "8", "--imbrex-ranks", "4", "--comm", "host"]):
+        expect_near(rows_of([p.minimd, "--device", "cuda", "-s", "10", "-n", "100", *extra], folder), REFERENCE, 1e-9,
+                    "GPU, " + " ".join(extra))
+    # Hot atoms that cross boxes, often.
+    done = run([p.minimd, "--device", "cuda", "-nx", "7", "-ny", "14", "-nz", "9", "--reneighbour", "3", "-n", "60",
+                "-c", "6", "--temperature", "4", "--verify"])
+    expect("verified" in done.stdout, done.stdout)
+    done = run([p.minimd, "--device", "cuda", "-s", "10", "-c", "4", "--precision", "single", "--verify"])
+    expect("verified" in done.stdout, done.stdout)
+    # An atom that goes further than the boxes around is named.
+    done = run([p.minimd, "--device", "cuda", "-s", "10", "-c", "8", "--dt", "0.5", "-n", "40"], code=70)
+    expect("is lost" in done.stderr, done.stderr)
+    # More chares than boxes that are as wide as atoms act.
+    done = run([p.minimd, "--device", "cuda", "-s", "4", "-c", "64"], code=2)
+    expect("use fewer chares" in done.stderr, done.stderr)
+    if p.mpirun:
+        for extra in (["--impl", "mpi"], ["--impl", "mpi", "--comm", "host"], ["--odf", "2"], ["--comm", "host"]):
+            words = [*p.mpirun, "-n", "3", p.minimd, "--device", "cuda", "-s", "10", "-n", "100", *extra]
+            expect_near(rows_of(words, folder), REFERENCE, 1e-9, " ".join(words))
     for extra in (["-s", "3", "--reneighbour", "5"], ["-nx", "7", "-ny", "4", "-nz", "3", "--reneighbour", "3"],
                   ["-nx", "2", "-ny", "9", "-nz", "30"], ["-s", "12", "--reneighbour", "0"]):
         done = run([p.minimd, "--device", "cuda", "-n", "60", "--verify", *extra])
@@ -215,7 +238,12 @@ def bad_input(p, folder):
     refused(["-i", os.path.join(folder, "none.md")], "none.md")
     refused(["--force", "eam", "-s", "4", "--eam", os.path.join(folder, "none.eam")], "none.eam")
     refused(["--device", "moon"], "moon")
-    refused(["--device", "cuda", "-c", "4"], "one chare")
+    refused(["--comm", "host"], "--comm host needs --device cuda")
+    refused(["--streams", "split"], "--streams split needs --device cuda")
+    refused(["--precision", "single"], "--precision single")
+    refused(["--precision", "half"], "half")
+    refused(["--device", "cuda", "--impl", "serial"], "--impl serial")
+    refused(["--device", "cuda", "--sort", "3"], "--sort")
     bad = os.path.join(folder, "in.bad")
     with open(bad, "w") as f:
         f.write(INPUT.replace("2.5 0.30", "2.5 wide"))

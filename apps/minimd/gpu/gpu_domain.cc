@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace md {
 namespace {
@@ -11,6 +10,7 @@ namespace {
 constexpr std::size_t most_shared_bytes = 227 * 1024;  // of a thread block (compute capability 9.0; 8.0 has 163 KiB)
 constexpr std::uint32_t most_atoms = (std::uint32_t{1} << gpu_index_bits) - 1;
 
+/// A little more, so that lists are not built twice each time that a few more atoms are near.
 unsigned with_room(double n) { return (static_cast<unsigned>(n * 1.08) + 8) / 8 * 8; }
 
 double density_of(const model& m) { return static_cast<double>(m.scale.num_atoms) / m.scale.volume; }
@@ -81,6 +81,7 @@ gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& c
   double reached = 1;
   for (const double side : bricks_.side) reached *= side + 1.8 * r;
   lists_.stage_capacity = with_room(density * reached);
+  lists_.half = m.lists.style == list_style::half;
   if (around_.targets.num > 0) ghost_first_ = buffer<std::uint32_t>(d, bricks_.padded_count() + 1);
 }
 
@@ -137,13 +138,17 @@ void gpu_domain::make_room_for_atoms(std::size_t own, std::size_t all) {
 void gpu_domain::make_room_for_work(std::size_t bytes) { make_room(work_, gpu(), bytes, retired_); }
 
 void gpu_domain::make_room_for_lists() {
-  if (gpu_step_shared(lists_, model_.embedded.has_value()) > most_shared_bytes)
+  const std::size_t shared =
+      gpu_step_shared(lists_, model_.embedded.has_value()) + (lists_.half ? gpu_half_shared(lists_) : 0);
+  if (shared > most_shared_bytes)
     throw imbrex::error(
         fmt::format("{} atoms are within reach of one brick: too dense for this GPU's shared memory; use "
                     "--device host",
                     lists_.stage_capacity));
   make_room(staged_, gpu(), static_cast<std::size_t>(bricks_.count()) * lists_.stage_capacity, retired_);
   make_room_for_work(std::size_t{num_} * lists_.rows * sizeof(std::uint16_t));
+  if (lists_.half) make_room(own_staged_, gpu(), static_cast<std::size_t>(bricks_.count()), retired_);
+  lists_.own_staged = own_staged_.data();
   lists_.first = first_.data();
   lists_.staged = staged_.data();
   lists_.num_staged = num_staged_.data();
@@ -245,6 +250,7 @@ bool gpu_domain::lists_are_whole(std::int64_t step) {
   retired_.release();
   refuse_lost(step);
   const gpu_findings& found = on_host_.data()->found;
+  lists_.most_in_brick = found.most_in_brick;
   if (found.most_staged > lists_.stage_capacity) {  // and the lists are those of what had room
     lists_.stage_capacity = with_room(found.most_staged);
     return false;
@@ -274,7 +280,8 @@ void gpu_domain::step(bool finishes, bool advances, bool wants_sums) {
                       .dt = model_.what.dt,
                       .mass = model_.mass,
                       .finishes = finishes,
-                      .advances = advances};
+                      .advances = advances,
+                      .single = model_.what.single};
   const vector4* const x = x_[now_].data();
   vector4* const next = x_[now_ ^ 1].data();
   double* const sums = wants_sums ? sums_.data() : nullptr;
@@ -309,8 +316,8 @@ std::vector<dump_atom> gpu_domain::dump_atoms() const {
 std::uint64_t gpu_domain::bytes() const {
   const auto of = [](const auto& b) { return b.size() * sizeof(*b.data()); };
   std::uint64_t n = of(x_[0]) + of(x_[1]) + of(v_) + of(id_) + of(first_) + of(num_staged_) + of(staged_) + of(sent_) +
-                    of(num_neighbours_) + of(work_) + of(ghost_first_) + of(ghost_order_) + of(sums_) + of(slope_) +
-                    of(embedding_);
+                    of(num_neighbours_) + of(own_staged_) + of(work_) + of(ghost_first_) + of(ghost_order_) +
+                    of(sums_) + of(slope_) + of(embedding_);
   for (const auto& s : splines_) n += of(s);
   return n;
 }

@@ -111,7 +111,7 @@ class gpu_domain {
   buffer<std::int64_t> id_;
   buffer<std::uint32_t> first_, num_staged_;
   buffer<gpu_staged> staged_, sent_;
-  buffer<std::uint16_t> num_neighbours_;
+  buffer<std::uint16_t> num_neighbours_, own_staged_;
   buffer<char> work_;  ///< the lists; while they are made anew, all that this takes
   gpu_chosen chosen_;
   gpu_lists lists_;

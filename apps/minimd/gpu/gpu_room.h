@@ -26,7 +26,7 @@ class gpu_retired {
 template <class T>
 bool make_room(imbrex::buffer<T>& b, imbrex::device& d, std::size_t n, gpu_retired& old) {
   if (n <= b.size()) return false;
-  const std::size_t more = b.size() == 0 ? 0 : n / 16;
+  const std::size_t more = b.size() == 0 ? 0 : n / 64;
   old.keep(std::move(b));
   b = imbrex::buffer<T>(d, n + more);
   return true;
@@ -36,7 +36,7 @@ bool make_room(imbrex::buffer<T>& b, imbrex::device& d, std::size_t n, gpu_retir
 template <class T>
 void make_room(imbrex::buffer<T>& b, imbrex::stream& s, std::size_t n, std::size_t kept, gpu_retired& old) {
   if (n <= b.size()) return;
-  imbrex::buffer<T> larger(s.on(), n + (b.size() == 0 ? 0 : n / 16));
+  imbrex::buffer<T> larger(s.on(), n + (b.size() == 0 ? 0 : n / 64));
   if (b.size() > 0 && kept > 0) s.copy(larger.data(), b.data(), kept * sizeof(T));
   old.keep(std::move(b));
   b = std::move(larger);

@@ -57,16 +57,41 @@ __device__ inline double sum_of_block(double value, double* per_warp) {
   return all;
 }
 
+/// Where a block's positions are counted from: from nothing with doubles, with floats from the middle of its brick.
+template <class Real>
+struct brick_origin {
+  double x = 0, y = 0, z = 0;
+
+  __device__ brick_origin(const gpu_bricks& b, std::uint32_t brick) {
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      x = b.lo[0] + (brick % b.num[0] + 0.5) * b.side[0];
+      y = b.lo[1] + (brick / b.num[0] % b.num[1] + 0.5) * b.side[1];
+      z = b.lo[2] + (brick / b.num[0] / b.num[1] + 0.5) * b.side[2];
+    }
+  }
+  __device__ __forceinline__ Real along_x(const vector4& p) const { return from(p.x, x); }
+  __device__ __forceinline__ Real along_y(const vector4& p) const { return from(p.y, y); }
+  __device__ __forceinline__ Real along_z(const vector4& p) const { return from(p.z, z); }
+
+ private:
+  static __device__ __forceinline__ Real from(double at, double origin) {
+    if constexpr (sizeof(Real) == sizeof(float)) return static_cast<Real>(at - origin);
+    return at;
+  }
+};
+
 /// Copies positions, images put in place, into shared memory; synchronise afterwards.
-__device__ __forceinline__ void stage_positions(const gpu_bricks& b, const gpu_staged* stage, unsigned num,
-                                                const vector4* __restrict__ x, double* sx, double* sy, double* sz) {
+template <class Real>
+__device__ __forceinline__ void stage_positions(const gpu_bricks& b, const brick_origin<Real>& origin,
+                                                const gpu_staged* stage, unsigned num, const vector4* __restrict__ x,
+                                                Real* sx, Real* sy, Real* sz) {
   for (unsigned k = threadIdx.x; k < num; k += threads) {
     const gpu_staged one = stage[k];
     vector4 p = x[one & index_mask];
     if (one >> gpu_index_bits != own_image) add_image(p, one >> gpu_index_bits, b);
-    sx[k] = p.x;
-    sy[k] = p.y;
-    sz[k] = p.z;
+    sx[k] = origin.along_x(p);
+    sy[k] = origin.along_y(p);
+    sz[k] = origin.along_z(p);
   }
 }
 

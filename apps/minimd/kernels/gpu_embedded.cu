@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(threads)
   double* const sy = sx + lists.stage_capacity;
   double* const sz = sy + lists.stage_capacity;
   const brick_of_block my(lists);
-  gpu::stage_positions(b, my.stage, my.num_staged, x, sx, sy, sz);
+  gpu::stage_positions(b, gpu::brick_origin<double>(b, blockIdx.x), my.stage, my.num_staged, x, sx, sy, sz);
   __syncthreads();
   for (std::uint32_t i = my.begin + threadIdx.x; i < my.end; i += threads) {
     const vector4 p = x[i];
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(threads)
   double* const sz = sy + lists.stage_capacity;
   double* const slopes = sz + lists.stage_capacity;
   const brick_of_block my(lists);
-  gpu::stage_positions(b, my.stage, my.num_staged, x, sx, sy, sz);
+  gpu::stage_positions(b, gpu::brick_origin<double>(b, blockIdx.x), my.stage, my.num_staged, x, sx, sy, sz);
   for (unsigned k = threadIdx.x; k < my.num_staged; k += threads)
     slopes[k] = metal.slope[my.stage[k] & gpu::index_mask];
   __syncthreads();

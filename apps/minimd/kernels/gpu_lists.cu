@@ -80,8 +80,10 @@ __global__ void __launch_bounds__(threads)
     near.hi[d] = near.lo[d] + b.side[d];
   }
   staging staged{stage, sx, sy, sz, lists.stage_capacity, 0, per_warp};
+  unsigned own_staged = 0;
   for (int k = 0; k < 27; ++k) {
     const brick_beside other(b, place, k);
+    if (k == 13) own_staged = staged.num;
     if (other.has_own) {
       const std::uint32_t end = lists.first[other.own + 1];
       for (std::uint32_t base = lists.first[other.own]; base < end; base += threads) {
@@ -105,6 +107,7 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) {
     atomicMax(&found->most_staged, num);
     lists.num_staged[brick] = min(num, lists.stage_capacity);
+    if (lists.half) lists.own_staged[brick] = static_cast<std::uint16_t>(own_staged);
   }
   num = min(num, lists.stage_capacity);
 
@@ -113,11 +116,19 @@ __global__ void __launch_bounds__(threads)
   for (std::uint32_t i = begin + threadIdx.x; i < end; i += threads) {
     const vector4 p = x[i];
     unsigned rows = 0;
-    for (unsigned k = 0; k < num; ++k) {
-      const double dx = p.x - sx[k], dy = p.y - sy[k], dz = p.z - sz[k];
-      if (fma(dz, dz, fma(dy, dy, dx * dx)) >= square || stage[k] == (i | gpu::own_image << gpu_index_bits)) continue;
-      if (rows < lists.rows) entries[std::size_t{rows} * in_brick + (i - begin)] = static_cast<std::uint16_t>(k);
-      ++rows;
+    const auto list_those = [&](unsigned first_staged, unsigned end_staged) {
+      for (unsigned k = first_staged; k < end_staged; ++k) {
+        const double dx = p.x - sx[k], dy = p.y - sy[k], dz = p.z - sz[k];
+        if (fma(dz, dz, fma(dy, dy, dx * dx)) >= square || stage[k] == (i | gpu::own_image << gpu_index_bits)) continue;
+        if (rows < lists.rows) entries[std::size_t{rows} * in_brick + (i - begin)] = static_cast<std::uint16_t>(k);
+        ++rows;
+      }
+    };
+    if (lists.half) {  // those before it in its brick have the pair
+      list_those(0, min(own_staged, num));
+      list_those(own_staged + (i - begin), num);
+    } else {
+      list_those(0, num);
     }
     atomicMax(&found->most_neighbours, rows);
     lists.num_neighbours[i] = static_cast<std::uint16_t>(min(rows, lists.rows));

@@ -65,6 +65,11 @@ struct gpu_lists {
   std::uint16_t* num_neighbours = nullptr;
   unsigned stage_capacity = 0;
   unsigned rows = 0;
+  /// Half lists: pairs inside a brick stand in one of the two lists. `own_staged`: of each brick the place of its first
+  /// atom among the staged ones; `most_in_brick`: room for forces.
+  bool half = false;
+  std::uint16_t* own_staged = nullptr;
+  unsigned most_in_brick = 0;
 };
 
 /// Ghosts by bricks, a layer of which lies around the box where the whole is cut.
@@ -106,9 +111,12 @@ struct gpu_step {
   double dt = 0, mass = 1;
   bool finishes = true;  ///< the half step that led here has its second half
   bool advances = true;  ///< the next step's first half follows
+  bool single = false;   ///< forces of pairs in single precision; positions, velocities and sums are double always
 };
-/// Bytes of shared memory that a block takes; `embedded`: with the embedded atom method.
+/// Bytes of shared memory that a block takes with doubles, lists being full; `embedded`: with the embedded atom method.
 std::size_t gpu_step_shared(const gpu_lists& lists, bool embedded = false);
+/// The same for forces inside a brick, with half lists.
+std::size_t gpu_half_shared(const gpu_lists& lists);
 /// Forces on all atoms, and both halves of the steps that meet there. `sums`: null, or 3 for each brick: m v^2, energy,
 /// virial.
 void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,

@@ -14,7 +14,7 @@ constexpr int report_version = 1;
 /// Names every member, so that one that is added to `problem` does not compile until it stands here.
 json problem_json(const problem& p) {
   const auto& [units, force, epsilon, sigma, cells, density, lattice_constant, temperature, mass, steps, dt, cutoff,
-               skin, reneighbour_every, thermo_every, data_file, eam_file] = p;
+               skin, reneighbour_every, thermo_every, data_file, eam_file, single] = p;
   return {{"units", units == unit_system::lj ? "lj" : "metal"},
           {"force", force == force_style::lj ? "lj" : "eam"},
           {"epsilon", epsilon},
@@ -31,7 +31,8 @@ json problem_json(const problem& p) {
           {"reneighbour_every", reneighbour_every},
           {"thermo_every", thermo_every},
           {"data_file", data_file},
-          {"eam_file", eam_file}};
+          {"eam_file", eam_file},
+          {"precision", single ? "single" : "double"}};
 }
 
 json thermo_json(const run_facts& f) {
