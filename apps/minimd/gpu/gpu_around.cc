@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "imbrex/base/error.h"
 
@@ -40,7 +41,7 @@ std::vector<target> targets_around(const decomposition& boxes, const box_index& 
     const auto n = boxes.at_offset(where, offset);
     all.push_back({n.box, offset, static_cast<unsigned>(((n.shift[2] + 1) * 3 + n.shift[1] + 1) * 3 + n.shift[0] + 1)});
   }
-  std::ranges::stable_sort(all, {}, [&](const target& t) { return boxes.number_of(t.box); });
+  std::ranges::sort(all, {}, [&](const target& t) { return std::pair(boxes.number_of(t.box), t.image); });
   return all;
 }
 
