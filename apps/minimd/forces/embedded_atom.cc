@@ -110,8 +110,8 @@ void sum_forces(const embedded_atom& what, const embedded_work& w) {
 
 }  // namespace
 
-void embed(const embedded_atom& what, list_style style, const embedded_work& w) {
-  style == list_style::half ? sum_densities<true>(what, w) : sum_densities<false>(what, w);
+void embedded_functions::embed(const embedded_atom& what, const embedded_work& w) const {
+  sum_densities(what, w);
   for (std::int32_t i = 0; i < w.forces.num_own; ++i) {
     const spline::place at = what.embedding.at(w.density[i]);
     w.slope[i] = what.embedding.slope(at);
@@ -119,8 +119,15 @@ void embed(const embedded_atom& what, list_style style, const embedded_work& w) 
   }
 }
 
-void embedded_forces(const embedded_atom& what, list_style style, const embedded_work& w) {
-  style == list_style::half ? sum_forces<true>(what, w) : sum_forces<false>(what, w);
+detail::embedded_variants detail::embedded_baseline() {
+  return {{&sum_densities<false>, &sum_forces<false>}, {&sum_densities<true>, &sum_forces<true>}};
+}
+
+embedded_functions embedded_forces(list_style style, instruction_set isa) {
+  static const detail::embedded_variants tables[] = {detail::embedded_baseline(), detail::embedded_avx2(),
+                                                     detail::embedded_avx512()};
+  const detail::embedded_variants& t = tables[static_cast<int>(isa)];
+  return style == list_style::full ? t.full : t.half;
 }
 
 }  // namespace md

@@ -70,9 +70,27 @@ struct embedded_work {
   double* slope = nullptr;  ///< F'(rho)
 };
 
-/// First pass: densities of own atoms, and F' of them; F into `forces.energy` if that is wanted.
-void embed(const embedded_atom& what, list_style style, const embedded_work& w);
-/// Second pass, when the slopes of ghosts have come: forces; pairs' energies are added to `forces.energy`.
-void embedded_forces(const embedded_atom& what, list_style style, const embedded_work& w);
+/// The two passes of the embedded atom method.
+struct embedded_functions {
+  using pass = void (*)(const embedded_atom&, const embedded_work&);
+  pass sum_densities = nullptr;
+  pass sum_forces = nullptr;
+
+  /// First pass: densities of own atoms, and F' of them; F into `forces.energy` if that is wanted.
+  void embed(const embedded_atom& what, const embedded_work& w) const;
+  /// Second pass, when the slopes of ghosts have come: forces; pairs' energies are added to `forces.energy`.
+  void forces(const embedded_atom& what, const embedded_work& w) const { sum_forces(what, w); }
+};
+/// Baseline sums in the order of the lists; the others in lanes.
+embedded_functions embedded_forces(list_style style, instruction_set isa);
+
+namespace detail {
+struct embedded_variants {
+  embedded_functions full, half;
+};
+embedded_variants embedded_baseline();
+embedded_variants embedded_avx2();
+embedded_variants embedded_avx512();
+}  // namespace detail
 
 }  // namespace md

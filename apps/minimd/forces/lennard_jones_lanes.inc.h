@@ -1,14 +1,17 @@
 // Lennard-Jones forces, so many pairs at a time as the instruction set has lanes. A file that includes this first
-// defines
+// includes lanes_<instruction set>.inc.h, which defines
 //
 //   MD_TARGET     the function attribute that selects the instruction set
 //   struct lanes  the vector operations, all inlined:
 //     width, vector, mask
-//     set1, add, sub, mul, div, sum (of all lanes)
+//     set1, add, sub, mul, div, sqrt, min, max, sum (of all lanes), store
 //     less(a, b), any(mask), keep(v, mask): v where set, else 0
 //     whole(j, num): 1 where j[lane] < num, else 0.5
 //     gather(x, j, X, Y, Z): the coordinates of atoms j[0], j[1], ... in one order of lanes, the same for all three
 //     take_from(f, j, X, Y, Z): takes these off the forces of those atoms, in the same order of lanes
+//     at(all, j): all[j[0]], all[j[1]], ... in that order
+//     rows(all, j, A, B, C, D): the four numbers from all[4 * j[lane]] on, in that order, too
+//     integers, truncated, real, store
 //
 // All of it is in an unnamed namespace and calls nothing of the standard library that is not inlined into it, so that
 // no code for a wide instruction set can become the copy of a function that the rest of the program uses.

@@ -128,11 +128,11 @@ void domain::begin_forces(bool wants_energy) {
   }
   density_.resize(own);
   slope_.resize(atoms_.x.size());
-  embed(*model_.embedded, model_.lists.style, {work(), density_.data(), slope_.data()});
+  model_.metal_forces.embed(*model_.embedded, {work(), density_.data(), slope_.data()});
 }
 
 void domain::end_forces() {
-  if (model_.embedded) embedded_forces(*model_.embedded, model_.lists.style, {work(), density_.data(), slope_.data()});
+  if (model_.embedded) model_.metal_forces.forces(*model_.embedded, {work(), density_.data(), slope_.data()});
 }
 
 force_work domain::work() {

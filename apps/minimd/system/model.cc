@@ -14,6 +14,7 @@ model::model(const problem& p, std::int64_t atoms, const vector3& lengths, const
       isa(rule.by_id ? instruction_set::baseline : wanted),
       pairs(lennard_jones::of(p)),
       pair_forces(lennard_jones_forces(rule.style, isa)),
+      metal_forces(embedded_forces(rule.style, isa)),
       mass(p.mass) {
   if (p.force != force_style::eam) return;
   if (eam == nullptr) throw imbrex::usage_error("the embedded atom method needs a funcfl file");

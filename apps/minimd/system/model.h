@@ -28,6 +28,7 @@ struct model {
   lennard_jones pairs;
   lennard_jones_function pair_forces;
   std::optional<embedded_atom> embedded;
+  embedded_functions metal_forces;
   double mass;
 };
 
