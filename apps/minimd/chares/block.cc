@@ -131,34 +131,36 @@ imbrex::task<> block::compute_forces(bool wants_energy) {
   }
   if (!model_->sends_forces_back()) co_return;
   for (int r = all_.num_rounds() - 1; r >= 0; --r) {
-    auto forces_of_ghosts = exchange<&block::forces>(r, &domain::pack_forces, &domain::add_forces);
+    auto forces_of_ghosts = exchange<&block::forces, false>(r, &domain::pack_forces, &domain::add_forces);
     co_await forces_of_ghosts;
   }
 }
 
 // What has come is used in the order of links, not of arrival: sums, and the places of ghosts, are the same every time.
-template <block::slot block::* M>
+template <block::slot block::* M, bool to_ghosts>
 imbrex::task<> block::exchange(int r, pack_function pack, unpack_function unpack) {
+  const auto goes_out = [this](int k) { return to_ghosts ? all_.has_ghosts_there(k) : all_.has_ghosts_here(k); };
+  const auto comes = [&](int k) { return goes_out(all_.opposite(k)); };
   const int first = all_.first_link(r), end = all_.first_link(r + 1);
   int num_awaited = 0;
-  {
-    for (int k = first; k < end; ++k) {
-      std::vector<double>& values = buffers_[static_cast<std::size_t>(k)];
-      (all_.*pack)(k, values);
-      if (all_.is_own(k)) continue;
-      ++num_awaited;
+  for (int k = first; k < end; ++k) {
+    num_awaited += comes(k) && !all_.is_own(k) ? 1 : 0;
+    if (!goes_out(k)) continue;
+    std::vector<double>& values = buffers_[static_cast<std::size_t>(k)];
+    (all_.*pack)(k, values);
+    if (!all_.is_own(k))
       array()[index_of(all_.box_of(k))].template send<M>(key(r), all_.opposite(k), std::move(values));
-    }
-    for (int k = first; k < end; ++k) {  // to itself: what was packed for the opposite
-      if (all_.is_own(k) && k < all_.opposite(k))
-        std::swap(buffers_[static_cast<std::size_t>(k)], buffers_[static_cast<std::size_t>(all_.opposite(k))]);
-    }
+  }
+  for (int k = first; k < end; ++k) {  // to itself: what was packed for the opposite
+    if (all_.is_own(k) && k < all_.opposite(k))
+      std::swap(buffers_[static_cast<std::size_t>(k)], buffers_[static_cast<std::size_t>(all_.opposite(k))]);
   }
   for (; num_awaited > 0; --num_awaited) {
     auto [k, values] = co_await (this->*M)(key(r));
     buffers_[static_cast<std::size_t>(k)] = std::move(values);
   }
-  for (int k = first; k < end; ++k) (all_.*unpack)(k, buffers_[static_cast<std::size_t>(k)]);
+  for (int k = first; k < end; ++k)
+    if (comes(k)) (all_.*unpack)(k, buffers_[static_cast<std::size_t>(k)]);
 }
 
 imbrex::task<> block::reneighbour() {

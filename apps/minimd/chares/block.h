@@ -61,7 +61,8 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   imbrex::task<> exchange_ghosts();
   imbrex::task<> compute_forces(bool wants_energy);
   /// All links of round `r`: what `pack` says goes to the slot `M` of those around, what comes is given to `unpack`.
-  template <slot block::* M>
+  /// `to_ghosts`: from atoms to where they are ghosts; else back.
+  template <slot block::* M, bool to_ghosts = true>
   imbrex::task<> exchange(int r, pack_function pack, unpack_function unpack);
   /// Of step and round; the slots take one number.
   std::int64_t key(int r) const { return step_ * all_.num_rounds() + r; }

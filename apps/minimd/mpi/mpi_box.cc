@@ -60,18 +60,22 @@ void mpi_box::compute_forces(bool wants_energy) {
     facts_.force_ns += imbrex::now_ns() - began;
   }
   if (!model_.sends_forces_back()) return;
-  for (int r = all_.num_rounds() - 1; r >= 0; --r) exchange(r, &domain::pack_forces, &domain::add_forces);
+  for (int r = all_.num_rounds() - 1; r >= 0; --r) exchange(r, &domain::pack_forces, &domain::add_forces, false);
 }
 
-void mpi_box::exchange(int r, pack_function pack, unpack_function unpack) {
+void mpi_box::exchange(int r, pack_function pack, unpack_function unpack, bool to_ghosts) {
+  const auto goes_out = [&](int k) { return to_ghosts ? all_.has_ghosts_there(k) : all_.has_ghosts_here(k); };
+  const auto comes = [&](int k) { return goes_out(all_.opposite(k)); };
   const int first = all_.first_link(r), end = all_.first_link(r + 1);
   std::vector<MPI_Request> sent;
   for (int k = first; k < end; ++k) {
+    if (!goes_out(k)) continue;
     std::vector<double>& values = out_[static_cast<std::size_t>(k)];
     (all_.*pack)(k, values);
     if (!all_.is_own(k)) sent.push_back(send_begun(values, rank_of(all_.box_of(k)), all_.opposite(k), all_ranks_));
   }
   for (int k = first; k < end; ++k) {
+    if (!comes(k)) continue;
     std::vector<double>& values = in_[static_cast<std::size_t>(k)];
     if (all_.is_own(k)) {
       std::swap(values, out_[static_cast<std::size_t>(all_.opposite(k))]);
@@ -79,7 +83,8 @@ void mpi_box::exchange(int r, pack_function pack, unpack_function unpack) {
       values = receive_any_number<double>(rank_of(all_.box_of(k)), k, all_ranks_);
     }
   }
-  for (int k = first; k < end; ++k) (all_.*unpack)(k, in_[static_cast<std::size_t>(k)]);
+  for (int k = first; k < end; ++k)
+    if (comes(k)) (all_.*unpack)(k, in_[static_cast<std::size_t>(k)]);
   MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
 }
 

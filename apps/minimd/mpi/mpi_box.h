@@ -36,7 +36,8 @@ class mpi_box {
   void reneighbour();
   void exchange_migrants();
   void compute_forces(bool wants_energy);
-  void exchange(int r, pack_function pack, unpack_function unpack);
+  /// `to_ghosts`: from atoms to where they are ghosts; else back.
+  void exchange(int r, pack_function pack, unpack_function unpack, bool to_ghosts = true);
   int rank_of(const box_index& b) const { return static_cast<int>(model_.boxes.number_of(b)); }
 
   const run_setup& setup_;

@@ -90,6 +90,9 @@ class domain {
   /// The links of round r are those from here to before `first_link(r + 1)`.
   int first_link(int r) const { return rounds_[r]; }
   int opposite(int k) const { return links_[k].opposite; }
+  /// Whether there are ghosts at the other end of link k, and here: with a half shell (`list_rule`) at one of the two.
+  bool has_ghosts_there(int k) const { return !model_.lists.half_shell || k < opposite(k); }
+  bool has_ghosts_here(int k) const { return has_ghosts_there(opposite(k)); }
   void pack_positions(int k, std::vector<double>& out) const;
   /// Throws `error` when these are not as many as the ghosts of link k.
   void unpack_positions(int k, std::span<const double> in);

@@ -16,6 +16,7 @@ model::model(const problem& p, std::int64_t atoms, const vector3& lengths, const
       pair_forces(lennard_jones_forces(rule.style, isa)),
       metal_forces(embedded_forces(rule.style, isa)),
       mass(p.mass) {
+  lists.half_shell = sends_forces_back() && style == exchange_style::direct;
   if (p.force != force_style::eam) return;
   if (eam == nullptr) throw imbrex::usage_error("the embedded atom method needs a funcfl file");
   if (rule.style == list_style::half && rule.ghost_newton)

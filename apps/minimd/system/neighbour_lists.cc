@@ -51,7 +51,7 @@ void neighbour_lists::put_into_bins(const atom_arrays& atoms, const vector3& lo,
 bool neighbour_lists::is_ours(const atom_arrays& atoms, std::int32_t i, std::int32_t j) const {
   if (rule_.style == list_style::full) return i != j;
   if (j < atoms.num_own) return j > i;
-  if (!rule_.ghost_newton) return true;
+  if (!rule_.ghost_newton || rule_.half_shell) return true;
   const vector4 &a = atoms.x[i], &b = atoms.x[j];
   if (a.z != b.z) return b.z > a.z;
   if (a.y != b.y) return b.y > a.y;

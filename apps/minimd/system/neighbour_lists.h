@@ -13,6 +13,8 @@ struct list_rule {
   list_style style = list_style::full;
   bool ghost_newton = false;  ///< half lists: a pair with a ghost is one box's alone, which sends the force back
   bool by_id = false;         ///< each list in the order of ids, so that sums do not depend on the decomposition
+  /// With `ghost_newton`: of two boxes only one has the other's atoms as ghosts, and so all pairs with them.
+  bool half_shell = false;
 };
 
 /// The neighbours of each own atom of a box: indices of atoms closer than the cutoff and skin. Each list is filled up

@@ -135,6 +135,7 @@ void domain::choose_ghosts(int r) {
 void domain::choose_for(link& l, std::int32_t first, std::int32_t last) {
   const double square = model_.boxes.reach() * model_.boxes.reach();
   l.sent.clear();
+  if (!has_ghosts_there(static_cast<int>(&l - links_.data()))) return;
   for (std::int32_t i = first; i < last; ++i) {
     const vector4& p = atoms_.x[i];
     const double at[3] = {p.x + l.shift[0], p.y + l.shift[1], p.z + l.shift[2]};
