@@ -11,25 +11,10 @@
 #include <string_view>
 
 #include "imbrex/base/error.h"
+#include "support/own_arguments.h"
 
 namespace dgemm {
 namespace {
-
-/// In the order in which CLI11 takes a vector. There are no positional arguments, so a word without a dash after an
-/// option of the runtime is that option's value.
-std::vector<std::string> own_arguments(int argc, const char* const* argv) {
-  std::vector<std::string> own;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (!argument.starts_with("--imbrex-")) {
-      own.emplace_back(argument);
-    } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
-      ++i;
-    }
-  }
-  std::ranges::reverse(own);
-  return own;
-}
 
 std::string variable_of(std::string name) {
   std::ranges::transform(name, name.begin(),
@@ -52,7 +37,7 @@ std::ofstream open_part(const std::string& file) {
 
 bool parse(CLI::App& app, int argc, const char* const* argv) {
   try {
-    app.parse(own_arguments(argc, argv));
+    app.parse(apps::own_arguments_reversed(argc, argv));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     return false;

@@ -11,6 +11,7 @@
 #include "field/npy.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
+#include "support/own_arguments.h"
 
 namespace jacobi {
 namespace {
@@ -31,22 +32,6 @@ std::optional<Number> parse(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-/// The arguments without those of the runtime. jacobi3d has no positional arguments, so one that does not start with a
-/// dash after a runtime option is that option's value.
-std::vector<std::string> own_arguments(int argc, const char* const* argv) {
-  std::vector<std::string> own;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (!argument.starts_with("--imbrex-")) {
-      own.emplace_back(argument);
-    } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
-      ++i;
-    }
-  }
-  std::ranges::reverse(own);  // the order in which CLI11 takes a vector
-  return own;
 }
 
 /// Accepts what reads as a whole number of that type and says so otherwise (CLI11 takes the nearest it can hold).
@@ -316,7 +301,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   raw_options raw;
   declare(app, o, raw);
   try {
-    app.parse(own_arguments(argc, argv));
+    app.parse(apps::own_arguments_reversed(argc, argv));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     return std::nullopt;

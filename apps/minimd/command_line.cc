@@ -1,4 +1,5 @@
 #include "command_line.h"
+#include "support/own_arguments.h"
 
 #include <fmt/format.h>
 
@@ -33,15 +34,8 @@ const std::vector<left_out_option>& left_out_options() {
 }
 
 std::vector<std::string> own_arguments(int argc, const char* const* argv) {
-  std::vector<std::string> own;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (!argument.starts_with("--imbrex-")) {
-      own.push_back(with_two_dashes(argument));
-    } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
-      ++i;
-    }
-  }
+  std::vector<std::string> own = apps::own_arguments(argc, argv);
+  for (std::string& word : own) word = with_two_dashes(word);
   return own;
 }
 

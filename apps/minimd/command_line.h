@@ -15,9 +15,8 @@ struct left_out_option {
 
 const std::vector<left_out_option>& left_out_options();
 
-/// The arguments without those of the runtime (`--imbrex-...`, with the value that follows where there is one: there
-/// are no positional arguments), in order. Long names with one dash as the reference has them, -nx, -ny, -nz, -gn, -dm,
-/// -ng and -sse, get a second.
+/// `apps::own_arguments`. Long names with one dash as the reference has them, -nx, -ny, -nz, -gn, -dm, -ng and -sse,
+/// get a second.
 std::vector<std::string> own_arguments(int argc, const char* const* argv);
 
 /// What --help says at the end: which options of the reference are left out, with reasons.

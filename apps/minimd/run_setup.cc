@@ -2,21 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <ctime>
-#include <iostream>
-
 #include "imbrex/base/error.h"
 #include "input/funcfl_file.h"
 #include "input/lammps_data.h"
-#include "output/dump.h"
-#include "output/report.h"
-#include "output/screen.h"
-#include "output/yaml.h"
 #include "system/initial_state.h"
-#include "system/serial_run.h"
 
 namespace md {
 
@@ -68,73 +57,6 @@ std::vector<std::int64_t> thermo_steps(const problem& p) {
   for (std::int64_t s = 1; s <= p.steps; ++s)
     if (is_thermo_step(p, s)) steps.push_back(s);
   return steps;
-}
-
-std::vector<dump_atom> dump_atoms(const domain& box) {
-  const atom_arrays& a = box.atoms();
-  std::vector<dump_atom> atoms;
-  atoms.reserve(static_cast<std::size_t>(a.num_own));
-  for (std::int32_t i = 0; i < a.num_own; ++i)
-    atoms.push_back({a.id[i], 1, {a.x[i].x, a.x[i].y, a.x[i].z}, {a.v[i].x, a.v[i].y, a.v[i].z}});
-  return atoms;
-}
-
-void print_head(const options& o, const run_facts& f) {
-  if (o.quiet) return;
-  for (const std::string& note : o.notes) fmt::print("{}\n", note);
-  fmt::print("{}{}", header_text(f), columns_text());
-  std::fflush(stdout);
-}
-
-void check_outputs(const options& o) {
-  if (!o.report.empty()) check_report_writable(o.report);
-  for (const std::string& path : o.dumps) check_dump_suffix(path);
-}
-
-void note_facts(run_facts& f, const block_facts& done, int num_threads) {
-  const double each = 1e-9 / num_threads;
-  phase_times& t = f.seconds;
-  t.total = f.thermo.back().seconds;
-  t.force = static_cast<double>(done.force_ns) * each;
-  t.neighbour = static_cast<double>(done.neighbour_ns) * each;
-  t.other = static_cast<double>(done.other_ns) * each;
-  t.communication = std::max(0.0, t.total - t.force - t.neighbour - t.other);
-  f.memory_bytes = done.bytes;
-}
-
-void conclude(const options& o, const run_facts& f) {
-  if (!o.quiet) fmt::print("{}", summary_text(f));
-  std::fflush(stdout);
-  if (!o.yaml.empty()) write_yaml_file(o.yaml, f);
-  if (o.yaml_screen) write_yaml(std::cout, f);
-  if (!o.report.empty()) write_report(o.report, f);
-}
-
-namespace {
-
-double difference(double a, double b) { return std::abs(a - b) / std::max(1.0, std::abs(b)); }
-
-}  // namespace
-
-bool verify(const run_setup& s, const run_facts& f) {
-  const double tolerance = s.given().what.single ? 1e-4 : 1e-9;
-  const model m = s.model_of({1, 1, 1});
-  serial_run alone(m, s.initial());
-  const std::int64_t last = std::min<std::int64_t>(s.given().what.single ? 100 : 200, m.what.steps);
-  double worst = 0;
-  std::size_t num_compared = 0;
-  alone.run(last, [&](const thermo_row& row) {
-    const auto found = std::ranges::find(f.thermo, row.step, &thermo_row::step);
-    if (found == f.thermo.end()) return;
-    ++num_compared;
-    for (const double d : {difference(found->temperature, row.temperature), difference(found->energy, row.energy),
-                           difference(found->pressure, row.pressure)})
-      worst = d <= worst ? worst : d;  // no number is worst
-  });
-  const bool good = worst <= tolerance && num_compared > 0;
-  fmt::print("{}: {} states up to step {} differ from those of one box, stepped by a loop, by {:.2g} at most\n",
-             good ? "verified" : "WRONG", num_compared, last, worst);
-  return good;
 }
 
 }  // namespace md

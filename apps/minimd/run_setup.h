@@ -5,11 +5,8 @@
 #include <vector>
 
 #include "options.h"
-#include "output/dump.h"
 #include "output/run_facts.h"
-#include "system/domain.h"
 #include "system/model.h"
-#include "system/sums.h"
 
 namespace md {
 
@@ -46,23 +43,5 @@ inline bool is_thermo_step(const problem& p, std::int64_t step) {
 inline bool is_dump_step(const options& o, std::int64_t step) {
   return !o.dumps.empty() && (step == o.what.steps || (o.dump_every != 0 && step % o.dump_every == 0));
 }
-
-/// A box's own atoms, as files of atoms have them.
-std::vector<dump_atom> dump_atoms(const domain& box);
-
-/// Prints what was changed of what was asked for, and all settings.
-void print_head(const options& o, const run_facts& f);
-
-/// Checks before the run that what is to be written can be.
-void check_outputs(const options& o);
-/// What all boxes did, into `f`, whose rows are complete; times are means over so many threads.
-void note_facts(run_facts& f, const block_facts& done, int num_threads);
-
-/// Prints the summary and writes the reports.
-void conclude(const options& o, const run_facts& f);
-/// With --verify: runs the system again by a loop in one box, in this thread, and compares the rows up to step 200,
-/// beyond which trajectories part; prints what was found. False when they differ by more than 1e-9, with forces in
-/// single precision up to step 100 by 1e-4.
-bool verify(const run_setup& s, const run_facts& f);
 
 }  // namespace md

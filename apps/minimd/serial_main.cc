@@ -5,7 +5,9 @@
 #include <cstdio>
 
 #include "output/screen.h"
+#include "run_output.h"
 #include "system/serial_run.h"
+#include "verification.h"
 
 namespace md {
 

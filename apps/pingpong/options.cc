@@ -10,6 +10,7 @@
 
 #include "imbrex/base/error.h"
 #include "sizes.h"
+#include "support/own_arguments.h"
 
 namespace pingpong {
 namespace {
@@ -20,22 +21,6 @@ namespace {
 struct raw_options {
   std::string modes, sizes = "8:8M";
 };
-
-/// The arguments without those of the runtime, in the order in which CLI11 takes a vector. pingpong has no positional
-/// arguments, so one that does not start with a dash after a runtime option is that option's value.
-std::vector<std::string> own_arguments(int argc, const char* const* argv) {
-  std::vector<std::string> own;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (!argument.starts_with("--imbrex-")) {
-      own.emplace_back(argument);
-    } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
-      ++i;
-    }
-  }
-  std::ranges::reverse(own);
-  return own;
-}
 
 CLI::Validator whole() {
   auto complaint = [](std::string& text) {
@@ -104,7 +89,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   raw_options raw;
   declare(app, o, raw);
   try {
-    app.parse(own_arguments(argc, argv));
+    app.parse(apps::own_arguments_reversed(argc, argv));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     return std::nullopt;

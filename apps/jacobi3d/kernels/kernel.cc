@@ -10,17 +10,6 @@
 namespace jacobi {
 namespace {
 
-bool machine_has(instruction_set isa) {
-#if defined(__x86_64__)
-  switch (isa) {
-    case instruction_set::baseline: return true;
-    case instruction_set::avx2: return __builtin_cpu_supports("avx2") != 0;
-    case instruction_set::avx512: return __builtin_cpu_supports("avx512f") != 0;
-  }
-#endif
-  return isa == instruction_set::baseline;
-}
-
 detail::range_function variant(instruction_set isa, const stencil& formula, store_policy policy) {
   static const detail::variant_table tables[] = {detail::baseline_variants(), detail::avx2_variants(),
                                                  detail::avx512_variants()};
@@ -64,17 +53,6 @@ void update_x_end(const block_view& v, const stencil& f, std::int64_t y, std::in
 
 }  // namespace
 
-const char* name(instruction_set isa) {
-  static constexpr const char* names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<int>(isa)];
-}
-
-instruction_set best_instruction_set() {
-  if (machine_has(instruction_set::avx512)) return instruction_set::avx512;
-  if (machine_has(instruction_set::avx2)) return instruction_set::avx2;
-  return instruction_set::baseline;
-}
-
 std::uint64_t last_level_cache_bytes() {
   const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
   if (l3 > 0) return static_cast<std::uint64_t>(l3);
@@ -88,7 +66,7 @@ store_policy choose_store_policy(std::uint64_t working_set_bytes) {
 
 update_kernel::update_kernel(stencil formula, store_policy policy, instruction_set isa)
     : formula_(formula), policy_(policy), isa_(isa) {
-  if (!machine_has(isa))
+  if (isa > best_instruction_set())
     throw imbrex::usage_error(std::string("this machine has no ") + name(isa) + ": use " +
                               name(best_instruction_set()));
 }

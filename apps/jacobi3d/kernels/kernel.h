@@ -5,6 +5,7 @@
 
 #include "decomposition.h"
 #include "field/stencil.h"
+#include "support/instruction_set.h"
 
 /// The Jacobi update of one block (Eq. 1 of the 2020 paper; the weighted form is that of the 2024 paper), on the
 /// calling thread. Every cell becomes
@@ -19,11 +20,9 @@ namespace jacobi {
 /// saves reading each line before it is overwritten).
 enum class store_policy { cached, streaming };
 
-enum class instruction_set { baseline, avx2, avx512 };
-const char* name(instruction_set isa);
-
-/// The widest that this machine can run.
-instruction_set best_instruction_set();
+using apps::best_instruction_set;
+using apps::instruction_set;
+using apps::name;
 
 /// `streaming` if so many bytes of fields, all those that this process updates in one iteration, exceed the last-level
 /// cache.

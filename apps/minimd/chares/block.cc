@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chares/shared_model.h"
+#include "run_output.h"
 #include "system/initial_state.h"
 
 namespace md {

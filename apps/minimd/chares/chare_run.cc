@@ -15,9 +15,13 @@
 #include "chares/gpu_box.h"
 #endif
 #include "output/screen.h"
+#include "run_output.h"
+#include "run_setup.h"
 #include "support/iteration_progress.h"
 #include "system/initial_state.h"
-#include "system/serial_run.h"
+#include "system/sums.h"
+#include "system/thermodynamics.h"
+#include "verification.h"
 
 namespace md {
 namespace {

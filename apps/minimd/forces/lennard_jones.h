@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "support/instruction_set.h"
 #include "system/atoms.h"
 #include "system/neighbour_lists.h"
 
@@ -29,10 +30,9 @@ struct force_work {
   double* virial = nullptr;    ///< likewise, the sums of r f; null exactly when `energy` is
 };
 
-enum class instruction_set { baseline, avx2, avx512 };
-const char* name(instruction_set isa);
-/// The widest that this machine can run.
-instruction_set best_instruction_set();
+using apps::best_instruction_set;
+using apps::instruction_set;
+using apps::name;
 
 using lennard_jones_function = void (*)(const lennard_jones&, const force_work&);
 /// Baseline sums in the order of the lists; the others in lanes.

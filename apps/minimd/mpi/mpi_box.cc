@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "imbrex/base/clock.h"
+#include "run_output.h"
 
 namespace md {
 namespace {

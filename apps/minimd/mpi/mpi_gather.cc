@@ -1,7 +1,7 @@
 #include "mpi/mpi_gather.h"
 
 #include "system/initial_state.h"
-#include "system/serial_run.h"
+#include "system/thermodynamics.h"
 
 namespace md {
 namespace {

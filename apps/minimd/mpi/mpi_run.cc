@@ -16,9 +16,11 @@
 #endif
 #include "output/dump.h"
 #include "output/screen.h"
+#include "run_output.h"
 #include "support/iteration_progress.h"
 #include "support/mpi_session.h"
-#include "system/serial_run.h"
+#include "system/thermodynamics.h"
+#include "verification.h"
 
 namespace md {
 namespace {

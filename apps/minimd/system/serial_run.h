@@ -36,12 +36,4 @@ class serial_run {
 /// Puts all atoms of the system into its only box, with the velocities of the start.
 void make_whole_system(domain& all, const model& m, const initial_atoms* initial);
 
-/// Sums into what is printed.
-thermo_row row_of(const units& scale, std::int64_t step, const thermo_sums& sums);
-
-/// The velocities of a lattice: no momentum, the wanted temperature. What to take off each, from the sums of all.
-vector3 mean_velocity(const units& scale, const apps::exact_sum (&sums)[3]);
-/// What to multiply each with, from the sum of m v^2 of all.
-double velocity_factor(const units& scale, double temperature, double mvv);
-
 }  // namespace md

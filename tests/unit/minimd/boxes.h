@@ -8,6 +8,7 @@
 #include "system/domain.h"
 #include "system/initial_state.h"
 #include "system/serial_run.h"
+#include "system/thermodynamics.h"
 
 namespace md_test {
 
