@@ -3,6 +3,8 @@
 #include <Kokkos_Core.hpp>
 
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "15_kokkos_forces.h"
 
@@ -90,6 +92,11 @@ class droplet_in final : public kokkos_droplet {
   template <class Kernel>
   void run(const char* name, const Kernel& k) {
     Kokkos::parallel_for(name, Kokkos::RangePolicy<Space>(space_, 0, n_), k);
+#ifdef KOKKOS_ENABLE_CUDA
+    // Kokkos does not look whether a kernel could be launched.
+    if (const cudaError_t e = cudaGetLastError(); e != cudaSuccess)
+      throw std::runtime_error(std::string(name) + ": " + cudaGetErrorString(e));
+#endif
   }
 
   const Space space_;
