@@ -121,34 +121,29 @@ imbrex::task<> gpu_box::reneighbour() {
 
 // ------------------------------------------------------------------------------------------------ each step
 
-imbrex::task<> gpu_box::exchange_positions() {
+template <class T>
+imbrex::task<> gpu_box::exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&),
+                                 T* (gpu_domain::*ghosts)()) {
   if (all_.around().boxes.empty()) co_return;
-  auto room = positions_.room();
-  vector4* const to = co_await room;
+  auto room = halo->room();
+  T* const to = co_await room;
   streams_.pack->after(*streams_.compute);
-  all_.pack_positions(to, *streams_.pack);
-  auto exchanged = positions_.exchange([this](const gpu_messages<vector4>& m) {
+  (all_.*pack)(to, *streams_.pack);
+  auto exchanged = halo->exchange([this, ghosts](const gpu_messages<T>& m) {
     streams_.unpack->wait(read_);
-    gpu_unpack(*streams_.unpack, m, all_.ghosts());
+    gpu_unpack(*streams_.unpack, m, (all_.*ghosts)());
   });
   co_await exchanged;
   streams_.compute->after(*streams_.unpack);
   streams_.compute->after(*streams_.pack);  // before what was packed is overwritten
 }
 
+imbrex::task<> gpu_box::exchange_positions() {
+  return exchange(&positions_, &gpu_domain::pack_positions, &gpu_domain::ghosts);
+}
+
 imbrex::task<> gpu_box::exchange_slopes() {
-  if (all_.around().boxes.empty()) co_return;
-  auto room = slopes_.room();
-  double* const to = co_await room;
-  streams_.pack->after(*streams_.compute);
-  all_.pack_slopes(to, *streams_.pack);
-  auto exchanged = slopes_.exchange([this](const gpu_messages<double>& m) {
-    streams_.unpack->wait(read_);
-    gpu_unpack(*streams_.unpack, m, all_.ghost_slopes());
-  });
-  co_await exchanged;
-  streams_.compute->after(*streams_.unpack);
-  streams_.compute->after(*streams_.pack);
+  return exchange(&slopes_, &gpu_domain::pack_slopes, &gpu_domain::ghost_slopes);
 }
 
 imbrex::task<> gpu_box::step(bool finishes, bool advances, bool wants_sums) {

@@ -48,6 +48,9 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   imbrex::task<> exchange_ghosts();
   imbrex::task<> exchange_positions();
   imbrex::task<> exchange_slopes();
+  /// What `pack` says goes to those around, what comes to `ghosts`.
+  template <class T>
+  imbrex::task<> exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&), T* (gpu_domain::*ghosts)());
   imbrex::task<> tell_state();
   imbrex::task<> dump(imbrex::element_proxy<collector> dumps);
   imbrex::task<> step(bool finishes, bool advances, bool wants_sums);
