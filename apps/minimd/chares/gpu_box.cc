@@ -74,6 +74,7 @@ imbrex::task<> gpu_box::exchange_movers() {
   movers_.expect(std::move(out), std::move(in));
   auto room = movers_.room();
   gpu_mover* const to = co_await room;
+  streams_.compute->after(*streams_.pack);  // in whose order the memory was given back
   all_.pack_leavers(to);
   streams_.pack->after(*streams_.compute);
   auto exchanged = movers_.exchange([this](const gpu_messages<gpu_mover>& m) {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,9 +51,9 @@ class gpu_halo {
     imbrex::device& d = streams_.compute->on();
     make_room(h.out, d, num_out, retired_);
     if (through_host()) {
-      make_room_on_host(h.out_on_host, num_out);
+      make_room(h.out_on_host, d, num_out, retired_, imbrex::memory_kind::pinned);
       make_room(h.in, d, num_in, retired_);
-      if (several_ranks_) make_room_on_host(h.in_on_host, num_in);
+      if (several_ranks_) make_room(h.in_on_host, d, num_in, retired_, imbrex::memory_kind::pinned);
     }
     co_return h.out.data();
   }
@@ -96,11 +95,6 @@ class gpu_halo {
     std::size_t n = 0;
     for (const std::uint32_t k : all) n += k;
     return n;
-  }
-  void make_room_on_host(imbrex::buffer<T>& b, std::size_t n) {
-    if (n <= b.size()) return;
-    retired_.keep(std::move(b));
-    b = imbrex::buffer<T>(streams_.compute->on(), n + n / 16, imbrex::memory_kind::pinned);
   }
 
   void send_directly() {

@@ -89,7 +89,7 @@ void gpu_domain::take(const domain& box) {
   const atom_arrays& a = box.atoms();
   check_num(static_cast<std::uint64_t>(a.num_own));
   num_ = static_cast<std::uint32_t>(a.num_own);
-  // Room for ghosts: twice as many atoms as in an undisturbed shell would be too many; more is made when needed.
+  // Room for the ghosts of an even density; where there are more, more is made.
   double shell = 1, inside = 1;
   for (int d = 0; d < 3; ++d) {
     const double width = bricks_.hi[d] - bricks_.lo[d];

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace md {
@@ -22,14 +23,14 @@ class gpu_retired {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-/// At least `n` elements, with room to grow; what was there is lost. True where it is another memory now.
+/// At least `n` elements in memory of that kind, with room to grow; what was there is lost.
 template <class T>
-bool make_room(imbrex::buffer<T>& b, imbrex::device& d, std::size_t n, gpu_retired& old) {
-  if (n <= b.size()) return false;
+void make_room(imbrex::buffer<T>& b, imbrex::device& d, std::size_t n, gpu_retired& old,
+               imbrex::memory_kind kind = imbrex::memory_kind::device) {
+  if (n <= b.size()) return;
   const std::size_t more = b.size() == 0 ? 0 : n / 64;
   old.keep(std::move(b));
-  b = imbrex::buffer<T>(d, n + more);
-  return true;
+  b = imbrex::buffer<T>(d, n + more, kind);
 }
 
 /// The same; the first `kept` elements go along, in the order of `s`.
@@ -49,7 +50,7 @@ class gpu_pieces {
 
   template <class T>
   T* take(std::size_t n) {
-    T* const piece = reinterpret_cast<T*>(at_ + taken_);
+    T* const piece = at_ == nullptr ? nullptr : reinterpret_cast<T*>(at_ + taken_);
     taken_ += (n * sizeof(T) + 255) / 256 * 256;
     return piece;
   }

@@ -91,16 +91,11 @@ mpi_gpu_box::counts mpi_gpu_box::exchange_counts(const counts& out) const {
 template <class T>
 void mpi_gpu_box::make_rooms(lane<T>& l, const counts& out, const counts& in) {
   imbrex::device& d = stream_->on();
-  const auto on_host = [&](imbrex::buffer<T>& b, std::size_t n) {
-    if (n <= b.size()) return;
-    retired_.keep(std::move(b));
-    b = imbrex::buffer<T>(d, n + n / 16, imbrex::memory_kind::pinned);
-  };
   make_room(l.out, d, sum(out), retired_);
   make_room(l.in, d, sum(in), retired_);
   if (path_ == apps::halo_path::device) return;
-  on_host(l.out_on_host, sum(out));
-  on_host(l.in_on_host, sum(in));
+  make_room(l.out_on_host, d, sum(out), retired_, imbrex::memory_kind::pinned);
+  make_room(l.in_on_host, d, sum(in), retired_, imbrex::memory_kind::pinned);
 }
 
 template <class T>

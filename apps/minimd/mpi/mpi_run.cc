@@ -95,7 +95,8 @@ run_facts facts_of(const mpi_session& mpi, int argc, char** argv, const run_setu
   return f;
 }
 
-int run_on_gpus(const mpi_session& mpi, const run_setup& s, const model& m, run_facts& f) {
+int run_on_gpus([[maybe_unused]] const mpi_session& mpi, [[maybe_unused]] const run_setup& s,
+                [[maybe_unused]] const model& m, [[maybe_unused]] run_facts& f) {
 #if IMBREX_HAVE_CUDA
   const apps::halo_path path = apps::mpi_halo_path(mpi.comm(), s.given().halos);
   static_cast<void>(gpu_around(m.boxes, {0, 0, 0}));
