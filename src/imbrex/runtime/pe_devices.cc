@@ -16,10 +16,9 @@
 
 namespace imbrex::detail {
 
-device_share choose_devices(const runtime_options& options, int local_rank, int num_local_ranks) {
+device_share choose_devices([[maybe_unused]] const runtime_options& options, [[maybe_unused]] int local_rank,
+                            [[maybe_unused]] int num_local_ranks) {
   device_share share;
-  static_cast<void>(local_rank);
-  static_cast<void>(num_local_ranks);
 #if IMBREX_HAVE_CUDA
   if (options.device == "cuda") {
     share.numbers = cuda_devices::choose(options.gpus, local_rank, num_local_ranks);
