@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -48,10 +49,15 @@ void rank_run::agree(const std::string& command_line) {
 
 namespace {
 // Memory of messages comes and goes. Given back to the system each time, it would cost a page fault for every 4 KiB.
+// Said once for the process: where another malloc has taken the place of glibc's, as a sanitizer's does, glibc sets its
+// own up at the first of these calls, and two ranks' threads must not do that at the same time.
 void keep_freed_memory() {
 #if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  static std::once_flag said;
+  std::call_once(said, [] {
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  });
 #endif
 }
 }  // namespace
