@@ -281,6 +281,41 @@ void configure(benchmark::internal::Benchmark* b) {
   b->UseManualTime()->Iterations(1)->Repetitions(9)->ReportAggregatesOnly(true)->Unit(benchmark::kNanosecond);
 }
 
+// ------------------------------------------------------------------------------------------------ moves
+
+/// A chare of 1 KB whose coroutine waits, to and fro between two PEs.
+struct mover : ix::chare<mover, ix::index1d> {
+  ix::task<double> go(int n) {
+    left_ = n;
+    const auto begin = ix::now_ns();
+    migrate_to(1 - pe());
+    co_await finished(0);
+    co_return double(ended_ - begin) / n;
+  }
+  void has_moved(int from) {
+    if (--left_ > 0) {
+      migrate_to(from);
+    } else {
+      ended_ = ix::now_ns();
+      proxy().send<&mover::finished>(0);
+    }
+  }
+  ix::when<int> finished;
+
+ private:
+  std::array<char, 1024> state_{};
+  int left_ = 0;
+  std::int64_t ended_ = 0;
+};
+
+ix::task<double> move_while_waiting(ix::runtime& rt) {
+  auto a = rt.create_array<mover>(ix::index1d(1));
+  auto warm = a[0].call<&mover::go>(1000);
+  co_await std::move(warm);
+  auto measured = a[0].call<&mover::go>(100'000);
+  co_return co_await std::move(measured);
+}
+
 }  // namespace
 
 BENCHMARK_CAPTURE(job, send_same_pe_no_argument, "1", &send_no_argument)->Apply(configure);
@@ -297,5 +332,7 @@ BENCHMARK_CAPTURE(job, quiescence_after_idling_all_pes, all_pes(), &quiescence_a
 BENCHMARK(core_to_core)->Apply(configure);
 BENCHMARK_CAPTURE(job, other_pe_one_way, "2", &other_pe_one_way)->Apply(configure);
 BENCHMARK_CAPTURE(job, other_pe_flood, "2", &other_pe_flood)->Apply(configure);
+
+BENCHMARK_CAPTURE(job, move_while_waiting_2_pes, "2", &move_while_waiting)->Apply(configure);
 
 BENCHMARK_MAIN();

@@ -28,7 +28,7 @@ ROOMS = {
     "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
-    "object": [{"entry"}, {"data"}, {"collection"}, {""}],
+    "object": [{"entry"}, {"data"}, {"collection"}, {"moving"}, {""}],
 }
 SESSIONS = ["base", "routines", "driver", "staging", "library"]  # rooms of sessions/src, from the lowest
 MOST_FILES = 30

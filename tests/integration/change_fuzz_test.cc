@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,30 +132,56 @@ struct speaker : ix::chare<speaker, ix::index1d> {
   int number_ = 0;
 };
 
-/// Channels round a ring, meanwhile.
+/// Channels round a ring, meanwhile, of elements that move while they wait: for messages, devices, memory that they have
+/// lent, answers and each other.
 struct link : ix::chare<link, ix::index1d> {
-  link() : out_(on_host(), 32), in_(on_host(), 32) {
+  link() : out_(on_host(), 32), in_(on_host(), 32), secret_(std::make_unique<int>(index().x)) {
     const int n = extent().x;
     if (n == 1) return;
     to_ = ix::channel<int>(*this, array()[(index().x + 1) % n], 0, 1);
     from_ = ix::channel<int>(*this, array()[(index().x + n - 1) % n], 1, 0);
   }
-  ix::task<> run(int count) {
+  ix::task<> run(int count, std::uint64_t seed) {
     int errors = 0;
     const int n = extent().x;
+    ix::stream_set& s = streams();
+    const int* const where_it_lies = secret_.get();
     for (int k = 0; n > 1 && k < count; ++k) {
+      const std::uint64_t r = ix::mix(seed + static_cast<std::uint64_t>(100 * k + index().x));
+      if (r % 2 == 0) migrate_to(static_cast<int>(r / 8 % static_cast<std::uint64_t>(num_pes())));
       std::fill_n(out_.data(), out_.size(), 100 * k + index().x);
-      const auto sent = to_.send(out_, streams().pack);
-      co_await from_.recv(in_, streams().unpack);
-      co_await streams().unpack.done();
-      errors += in_.data()[31] != 100 * k + (index().x + n - 1) % n;
+      const auto sent = to_.send(out_, s.pack);
+      co_await from_.recv(in_, s.unpack);
+      s.compute.after(s.unpack);
+      s.compute.call("look", [in = in_.data(), wanted = 100 * k + (index().x + n - 1) % n, &errors] {
+        errors += in[31] != wanted;
+      });
+      if (r / 2 % 2 == 0) co_await s.compute.done();
+      if (r / 4 % 4 == 0) {
+        const int twice = co_await array()[(index().x + 2) % n].template call<&link::doubled>(k);
+        errors += twice != 2 * k;
+      }
+      if (k % 4 == 0) {
+        const int sum = co_await allreduce(k, ix::sum);
+        errors += sum != n * k;
+      }
       co_await sent;
+      s.unpack.after(s.compute);
     }
+    co_await s.compute.done();
+    errors += where_it_lies != secret_.get() || *secret_ != index().x;
     contribute(errors, ix::sum);
   }
+  ix::task<int> doubled(int k) {
+    co_await streams().compute.done();
+    co_return 2 * k;
+  }
+  template <class Archive>
+  void serialize(Archive&) {}  // never done, for its channels are open all the time
 
  private:
   ix::buffer<int> out_, in_;
+  std::unique_ptr<int> secret_;
   ix::channel<int> to_, from_;
 };
 
@@ -167,7 +194,7 @@ class driver {
   ix::task<int> run(bool fails) {
     const auto speakers = rt_.create_group<speaker>();
     const auto links = rt_.create_array<link>(ix::index1d(5));
-    links.broadcast<&link::run>(10);
+    links.broadcast<&link::run>(12, seed_);
     for (int i = 0; i < 6; ++i) co_await insert(i);
     for (int round = 0; round < rounds; ++round) {
       speakers.broadcast<&speaker::speak>(array_, 1 + static_cast<int>(random_.below(2)));

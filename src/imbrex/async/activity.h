@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,34 @@ struct activity {
   void (*on_end)(activity*) = nullptr;
 };
 
+/// Brings work to an actor that has gone to another PE of the process, wherever it is by now.
+struct work_route {
+  work_route() = default;
+  work_route(const work_route&) = delete;
+  work_route& operator=(const work_route&) = delete;
+  virtual ~work_route() = default;
+  /// From a PE's loop. `w` is performed on the actor's PE while it lives there; it is discarded when it has ended.
+  /// `counts`: it is a message, which quiescence counts when it is performed.
+  virtual void carry(work* w, bool counts) const = 0;
+};
+
+/// An actor that is about to leave its PE, seen from what it waits for.
+struct departure {
+  virtual ~departure() = default;
+  /// For what comes to this PE later for one of its waits.
+  virtual std::shared_ptr<const work_route> route() = 0;
+};
+
+/// What is done with a wait whose coroutine goes to another PE of the process, as it is, while it waits. `leave` is
+/// called on the PE that it leaves; then `arrive` on the other one, where it waits from now on.
+struct wait_mobility {
+  /// Whether that can be done now: false while the waiter stands in a queue, or while something that does not know of
+  /// moves, such as a device, is about to resume it.
+  bool (*may_leave)(const waiter&);
+  void (*leave)(waiter&, departure&);
+  void (*arrive)(waiter&);
+};
+
 /// One suspended place. Lives inside an awaiter, that is in a coroutine frame. Resumed by its PE's loop and by
 /// nobody else. Destroying it while it waits takes it out of its activity's list.
 struct waiter : work {
@@ -34,11 +63,14 @@ struct waiter : work {
     if (owner != nullptr) unlink();
   }
 
-  /// Notes that `h` waits here, on the calling PE. `what` describes the wait for a report, e.g. of a deadlock.
-  void suspend(std::coroutine_handle<> h, std::string (*what)(const waiter*)) {
+  /// Notes that `h` waits here, on the calling PE. `what` describes the wait for a report, e.g. of a deadlock. Without
+  /// `how_it_moves` the coroutine stays on its PE until it has been resumed.
+  void suspend(std::coroutine_handle<> h, std::string (*what)(const waiter*),
+               const wait_mobility* how_it_moves = nullptr) {
     handle = h;
     home = executor::current();
     describe = what;
+    mobility = how_it_moves;
     act = &waiter::resume_posted;
     level = static_cast<std::int8_t>(priorities::communication.value);
     owner = home->running;
@@ -52,6 +84,22 @@ struct waiter : work {
 
   /// Queues the coroutine to go on, from any thread. Once only.
   void wake() { home->post(this); }
+
+  /// \name While it waits, with all that its activity waits for, it goes from its PE to another one of the process
+  ///@{
+  bool may_leave() const { return mobility != nullptr && mobility->may_leave(*this); }
+  void leave(departure& d) {
+    if (home->track != nullptr) [[unlikely]]
+      trace_end();
+    mobility->leave(*this, d);
+  }
+  void arrive(executor& here) {
+    home = &here;
+    if (home->track != nullptr) [[unlikely]]
+      trace_begin();
+    mobility->arrive(*this);
+  }
+  ///@}
 
   /// Goes on right here; only from the PE's loop, while no other coroutine of the PE runs.
   void resume() {
@@ -76,6 +124,7 @@ struct waiter : work {
   waiter* previous = nullptr;
   waiter* following = nullptr;
   std::string (*describe)(const waiter*) = nullptr;
+  const wait_mobility* mobility = nullptr;
 
  private:
   // The frame that holds a waiter whose turn is discarded is destroyed with its activity: from now on it is in no
@@ -83,6 +132,8 @@ struct waiter : work {
   static void resume_posted(work* w, work_action action) {
     auto* const self = static_cast<waiter*>(w);
     if (action == work_action::run) {
+      if (self->home->before_resuming != nullptr && self->home->before_resuming(*self)) [[unlikely]]
+        return;
       self->resume();
     } else {
       self->handle = nullptr;
@@ -111,5 +162,16 @@ struct waiter : work {
   [[gnu::cold, gnu::noinline]] void trace_begin() const { home->track->wait_begin(owner->name, this); }
   [[gnu::cold, gnu::noinline]] void trace_end() const { home->track->wait_end(owner->name, this); }
 };
+
+/// Of one that is over, whose coroutine goes on at the new PE.
+inline constexpr wait_mobility goes_on_there{[](const waiter&) { return true; }, [](waiter&, departure&) {},
+                                             [](waiter& w) {
+                                               w.mobility = nullptr;
+                                               w.wake();
+                                             }};
+
+/// Of a wait that only its chare knows of, or what goes with it.
+inline constexpr wait_mobility moves_with_its_chare{[](const waiter&) { return true; }, [](waiter&, departure&) {},
+                                                    [](waiter&) {}};
 
 }  // namespace imbrex

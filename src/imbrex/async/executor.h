@@ -14,7 +14,9 @@
 namespace imbrex {
 
 struct activity;
+struct waiter;
 struct actor;
+class actor_ties;
 class actor_observer;
 class actor_turn;
 class hetero_domain;
@@ -106,6 +108,10 @@ class executor {
   activity* running = nullptr;
   /// Whose code runs now on the owner's thread; null: the runtime's. `actor_turn` says so.
   const actor* acting() const { return acting_; }
+  /// What binds it to this PE; null: nobody's code runs, or nobody counts.
+  actor_ties* ties_of_acting() const {
+    return acting_ != nullptr && ties_of != nullptr ? ties_of(*acting_) : nullptr;
+  }
   /// Operations under way that will end without a message (a device, a timer, another thread): quiescence waits.
   std::uint64_t operations = 0;
   /// Operations on GPUs that this PE looks at from its loop; null: none.
@@ -145,8 +151,12 @@ class executor {
 
  public:
   // Behind what is looked at for each message.
-  /// Is told whose code runs. Null: nobody looks.
+  /// The first of those who are told whose code runs. Null: nobody looks.
   actor_observer* observer = nullptr;
+  /// Asked before a coroutine whose wait is over goes on: true, and it goes on elsewhere. Null: nobody is to be asked.
+  bool (*before_resuming)(waiter&) = nullptr;
+  /// What binds an actor to this PE. Set by the layer that has actors.
+  actor_ties* (*ties_of)(const actor&) = nullptr;
   /// What this PE takes the time from. Set before it runs.
   const time_source* time = &machine_time();
 };

@@ -84,6 +84,14 @@ class stream {
   /// Whether everything enqueued has finished.
   virtual bool idle() const = 0;
 
+  /// \name An idle stream goes to another PE of the process with the chare whose it is
+  ///@{
+  /// It is no stream of this PE any more.
+  virtual void leave() {}
+  /// It is one of the calling PE, and of `here`, that PE's device of the same kind.
+  virtual void arrive(device& here) = 0;
+  ///@}
+
   /// \name Graphs: of GPUs only; the host device throws `usage_error`.
   ///@{
   /// Runs `enqueue`, which puts operations into this stream and into others that wait for events of it and that it

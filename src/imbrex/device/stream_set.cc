@@ -22,6 +22,14 @@ void stream_set::let_go() {
   start();
 }
 
+void stream_set::leave() {
+  for (stream* s : each_) s->leave();
+}
+
+void stream_set::arrive(device& here) {
+  for (stream* s : each_) s->arrive(here);
+}
+
 void stream_set::start() {
   if (held_ > 0 || waiting_.empty() || drain_.pending()) return;
   drain_ = stream_drain({each_.begin(), each_.end()}, [this] { drained(); });

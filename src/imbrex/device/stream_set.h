@@ -25,6 +25,12 @@ struct stream_set {
   /// PE of the streams; see `stream_drain`.
   void when_idle(std::function<void()> f);
 
+  /// \name They go to another PE of the process, idle: `leave` on the one, `arrive` on the other
+  ///@{
+  void leave();
+  void arrive(device& here);
+  ///@}
+
   /// \name Something will use the streams, later: until it lets go, `idle` is false and nobody is called
   ///@{
   void hold() { ++held_; }

@@ -173,7 +173,7 @@ class callback {
 ///     solvers[0].send<&solver::solve>(answer.get_callback());
 ///     const auto [residual] = co_await answer;
 ///
-/// Made, awaited and destroyed on one PE. Whether the answer comes before it is awaited or after does not matter; a
+/// Made, awaited and destroyed on one PE: while it lives its chare does not move. Whether the answer comes before it is awaited or after does not matter; a
 /// second one is dropped, and so is one that comes after the future has been destroyed.
 template <class... A>
 class [[nodiscard]] future {
@@ -211,6 +211,7 @@ class [[nodiscard]] future {
 
   detail::future_state<A...> state_;
   const std::uint64_t id_;
+  const actor_tie tie_ = actor_tie::of_acting(scheduler::current());
 };
 
 }  // namespace imbrex

@@ -21,15 +21,24 @@ struct channel_body {
   collection_id array;
   Index index{};
   std::int32_t port = 0;
+  pe_id from = no_pe;
   channel_message message;
 
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
-  void at(scheduler& pe, array_part<Index>&, element<Index>& e) {
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (!part.calm() && !part.may_run(e)) [[unlikely]] {
+      part.hold(e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
+      return;
+    }
     try {
       e.ports().deliver(port, std::move(message));
     } catch (...) {
       chare_pe::of(pe).fail_method(&e, "a channel", std::current_exception());
     }
+  }
+  void leaves(scheduler& pe, array_part<Index>&, const element<Index>& e, pe_id next) {
+    if (from != no_pe && from != pe.id() && next == e.where)
+      pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
   }
   void nowhere(scheduler&, array_part<Index>& part, element<Index>* e) {
     if (e == nullptr) e = &part.record(index);
@@ -41,17 +50,14 @@ struct channel_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & index & port & message;
+    ar & array & index & port & from & message;
   }
 };
 
 /// One end of a channel as the sender needs it: knows the other end.
-struct channel_link : channel_end {
-  using channel_end::channel_end;
-  virtual ~channel_link() = default;
+struct channel_link : port_end {
+  using port_end::port_end;
   virtual void post(scheduler& pe, channel_message&& m) = 0;
-  /// Whether the other end is thought to live in this process.
-  virtual bool stays_in_process(scheduler& pe) const = 0;
   /// In a process: the point after what is enqueued on `s`, for whoever is thought to read.
   virtual event record_for_reader(scheduler& pe, stream& s) const = 0;
 
@@ -75,8 +81,6 @@ struct channel_link : channel_end {
   /// Whether the other end is known to receive into memory of the host.
   bool goes_to_host() const { return peer().known() && peer().kind != memory_kind::device; }
 
-  element_base* self = nullptr;
-  int port = 0;
   int references = 0;
 };
 
@@ -113,7 +117,7 @@ struct channel_link_to final : channel_link {
   void post(scheduler& pe, channel_message&& m) override {
     array_part<Index>* part = find_part<Index>(pe, array);
     const pe_id to = part != nullptr ? part->record(index).where : pe.id();
-    pe.send(to, channel_body<Index>{array, index, peer_port, std::move(m)}, priorities::communication);
+    pe.send(to, channel_body<Index>{array, index, peer_port, pe.id(), std::move(m)}, priorities::communication);
   }
   bool stays_in_process(scheduler& pe) const override {
     array_part<Index>* part = find_part<Index>(pe, array);
@@ -162,8 +166,8 @@ class received {
 /// A two-sided, ordered path between two chares for elements of type T, typed by memory kind when it is made (Choi et
 /// al. 2022, II-B). Each chare makes its own end as a member, naming the other chare and the port numbers of both ends;
 /// one port serves one channel. Messages are received in the order in which they were sent.
-/// Inside a process nothing is copied on the way: the receiver reads the sender's memory. Both chares stay where they
-/// are while a channel is open. What was sent before a channel is closed (destroyed, or assigned another) still goes
+/// Inside a process nothing is copied on the way: the receiver reads the sender's memory. A channel inside a process
+/// moves with its chares; those of a channel between processes stay where they are while it is open. What was sent before a channel is closed (destroyed, or assigned another) still goes
 /// out; a receive that waits then is a `usage_error`. The port may serve another channel once all that came for it has
 /// been received.
 template <class T>
@@ -212,7 +216,7 @@ class channel {
   /// `usage_error` for memory of another kind than the channel's.
   channel_send send(buffer_view<const T> view, stream& s) {
     check(kind_on(s.on(), view.kind));
-    lent_state* state = lent_state::make();
+    lent_state* state = lent_state::make(&link_->self->ties());
     channel_message m;
     m.sequence = link_->next_sequence();
     m.element_type = link_->element_type();

@@ -8,6 +8,7 @@
 
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/object/entry/when.h"
+#include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/proxy.h"
 
 namespace imbrex {
@@ -98,30 +99,48 @@ class chare : public chare_base {
   template <class T, class Op>
   detail::allreduce_wait<T, Op> allreduce(T value, Op op) {
     detail::check_in_array<Index>();
-    return {element_, section_id{}, true, std::move(value), op};
+    return {this, section_id{}, true, std::move(value), op};
   }
   template <class T, class Op>
   detail::allreduce_wait<T, Op> allreduce(const section_proxy<Derived>& s, T value, Op op) {
-    return {element_, s.id(), is_at_home(), std::move(value), op};
+    return {this, s.id(), is_at_home(), std::move(value), op};
   }
   /// `co_await barrier()`: until all elements of the array have come here.
   detail::allreduce_wait<std::monostate, detail::take_any> barrier() {
     return allreduce(std::monostate{}, detail::take_any{});
   }
 
-  /// Moves this element to another PE once its present entry method returns: it is serialised by its `serialize`,
-  /// destroyed, default-constructed there and read back. No coroutine of it may wait and no channel be open.
+  /// Moves this element to PE `to` as soon as that can be done, once its present entry method returns; a later call
+  /// takes the place of one that has not been carried out. To a PE of this process it goes as it is, also while its
+  /// coroutines wait for messages, replies and reductions, while it has channels and memory that it has lent is away:
+  /// nothing is serialised, its addresses stay the same. It does not go while its streams are busy or it waits for a
+  /// device; nor while it has futures, exposed memory, a channel to another process. To another process
+  /// it is serialised by its `serialize`, destroyed, default-constructed there and read back, when none of its
+  /// coroutines waits and no channel is open. What it knows of its PE (`on_device()`, `on_host()`, streams that it made
+  /// itself) it must ask for again. Hooks, where a class has them: `void about_to_move(pe_id to)` on the PE that it
+  /// leaves, `void has_moved(pe_id from)` on the new one. Throws `usage_error` for a PE that there is not, and when it
+  /// is pinned.
   void migrate_to(pe_id to) {
-    static_assert(std::is_default_constructible_v<Derived>, "imbrex: a chare that moves needs a default constructor");
-    static_assert(detail::has_member_serialize<Derived, sizing_archive>,
-                  "imbrex: a chare that moves needs a member `template <class Archive> void serialize(Archive& ar)`");
     scheduler& pe = scheduler::current();
     if (to < 0 || to >= pe.num_pes()) {
       throw usage_error(fmt::format("{} cannot move to PE {}: the PEs are 0 to {}", element_->part->text(*element_), to,
                                     pe.num_pes() - 1));
     }
+    if (is_pinned())
+      throw usage_error(
+          fmt::format("{} cannot move to PE {}: it is pinned to PE {}", element_->part->text(*element_), to, pe.id()));
     pe.send(pe.id(), move_body<Index>{array_id(), index(), to}, priorities::communication);
   }
+  /// From now on it stays on its PE, also when loads are balanced, until `unpin`. A move that is wished for and was not
+  /// carried out yet is forgotten.
+  void pin() {
+    element_->more().pinned = true;
+    move_requests::forget(chare_pe::current(), *element_);
+  }
+  void unpin() {
+    if (element_->extras) element_->extras->pinned = false;
+  }
+  bool is_pinned() const { return element_->extras && element_->extras->pinned; }
 
  private:
   collection_id array_id() const { return element_->part->id(); }

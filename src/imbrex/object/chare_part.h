@@ -3,7 +3,8 @@
 #include <type_traits>
 
 #include "imbrex/object/collection/array_part.h"
-#include "imbrex/object/movement.h"
+#include "imbrex/object/moving/hand_over.h"
+#include "imbrex/object/moving/serialized_move.h"
 
 namespace imbrex {
 
@@ -16,6 +17,10 @@ class chare_part final : public array_part<typename C::index_type> {
   chare_part(chare_pe& pe, collection_id id, const array_shape<Index, Map>& shape)
       : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled), map_(shape.map) {}
 
+  bool is_serialized() const override { return detail::is_movable<C>; }
+  void hand_over(element_base& e, pe_id to) override {
+    detail::hand_over_element<C>(*this, static_cast<element<Index>&>(e), to);
+  }
   void move(element_base& e, pe_id to) override {
     if constexpr (detail::is_movable<C>) {
       detail::move_element<C>(*this, static_cast<element<Index>&>(e), to);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "imbrex/object/chare_part.h"
-#include "imbrex/object/construction.h"
+#include "imbrex/object/collection/construction.h"
 
 /// How a collection comes to be: announced to all PEs along a tree, filled on each with the elements whose home it is.
 namespace imbrex {

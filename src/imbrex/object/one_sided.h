@@ -79,11 +79,16 @@ class exposed {
   /// `on` is the device whose memory it is: `on_device()`, or `on_host()` for memory of the host.
   exposed(buffer_view<T> elements, device& on)
       : pointer_(detail::expose(reinterpret_cast<std::byte*>(elements.data), elements.bytes(), elements.kind, on)),
-        open_(true) {}
-  exposed(exposed&& other) noexcept : pointer_(std::move(other.pointer_)), open_(std::exchange(other.open_, false)) {}
+        open_(true),
+        tie_(actor_tie::of_acting(scheduler::current())) {}
+  exposed(exposed&& other) noexcept
+      : pointer_(std::move(other.pointer_)),
+        open_(std::exchange(other.open_, false)),
+        tie_(std::move(other.tie_)) {}
   exposed& operator=(exposed&& other) noexcept {
     std::swap(pointer_, other.pointer_);
     std::swap(open_, other.open_);
+    tie_ = std::move(other.tie_);
     return *this;
   }
   ~exposed() {
@@ -94,6 +99,7 @@ class exposed {
  private:
   global_pointer<T> pointer_;
   bool open_ = false;
+  actor_tie tie_;
 };
 
 /// `co_await put(there, view, s)`: writes the elements as they are when `s` comes to this point. When it returns they

@@ -30,7 +30,7 @@ class call_awaiter : public reply_awaiter<typename E::result> {
       : array_(array), index_(std::move(index)), priority_(p), args_(std::move(args)) {}
 
   void await_suspend(std::coroutine_handle<> h) {
-    const reply_to r = this->expect(h, [](const waiter* w) { return static_cast<const call_awaiter*>(w)->text(); });
+    const reply_to r = this->expect_anywhere(h, [](const waiter* w) { return static_cast<const call_awaiter*>(w)->text(); });
     std::apply([&](auto&... a) { send_entry<E>(scheduler::current(), array_, index_, priority_, r, std::move(a)...); },
                args_);
   }
@@ -61,7 +61,7 @@ class reduction_awaiter : public reply_awaiter<T> {
  public:
   reduction_awaiter(const reduction_id& which, pe_id root) : which_(which), root_(root) {}
   void await_suspend(std::coroutine_handle<> h) {
-    const reply_to r = this->expect(h, [](const waiter*) { return std::string("the result of a reduction"); });
+    const reply_to r = this->expect_anywhere(h, [](const waiter*) { return std::string("the result of a reduction"); });
     scheduler::current().send(root_, reduction_request{which_, type_name<T>(), r}, priorities::communication);
   }
   T await_resume() { return this->take(); }
@@ -94,7 +94,7 @@ class insert_awaiter : public reply_awaiter<void> {
  public:
   explicit insert_awaiter(insert_body<C, Args...>&& b) : body_(std::move(b)) {}
   void await_suspend(std::coroutine_handle<> h) {
-    body_.reply = this->expect(h, [](const waiter*) { return std::string("the insertion of an element"); });
+    body_.reply = this->expect_anywhere(h, [](const waiter*) { return std::string("the insertion of an element"); });
     send_insertion(std::move(body_));
   }
   void await_resume() { this->take(); }

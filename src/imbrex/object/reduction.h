@@ -317,10 +317,16 @@ struct take_any {
   void operator()(T&, T&&) const {}
 };
 
-/// Hands the result of an allreduce to those of this PE that wait for it.
 template <class T>
-void resume_contributors(reducer& red, std::uint32_t number, const T& value) {
-  for (auto* w = red.take_waiting(number); w != nullptr;) {
+struct late_result;
+
+/// Hands the result of an allreduce to those of this PE that wait for it, and sends it after those that have moved.
+template <class T>
+void resume_contributors(reducer& red, const reduction_id& which, const T& value) {
+  red.for_each_gone(which.number, [&](const work_route& to) {
+    to.carry(active_message<late_result<T>>::make(priorities::communication, late_result<T>{which, value}), true);
+  });
+  for (auto* w = red.take_waiting(which.number); w != nullptr;) {
     auto* following = w->next_waiter;
     w->next_waiter = nullptr;
     static_cast<all_reduced_waiter<T>*>(w)->value.emplace(value);
@@ -328,6 +334,19 @@ void resume_contributors(reducer& red, std::uint32_t number, const T& value) {
     w = following;
   }
 }
+
+/// The result of an allreduce that has followed an element which waits for it to the PE where that is now.
+template <class T>
+struct late_result {
+  reduction_id which;
+  T value{};
+
+  void operator()(scheduler& pe) {
+    if (reducer* red = find_reducer(pe, which)) resume_contributors(*red, which, value);
+  }
+  template <class Archive>
+  void serialize(Archive&) {}  // stays in its process
+};
 
 /// The result of an allreduce over an array on its way down to all PEs.
 template <class T>
@@ -340,7 +359,7 @@ struct all_reduced {
   void operator()(scheduler& pe) {
     pe.relay(*this, priorities::communication);
     // Where the array is not known yet no element has contributed.
-    if (reducer* red = find_reducer(pe, which)) resume_contributors(*red, which.number, value);
+    if (reducer* red = find_reducer(pe, which)) resume_contributors(*red, which, value);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -360,7 +379,7 @@ struct section_reduced {
     if (s == nullptr) return;
     for (const pe_id child : s->children) pe.send(child, section_reduced(*this), priorities::communication);
     for (const pe_id to : s->reductions.outside()) pe.send(to, section_reduced(*this), priorities::communication);
-    resume_contributors(s->reductions, which.number, value);
+    resume_contributors(s->reductions, which, value);
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -373,46 +392,50 @@ template <class T, class Op>
 class allreduce_awaiter : public all_reduced_waiter<T> {
  public:
   allreduce_awaiter(element_base& e, const section_id& s, bool at_home, T v, Op op)
-      : element_(e), section_(s), at_home_(at_home), mine_(std::move(v)), op_(std::move(op)) {}
+      : element_(e), at_home_(at_home), mine_(std::move(v)), op_(std::move(op)) {
+    this->section = s;
+  }
   ~allreduce_awaiter() {
-    if (reducer_ != nullptr && !this->value) reducer_->forget(this);
+    if (this->of != nullptr && !this->value) this->of->forget(this);
   }
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) {
     collection& part = *element_.part;
-    const bool whole = section_.whole_array();
-    if (!whole && part.was_freed(section_)) throw usage_error("an allreduce over a section that was freed");
-    std::uint32_t& counter = whole ? element_.next_reduction : next_of_section(element_, section_);
-    this->suspend(h, [](const waiter* w) {
-      return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->number);
-    });
+    const section_id s = this->section;
+    const bool whole = s.whole_array();
+    if (!whole && part.was_freed(s)) throw usage_error("an allreduce over a section that was freed");
+    std::uint32_t& counter = whole ? element_.next_reduction : next_of_section(element_, s);
+    this->suspend(
+        h,
+        [](const waiter* w) {
+          return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->number);
+        },
+        &reducer::all_waiter::follows);
     this->number = counter;
-    reducer_ = whole ? &part.reductions() : &section_reducer(part, section_, at_home_);
-    reducer_->wait_for_all(this);
+    this->of = whole ? &part.reductions() : &section_reducer(part, s, at_home_);
+    this->of->wait_for_all(this);
     if (!whole) ++counter;
-    add_contribution(*reducer_, this->number, std::move(mine_), op_, to_contributors{}, 1, 1);
+    add_contribution(*this->of, this->number, std::move(mine_), op_, to_contributors{}, 1, 1);
     if (whole) ++element_.next_reduction;
   }
   T await_resume() { return std::move(*this->value); }
 
  private:
-  element_base& element_;
-  const section_id section_;
+  element_base& element_;  // of the PE where it suspends
   const bool at_home_;
-  reducer* reducer_ = nullptr;
   T mine_;
   Op op_;
 };
 
 template <class T, class Op>
 struct [[nodiscard("co_await it")]] allreduce_wait {
-  element_base* element;
+  chare_base* of;  // which may move before this is awaited
   section_id section;
   bool at_home;
   T value;
   Op op;
   allreduce_awaiter<T, Op> operator co_await() && {
-    return allreduce_awaiter<T, Op>(*element, section, at_home, std::move(value), op);
+    return allreduce_awaiter<T, Op>(chare_access::element(*of), section, at_home, std::move(value), op);
   }
 };
 

@@ -4,7 +4,8 @@
 #include <tuple>
 #include <typeinfo>
 
-#include "imbrex/object/movement.h"
+#include "imbrex/object/moving/hand_over.h"
+#include "imbrex/object/moving/serialized_move.h"
 
 /// How a singleton comes to be.
 namespace imbrex {
@@ -17,6 +18,10 @@ class singles_part final : public array_part<no_index> {
   singles_part(chare_pe& pe, collection_id id) : array_part<no_index>(pe, id, type_name<C>()) {}
   static std::unique_ptr<collection> make(chare_pe& pe, collection_id id) {
     return std::make_unique<singles_part>(pe, id);
+  }
+  bool is_serialized() const override { return is_movable<C>; }
+  void hand_over(element_base& e, pe_id to) override {
+    hand_over_element<C>(*this, static_cast<record_type&>(e), to);
   }
   void move(element_base& e, pe_id to) override {
     if constexpr (is_movable<C>) {

@@ -4,8 +4,21 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/pe/exception_types.h"
+#include "imbrex/pe/scheduler.h"
 
 namespace imbrex {
+
+const wait_mobility reply_waiter::follows{[](const waiter&) { return true; },
+                                          [](waiter& w, departure& d) {
+                                            scheduler& pe = scheduler::current();
+                                            const reply_to& r = static_cast<reply_waiter&>(w).address;
+                                            if (r.pe == pe.id()) pe.replies.send_after(r, d.route());
+                                          },
+                                          [](waiter& w) {
+                                            scheduler& pe = scheduler::current();
+                                            auto& self = static_cast<reply_waiter&>(w);
+                                            if (self.address.pe == pe.id()) pe.replies.came_back(self);
+                                          }};
 
 failure failure::of(std::exception_ptr e) {
   failure f;

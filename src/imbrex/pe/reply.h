@@ -3,6 +3,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,14 @@ struct reply_to {
   std::uint64_t ticket = 0;
 
   bool wanted() const { return pe != no_pe; }
+  friend bool operator==(const reply_to&, const reply_to&) = default;
+};
+
+/// A coroutine that waits for an answer.
+struct reply_waiter : waiter {
+  reply_to address;
+  /// That of answers which follow: no other waiter has it.
+  static const wait_mobility follows;
 };
 
 /// An exception as it travels: the object itself inside a process; between ranks what is known of its type
@@ -49,36 +58,58 @@ struct failure {
 };
 
 /// The answers one PE waits for. A slot is reused after its answer came; tickets tell a late answer from the
-/// next one.
+/// next one. Who waits may go to another PE of the process: the answer, which comes here, follows.
 class reply_table {
  public:
-  reply_to add(pe_id pe, waiter* w) {
+  /// Where an answer is to go.
+  struct receiver {
+    reply_waiter* waiting = nullptr;                ///< on this PE; null when nobody waits for it any more
+    std::shared_ptr<const work_route> route = {};  ///< to who has moved; else null
+  };
+
+  reply_to add(pe_id pe, reply_waiter* w) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(slots_.size()));
       slots_.push_back({});
     }
     const std::uint32_t n = free_.back();
     free_.pop_back();
-    slots_[n] = {w, ++last_ticket_};
+    slots_[n] = {w, ++last_ticket_, {}};
     return {pe, n, last_ticket_};
   }
-  /// Who waits for this answer; null when nobody does any more. Frees the slot.
-  waiter* take(const reply_to& r) {
-    if (r.slot >= slots_.size() || slots_[r.slot].ticket != r.ticket) return nullptr;
-    waiter* w = slots_[r.slot].waiting;
+  /// Who waits for this answer, which is expected no more. `here`: this PE.
+  receiver take(const reply_to& r, pe_id here) {
+    if (r.pe != here) return {arrived_ != nullptr ? arrived_->find(r) : nullptr};
+    if (r.slot >= slots_.size() || slots_[r.slot].ticket != r.ticket) return {};
+    receiver to{slots_[r.slot].waiting, std::move(slots_[r.slot].route)};
     slots_[r.slot] = {};
     free_.push_back(r.slot);
-    return w;
+    return to;
   }
+  /// Who waits for this answer has left this PE, which `r` names.
+  void send_after(const reply_to& r, std::shared_ptr<const work_route> route) {
+    slots_[r.slot].waiting = nullptr;
+    slots_[r.slot].route = std::move(route);
+  }
+  /// `w`, whose answer comes here, is here again.
+  void came_back(reply_waiter& w) { slots_[w.address.slot] = {&w, w.address.ticket, {}}; }
+  /// Who came here from other PEs, and waits; while an answer is performed that has followed them.
+  struct arrivals {
+    virtual ~arrivals() = default;
+    virtual reply_waiter* find(const reply_to& r) = 0;
+  };
+  void look_among(arrivals* a) { arrived_ = a; }
 
  private:
   struct slot {
-    waiter* waiting = nullptr;
+    reply_waiter* waiting = nullptr;
     std::uint64_t ticket = 0;
+    std::shared_ptr<const work_route> route;
   };
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_;
   std::uint64_t last_ticket_ = 0;
+  arrivals* arrived_ = nullptr;
 };
 
 /// A value, `std::monostate` for void, or why there is none.
@@ -90,7 +121,7 @@ using value_or_unit = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
 
 /// Awaits one answer. The request is sent when the awaiter suspends.
 template <class R>
-class reply_awaiter : public waiter {
+class reply_awaiter : public reply_waiter {
  public:
   reply_awaiter() = default;
   ~reply_awaiter();
@@ -101,13 +132,12 @@ class reply_awaiter : public waiter {
  protected:
   /// Registers with the PE's table; the caller then sends the request.
   reply_to expect(std::coroutine_handle<> h, std::string (*what)(const waiter*));
+  /// The same of an answer that comes by `reply_body`, and so follows a coroutine that moves.
+  reply_to expect_anywhere(std::coroutine_handle<> h, std::string (*what)(const waiter*));
   R take() {
     if (auto* f = std::get_if<failure>(&*answer)) f->raise();
     if constexpr (!std::is_void_v<R>) return std::get<0>(std::move(*answer));
   }
-
- private:
-  reply_to address_;
 };
 
 namespace detail {

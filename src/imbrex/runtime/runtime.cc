@@ -75,7 +75,7 @@ int run_loopback(const runtime_options& options, const std::vector<std::string>&
 }  // namespace
 
 void runtime::quiescence_awaiter::await_suspend(std::coroutine_handle<> h) {
-  const reply_to r = expect(h, [](const waiter*) { return std::string("quiescence"); });
+  const reply_to r = expect_anywhere(h, [](const waiter*) { return std::string("quiescence"); });
   scheduler::current().send(0, quiescence_request{r}, priorities::communication);
 }
 

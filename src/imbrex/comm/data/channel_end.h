@@ -201,6 +201,7 @@ struct channel_receive : waiter {
     refused,  // the end was closed; in the PE's queue
   };
   void refuse();
+  static const wait_mobility moves_with_its_end;
 
   phase phase_ = phase::apart;
   channel_end* end_of_wait_ = nullptr;  ///< for reports
@@ -238,6 +239,9 @@ class channel_end {
   /// What the other end has told of itself, if it is in another process.
   const channel_peer& peer() const { return peer_; }
   data_mover* mover() const { return mover_; }
+  /// Its chare goes to another PE of the process, whose mover this is, with all that has come and all who wait. Nothing
+  /// is on its way to or from another process.
+  void goes_to(data_mover* mover) { mover_ = mover; }
 
  private:
   bool accept(channel_receive& r, channel_message&& m);
@@ -265,9 +269,10 @@ inline bool channel_receive::ready(channel_end& end) { return end.try_receive(*t
 
 inline void channel_receive::wait(channel_end& end, std::coroutine_handle<> h) {
   end_of_wait_ = &end;
-  suspend(h, [](const waiter* w) {
-    return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name();
-  });
+  suspend(
+      h,
+      [](const waiter* w) { return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name(); },
+      &moves_with_its_end);
   if (under_way != nullptr) return;
   phase_ = phase::waiting;
   end.wait(this);

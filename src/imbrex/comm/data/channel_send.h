@@ -34,7 +34,9 @@ class channel_send {
     }
     bool await_ready() const { return state_->returned; }
     void await_suspend(std::coroutine_handle<> h) {
-      suspend(h, [](const waiter*) { return std::string("the receiver of a channel to take what was sent"); });
+      suspend(
+          h, [](const waiter*) { return std::string("the receiver of a channel to take what was sent"); },
+          &moves_with_its_chare);
       state_->waiting = this;
     }
     void await_resume() const { stream_->wait(state_->read); }

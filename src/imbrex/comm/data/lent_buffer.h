@@ -2,23 +2,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "imbrex/async/activity.h"
+#include "imbrex/async/actor.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/device/event.h"
 
 namespace imbrex {
 
 /// A sender's memory while a receiver may read it, seen from the sender: whether it has been given back, and who waits
-/// for that. Touched by the sender's PE only; the receiver posts it there as a piece of work.
-struct lent_state : work {
-  static lent_state* make() {
+/// for that. Touched by the sender's PE only; the receiver posts it, as a piece of work, to the PE that lent it, from
+/// where it goes on to the sender if that has moved.
+struct lent_state : work, actor_follower {
+  static lent_state* make() { return make(executor::current()->ties_of_acting()); }
+  /// `lender`: of the actor whose memory it is; null: nobody's who could move.
+  static lent_state* make(actor_ties* lender) {
     auto* s = new (slab::allocate(sizeof(lent_state))) lent_state;
     s->home = executor::current();
     s->act = &lent_state::come_home;
+    s->leave = &lent_state::lender_leaves;
     s->set_priority(priorities::communication);
     ++s->home->operations;
+    if (lender != nullptr) s->link(*lender);
     return s;
   }
   void release() {
@@ -34,13 +41,28 @@ struct lent_state : work {
   waiter* waiting = nullptr;
 
  private:
+  // Only the first PE's: what comes home there meanwhile comes in the order of its thread.
+  static void lender_leaves(actor_follower& f, departure& d) {
+    auto& s = static_cast<lent_state&>(f);
+    if (s.route_ == nullptr) s.route_ = d.route();
+  }
   static void come_home(work* w, work_action action) {
     auto* s = static_cast<lent_state*>(w);
     --s->home->operations;
+    if (s->route_ == nullptr || action == work_action::discard) return give_back(w, action);
+    s->act = &lent_state::give_back;
+    const std::shared_ptr<const work_route> to = s->route_;  // `s` may be gone before the call ends
+    to->carry(s, false);
+  }
+  static void give_back(work* w, work_action action) {
+    auto* s = static_cast<lent_state*>(w);
+    s->unlink();
     s->returned = true;
     if (waiter* who = std::exchange(s->waiting, nullptr); who != nullptr && action == work_action::run) who->resume();
     s->release();
   }
+
+  std::shared_ptr<const work_route> route_;
 };
 
 /// Bytes that belong to a sender of this process. Whoever holds this may read them; destroying it gives them back.

@@ -39,43 +39,77 @@ bool is_of_an_earlier_kernel(cudaError_t e) {
 }  // namespace
 
 cuda_stream::cuda_stream(cuda_device& d, cuda_gpu& gpu, stream_priority p, std::string label)
-    : stream(std::move(label)), device_(d), gpu_(gpu), completion_(d.completion()), priority_(p) {
-  gpu_.make_current();
-  check_cuda(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, gpu_.native_priority(p)),
-             "creating a stream");
-  completion_.attach(*this);
-  if (trace_recorder* recorder = d.pe().recorder; recorder != nullptr) {
-    const int order = 10'000 + 1000 * gpu_.number() + (p == stream_priority::high ? 1 : 0);  // below the PEs
-    track_ = &recorder->add_track(fmt::format("GPU {}: {}", gpu_.number(), this->label()), order, track_kind::stream);
-    if (d.activity() == nullptr) trace_ = std::make_unique<cuda_trace>(gpu_, *track_);
-  }
+    : stream(std::move(label)), device_(&d), gpu_(&gpu), completion_(&d.completion()), priority_(p) {
+  begin();
 }
 
 cuda_stream::~cuda_stream() {
-  completion_.detach(*this);
+  if (completion_ != nullptr) completion_->detach(*this);  // else it is on its way to another PE
   if (trace_ != nullptr) trace_->collect();
   while (first_ != nullptr) {
     stream_operation* op = first_;
     first_ = op->next;
     op->act(op, work_action::discard);
   }
-  static_cast<void>(cudaStreamDestroy(native_));
-  if (num_arrived_ != nullptr) gpu_.pool().free(num_arrived_);
-  if (word_.at != nullptr) gpu_.give_back_word(word_);
+  end();
 }
 
-device& cuda_stream::on() const { return device_; }
+void cuda_stream::begin() {
+  gpu_->make_current();
+  if (native_ == nullptr) {
+    check_cuda(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, gpu_->native_priority(priority_)),
+               "creating a stream");
+  }
+  completion_->attach(*this);
+  if (trace_recorder* recorder = device_->pe().recorder; recorder != nullptr && track_ == nullptr) {
+    const int order = 10'000 + 1000 * gpu_->number() + (priority_ == stream_priority::high ? 1 : 0);  // below the PEs
+    track_ = &recorder->add_track(fmt::format("GPU {}: {}", gpu_->number(), label()), order, track_kind::stream);
+    if (device_->activity() == nullptr) trace_ = std::make_unique<cuda_trace>(*gpu_, *track_);
+  }
+}
+
+void cuda_stream::end() noexcept {
+  static_cast<void>(cudaStreamDestroy(native_));
+  native_ = nullptr;
+  if (num_arrived_ != nullptr) gpu_->pool().free(std::exchange(num_arrived_, nullptr));
+  if (word_.at != nullptr) gpu_->give_back_word(std::exchange(word_, {}));
+}
+
+void cuda_stream::leave() {
+  std::exchange(completion_, nullptr)->detach(*this);
+  gate_ = nullptr;
+  if (trace_ != nullptr) trace_->collect();
+  last_point_.reset();
+  progress = {};
+  gates_ = gates_opened_ = 0;
+  word_at_ = UINT64_MAX;
+}
+
+void cuda_stream::arrive(device& here) {
+  device_ = static_cast<cuda_device*>(&here);
+  completion_ = &device_->completion();
+  if (&device_->gpu() != gpu_) {
+    gpu_->make_current();
+    end();
+    gpu_ = &device_->gpu();
+    track_ = nullptr;
+    trace_.reset();
+  }
+  begin();
+}
+
+device& cuda_stream::on() const { return *device_; }
 
 void cuda_stream::check(cudaError_t status, const char* what) const {
   if (status == cudaSuccess) [[likely]]
     return;
   static_cast<void>(cudaGetLastError());
   if (!is_of_an_earlier_kernel(status)) {
-    throw device_error(fmt::format("{} in {}, on GPU {} ({}): {}", what, label(), gpu_.number(), gpu_.name(),
+    throw device_error(fmt::format("{} in {}, on GPU {} ({}): {}", what, label(), gpu_->number(), gpu_->name(),
                                    cuda_error_text(status)));
   }
   throw device_error(fmt::format("GPU {} ({}) failed: {}; not finished on this PE, and so among the suspects: {}",
-                                 gpu_.number(), gpu_.name(), cuda_error_text(status), completion_.unfinished()));
+                                 gpu_->number(), gpu_->name(), cuda_error_text(status), completion_->unfinished()));
 }
 
 void cuda_stream::note(const char* name, trace_category what) {
@@ -83,12 +117,12 @@ void cuda_stream::note(const char* name, trace_category what) {
   cuda_progress& p = progress;
   ++p.enqueued;
   names_[p.enqueued % remembered] = name;
-  completion_.busy(*this);
+  completion_->busy(*this);
   if (track_ != nullptr && what != trace_category::runtime) [[unlikely]] {
     if (trace_ != nullptr) {
       trace_->begin(native_, name, what);
     } else {
-      device_.activity()->begin(*track_, name, what);
+      device_->activity()->begin(*track_, name, what);
     }
     tracing_ = true;
   }
@@ -100,25 +134,25 @@ void cuda_stream::noted() {
   if (trace_ != nullptr) {
     trace_->end(native_);
   } else {
-    device_.activity()->end();
+    device_->activity()->end();
   }
 }
 
 kernel_mark cuda_stream::mark() {
-  if (completion_.mode() != completion_mode::flag || capturing()) return {};
+  if (completion_->mode() != completion_mode::flag || capturing()) return {};
   return {reinterpret_cast<unsigned long long*>(progress.flag), progress.enqueued, counter()};
 }
 
 unsigned* cuda_stream::counter() {
   if (num_arrived_ == nullptr) {
-    num_arrived_ = static_cast<unsigned*>(gpu_.pool().allocate(sizeof(unsigned), "a stream's counter"));
+    num_arrived_ = static_cast<unsigned*>(gpu_->pool().allocate(sizeof(unsigned), "a stream's counter"));
     check(cudaMemsetAsync(num_arrived_, 0, sizeof(unsigned), native_), "setting a counter");
   }
   return num_arrived_;
 }
 
 void cuda_stream::marked() {
-  if (completion_.mode() == completion_mode::flag && !capturing()) progress.marked = progress.enqueued;
+  if (completion_->mode() == completion_mode::flag && !capturing()) progress.marked = progress.enqueued;
 }
 
 std::string cuda_stream::unfinished() const {
@@ -154,9 +188,9 @@ lies_in where(const void* memory) {
 // The driver waits for the stream when it copies memory that is not pinned, or any within the host; but the stream may
 // wait for this thread.
 bool cuda_stream::copy_would_block(const void* to, const void* from) const {
-  if (!gpu_.gates().any()) [[likely]]
+  if (!gpu_->gates().any()) [[likely]]
     return false;
-  gpu_.make_current();
+  gpu_->make_current();
   if (capturing()) return false;
   const lies_in t = where(to), f = where(from);
   return t == lies_in::pageable || f == lies_in::pageable || (t == lies_in::pinned && f == lies_in::pinned);
@@ -171,8 +205,8 @@ void cuda_stream::copy_beside_gates(void* to, const void* from, std::size_t byte
   if (to_host && from_host) return call("copy", [=] { std::memcpy(t, f, bytes); });
   const std::size_t piece = std::min(bytes, largest_piece);
   const std::shared_ptr<std::byte> staged(
-      static_cast<std::byte*>(device_.allocate(piece, memory_kind::pinned)),
-      [&d = device_, piece](std::byte* memory) { d.free(memory, piece, memory_kind::pinned); });
+      static_cast<std::byte*>(device_->allocate(piece, memory_kind::pinned)),
+      [&d = *device_, piece](std::byte* memory) { d.free(memory, piece, memory_kind::pinned); });
   for (std::size_t at = 0; at < bytes; at += largest_piece) {
     const std::size_t n = std::min(largest_piece, bytes - at);
     if (from_host) {
@@ -190,7 +224,7 @@ void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   if (copy_would_block(to, from)) [[unlikely]]
     return copy_beside_gates(to, from, bytes);
-  gpu_.make_current();
+  gpu_->make_current();
   note("copy", trace_category::copy);
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native_), "copying");
   noted();
@@ -201,7 +235,7 @@ void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
 #if CUDART_VERSION >= 13000
   if (bytes == 0) return;
   if (!capturing() && !copy_would_block(to, from)) {
-    gpu_.make_current();
+    gpu_->make_current();
     note("copy", trace_category::copy);
     cudaMemcpyAttributes how{};
     how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
@@ -215,7 +249,7 @@ void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
 
 void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
-  gpu_.make_current();
+  gpu_->make_current();
   note("fill", trace_category::kernel);
   check(cudaMemsetAsync(to, value, bytes, native_), "filling memory");
   noted();
@@ -239,9 +273,9 @@ event cuda_stream::record_for_others() {
   if (capturing()) return record(cuda_word_point());
   if (knows_point() && last_point_->word().at != nullptr) return event(last_point_);
   if (word_at_ != progress.enqueued) return record(count());
-  if (!gpu_.is_reached_by_all()) return record(count());
+  if (!gpu_->is_reached_by_all()) return record(count());
   // A kernel has counted: that is enough.
-  last_point_ = std::make_shared<cuda_event>(gpu_, cuda_event::by_word_only{count()});
+  last_point_ = std::make_shared<cuda_event>(*gpu_, cuda_event::by_word_only{count()});
   last_point_at_ = progress.enqueued;
   return event(last_point_);
 }
@@ -252,8 +286,8 @@ bool cuda_stream::knows_point() const {
 }
 
 event cuda_stream::record(cuda_word_point word) {
-  gpu_.make_current();
-  auto point = std::make_shared<cuda_event>(gpu_, word);
+  gpu_->make_current();
+  auto point = std::make_shared<cuda_event>(*gpu_, word);
   check(cudaEventRecord(point->native(), native_), "recording an event");
   if (!capturing()) {
     last_point_ = point;
@@ -263,20 +297,20 @@ event cuda_stream::record(cuda_word_point word) {
 }
 
 cuda_word_point cuda_stream::count() {
-  if (word_.at == nullptr) word_ = gpu_.take_word();
+  if (word_.at == nullptr) word_ = gpu_->take_word();
   if (word_at_ != progress.enqueued) {
-    gpu_.make_current();
+    gpu_->make_current();
     check(cuda_driver::write_value(native_, word_.at, ++word_.last), "telling others how far a stream is");
     word_at_ = progress.enqueued;
   }
-  return {word_.at, word_.last, gpu_.identity()};
+  return {word_.at, word_.last, gpu_->identity()};
 }
 
 bool cuda_stream::record_shared(shared_point& p) {
   if (capturing()) return false;
   const cuda_word_point point = count();
   p.value = point.value;
-  return gpu_.shared().share(point.at, p.word);
+  return gpu_->shared().share(point.at, p.word);
 }
 
 const cuda_event* cuda_stream::of_cuda(const event& e) const {
@@ -291,19 +325,19 @@ const cuda_event* cuda_stream::of_cuda(const event& e) const {
 // Of another GPU only: on the same one the kernel would keep what it waits for from running, or a process from its
 // turn.
 bool cuda_stream::kernel_may_wait_for(const cuda_event& e) const {
-  return e.word().at != nullptr && e.word().of != gpu_.identity() && gpu_.reaches(e.gpu()) && !capturing();
+  return e.word().at != nullptr && e.word().of != gpu_->identity() && gpu_->reaches(e.gpu()) && !capturing();
 }
 
 void cuda_stream::wait(const event& e) {
   if (e.state() == last_point_ && !capturing()) return;
   const cuda_event* const point = of_cuda(e);
   if (point == nullptr) return;
-  gpu_.make_current();
+  gpu_->make_current();
   note("wait");
   if (point->native() != nullptr) {
     check(cudaStreamWaitEvent(native_, point->native(), 0), "waiting for an event");
   } else {
-    completion_.driver_waits(gpu_, point->word().at);
+    completion_->driver_waits(*gpu_, point->word().at);
     check(cuda_driver::wait_value(native_, point->word().at, point->word().value), "waiting for another GPU");
   }
 }
@@ -313,8 +347,8 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
   constexpr std::size_t worth_a_kernel = 16 << 20;
   const cuda_event* const point = of_cuda(ready);
   const bool of_this_gpu =
-      point != nullptr && (point->word().at != nullptr ? point->word().of == gpu_.identity() : &point->gpu() == &gpu_);
-  const bool apart = point != nullptr && !gpu_.reaches(point->gpu());
+      point != nullptr && (point->word().at != nullptr ? point->word().of == gpu_->identity() : &point->gpu() == gpu_);
+  const bool apart = point != nullptr && !gpu_->reaches(point->gpu());
   if (bytes == 0 || bytes > worth_a_kernel || of_this_gpu || apart || capturing())
     return stream::pull(ready, to, from, bytes);
   cuda_pull p;
@@ -323,7 +357,7 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
   p.bytes = bytes;
   p.blocks = cuda_pull::blocks_for(bytes);
   const int waiting = point != nullptr && kernel_may_wait_for(*point)
-                          ? completion_.blocks_to_wait(*this, static_cast<int>(p.blocks))
+                          ? completion_->blocks_to_wait(*this, static_cast<int>(p.blocks))
                           : 0;
   if (waiting == 0) {
     wait(ready);
@@ -334,15 +368,15 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
 }
 
 void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {
-  gpu_.make_current();
+  gpu_->make_current();
   note("pull", trace_category::copy);
   p.mark = mark();
   p.mark.num_arrived = counter();
   if (ready != nullptr) {
     p.ready = ready->word().at;
     p.ready_value = ready->word().value;
-    p.give_up = completion_.give_up();
-    completion_.kernel_waits(*this);
+    p.give_up = completion_->give_up();
+    completion_->kernel_waits(*this);
   }
   if (word_.at != nullptr) {
     p.word = word_.at;
@@ -356,7 +390,7 @@ void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {
 
 bool cuda_stream::idle() const {
   auto& self = const_cast<cuda_stream&>(*this);
-  completion_.refresh(self);
+  completion_->refresh(self);
   return progress.completed == progress.enqueued && first_ == nullptr;
 }
 
@@ -370,21 +404,21 @@ void cuda_stream::enqueue(stream_operation* op) {
   }
   op->next = nullptr;
   op->number = progress.enqueued;
-  if (first_ == nullptr) completion_.mark(*this);
+  if (first_ == nullptr) completion_->mark(*this);
   if (idle()) {
     op->act(op, work_action::run);
     return;
   }
-  completion_.mark(*this);
+  completion_->mark(*this);
   (last_ != nullptr ? last_->next : first_) = op;
   last_ = op;
-  completion_.busy(*this);
+  completion_->busy(*this);
   if (!op->is_kernel) return;
   // What is enqueued later waits for the function: the stream stops at a gate that the PE opens.
-  gpu_.make_current();
+  gpu_->make_current();
   note(op->name);
   check(cuda_driver::wait_value(native_, gate_, ++gates_), "waiting for a function of the host");
-  gpu_.gates().close(this, op->name, label());
+  gpu_->gates().close(this, op->name, label());
 }
 
 void cuda_stream::run_reached() {
@@ -398,7 +432,7 @@ void cuda_stream::run_reached() {
     op->act(op, work_action::run);
     if (!gated) continue;
     gate_->store(++gates_opened_, std::memory_order_release);
-    gpu_.gates().open(this);
+    gpu_->gates().open(this);
   }
 }
 
@@ -410,7 +444,7 @@ std::string cuda_stream::closed_gate() const {
 }
 
 cudaGraph_t cuda_stream::capture_native(const std::function<void()>& enqueue) {
-  gpu_.make_current();
+  gpu_->make_current();
   check(cudaStreamBeginCapture(native_, cudaStreamCaptureModeRelaxed), "starting a capture");
   ++open_captures;
   cudaGraph_t captured = nullptr;
@@ -423,7 +457,7 @@ cudaGraph_t cuda_stream::capture_native(const std::function<void()>& enqueue) {
     throw;
   }
   --open_captures;
-  gpu_.make_current();
+  gpu_->make_current();
   check(cudaStreamEndCapture(native_, &captured), "ending a capture");
   return captured;
 }
@@ -437,7 +471,7 @@ bool cuda_stream::recapture(graph& g, const std::function<void()>& enqueue) {
 }
 
 void cuda_stream::run(graph& g) {
-  gpu_.make_current();
+  gpu_->make_current();
   note("graph", trace_category::kernel);
   check(cudaGraphLaunch(static_cast<cuda_graph&>(g).executable(), native_), "launching a graph");
   noted();

@@ -35,12 +35,14 @@ class cuda_stream final : public stream {
   void wait(const event& e) override;
   void pull(const event& ready, void* to, const void* from, std::size_t bytes) override;
   bool idle() const override;
+  void leave() override;
+  void arrive(device& here) override;
   std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
   bool recapture(graph& g, const std::function<void()>& enqueue) override;
   void run(graph& g) override;
 
   cudaStream_t native() const { return native_; }
-  cuda_gpu& gpu() const { return gpu_; }
+  cuda_gpu& gpu() const { return *gpu_; }
 
   /// \name For `launch` and the completion mechanisms
   ///@{
@@ -75,6 +77,8 @@ class cuda_stream final : public stream {
  private:
   friend class cuda_completion;
 
+  void begin();
+  void end() noexcept;
   bool knows_point() const;
   event record(cuda_word_point word);
   /// The word will have this value when all that is enqueued now has finished.
@@ -88,9 +92,9 @@ class cuda_stream final : public stream {
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
   bool capturing() const;
 
-  cuda_device& device_;
-  cuda_gpu& gpu_;
-  cuda_completion& completion_;
+  cuda_device* device_;
+  cuda_gpu* gpu_;
+  cuda_completion* completion_;
   const stream_priority priority_;
   cudaStream_t native_ = nullptr;
   std::atomic<std::uint64_t>* gate_ = nullptr;  // the stream waits for it where a function of the host must run

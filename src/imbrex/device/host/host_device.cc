@@ -112,7 +112,7 @@ struct wait_operation final : stream_operation {
 }  // namespace
 
 host_stream::host_stream(host_device& d, executor& pe, stream_priority p, std::string label)
-    : stream(std::move(label)), device_(d), pe_(pe), priority_(p) {
+    : stream(std::move(label)), device_(&d), pe_(&pe), priority_(p) {
   turn_ = new (slab::allocate(sizeof(turn))) turn;
   turn_->owner = this;
   turn_->act = &host_stream::take_turn;
@@ -126,11 +126,16 @@ host_stream::~host_stream() {
     op->act(op, work_action::discard);
   }
   if (phase_ == phase::queued || phase_ == phase::stopped) {
-    --pe_.operations;
+    --pe_->operations;
     turn_->owner = nullptr;  // freed when its turn comes
   } else {
     slab::free(turn_);
   }
+}
+
+void host_stream::arrive(device& here) {
+  device_ = static_cast<host_device*>(&here);
+  pe_ = &device_->pe();
 }
 
 void host_stream::take_turn(work* w, work_action action) {
@@ -141,7 +146,7 @@ void host_stream::take_turn(work* w, work_action action) {
     t->owner->advance();
   } else {
     t->owner->phase_ = phase::empty;
-    --t->owner->pe_.operations;
+    --t->owner->pe_->operations;
   }
 }
 
@@ -150,7 +155,7 @@ void host_stream::enqueue(stream_operation* op) {
   (last_ != nullptr ? last_->next : first_) = op;
   last_ = op;
   if (phase_ != phase::empty) return;
-  ++pe_.operations;
+  ++pe_->operations;
   if (priority_ == stream_priority::high) {
     advance();
   } else {
@@ -160,7 +165,7 @@ void host_stream::enqueue(stream_operation* op) {
 
 void host_stream::queue() {
   phase_ = phase::queued;
-  pe_.post(turn_);
+  pe_->post(turn_);
 }
 
 void host_stream::advance() {
@@ -171,13 +176,13 @@ void host_stream::advance() {
     if (op->ready != nullptr && !op->ready(op)) {
       auto& point = static_cast<host_event&>(*static_cast<wait_operation*>(op)->point);
       phase_ = phase::stopped;
-      if (point.stop(&pe_, turn_)) return;
+      if (point.stop(pe_, turn_)) return;
       phase_ = phase::running;
     }
     first_ = op->next;
     if (first_ == nullptr) last_ = nullptr;
     has_computed |= op->is_kernel && priority_ == stream_priority::low;
-    trace_track* const track = op->is_kernel ? pe_.track : nullptr;
+    trace_track* const track = op->is_kernel ? pe_->track : nullptr;
     if (track != nullptr) [[unlikely]]
       track->begin(op->name, trace_category::kernel);
     op->act(op, work_action::run);
@@ -189,7 +194,7 @@ void host_stream::advance() {
     }
   }
   phase_ = phase::empty;
-  --pe_.operations;
+  --pe_->operations;
 }
 
 void host_stream::copy(void* to, const void* from, std::size_t bytes) {

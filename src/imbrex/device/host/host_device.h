@@ -54,6 +54,8 @@ class host_device final : public device {
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
 
+  executor& pe() const { return pe_; }
+
  private:
   executor& pe_;
   const int number_;

@@ -14,12 +14,13 @@ class host_stream final : public stream {
   host_stream(host_device& d, executor& pe, stream_priority p, std::string label);
   ~host_stream() override;
 
-  device& on() const override { return device_; }
+  device& on() const override { return *device_; }
   stream_priority urgency() const override { return priority_; }
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* to, unsigned char value, std::size_t bytes) override;
   event record() override;
   void wait(const event& e) override;
+  void arrive(device& here) override;
   bool idle() const override { return first_ == nullptr && phase_ != phase::running; }
 
  protected:
@@ -42,8 +43,8 @@ class host_stream final : public stream {
   void advance();
   void queue();
 
-  host_device& device_;
-  executor& pe_;
+  host_device* device_;
+  executor* pe_;
   const stream_priority priority_;
   phase phase_ = phase::empty;
   stream_operation* first_ = nullptr;

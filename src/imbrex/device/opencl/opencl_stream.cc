@@ -83,7 +83,7 @@ struct opencl_stream::kernel_launch {
 /// Until a point is reached that the driver cannot wait for here, or does not know yet.
 struct opencl_stream::waiting final : stream_operation {
   waiting(opencl_stream& s, std::shared_ptr<event_state> e, const opencl_event& p)
-      : of(s), held(std::move(e)), point(p), is_own(&p.context() == &s.device_.processor().context()) {
+      : of(s), held(std::move(e)), point(p), is_own(&p.context() == &s.device_->processor().context()) {
     name = "waiting for an event";
     ready = [](stream_operation* o) {
       const auto* self = static_cast<waiting*>(o);
@@ -146,26 +146,38 @@ struct opencl_stream::crossing final : stream_operation {
 };
 
 opencl_stream::opencl_stream(opencl_device& d, stream_priority p, std::string label)
-    : stream(std::move(label)), device_(d), priority_(p) {}
+    : stream(std::move(label)), device_(&d), priority_(p) {}
 
 opencl_stream::~opencl_stream() {
   finish();
-  device_.completion().detach(*this);
+  device_->completion().detach(*this);
   reachable_.discard();
   kept_.discard();
   if (of_other_ != nullptr) clReleaseEvent(of_other_);
-  if (queue_ != nullptr) device_.processor().release_queue(queue_);
+  if (queue_ != nullptr) device_->processor().release_queue(queue_);
+}
+
+void opencl_stream::leave() {
+  device_->completion().detach(*this);
+  last_point_.reset();
+}
+
+void opencl_stream::arrive(device& here) {
+  auto* const next = static_cast<opencl_device*>(&here);
+  if (queue_ != nullptr && &next->processor() != &device_->processor())
+    device_->processor().release_queue(std::exchange(queue_, nullptr));
+  device_ = next;
 }
 
 cl_command_queue opencl_stream::queue() {
   if (queue_ == nullptr) [[unlikely]]
-    queue_ = device_.processor().make_queue(priority_);
+    queue_ = device_->processor().make_queue(priority_);
   return queue_;
 }
 
-std::string opencl_stream::place() const { return fmt::format("{}, on {}", label(), device_.processor().full_name()); }
+std::string opencl_stream::place() const { return fmt::format("{}, on {}", label(), device_->processor().full_name()); }
 
-bool opencl_stream::owns(const void* memory) const { return device_.processor().owns(memory); }
+bool opencl_stream::owns(const void* memory) const { return device_->processor().owns(memory); }
 
 template <class F>
 void opencl_stream::submit(const char* name, F f) {
@@ -178,7 +190,7 @@ void opencl_stream::submit(const char* name, F f) {
 
 void opencl_stream::append(stream_operation* op) {
   ++asked_;
-  device_.completion().busy(*this);
+  device_->completion().busy(*this);
   if (stopped_) {
     kept_.push(op);
   } else {
@@ -214,14 +226,14 @@ void opencl_stream::add(cl_int status, const char* name, cl_event end) {
   under_way_.push_back({name, end});
   ++enqueued_;
   flushed_ = false;
-  device_.completion().busy(*this);
+  device_->completion().busy(*this);
 }
 
 void opencl_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  const opencl_machine& machine = device_.machine();
-  if (machine.owner_beside(device_.processor(), to) != nullptr ||
-      machine.owner_beside(device_.processor(), from) != nullptr) {
+  const opencl_machine& machine = device_->machine();
+  if (machine.owner_beside(device_->processor(), to) != nullptr ||
+      machine.owner_beside(device_->processor(), from) != nullptr) {
     return copy_by_host(to, from, bytes);
   }
   const bool to_device = owns(to), from_device = owns(from);
@@ -246,9 +258,9 @@ void opencl_stream::add_copy(void* to, const void* from, std::size_t bytes, bool
 }
 
 void opencl_stream::copy_by_host(void* to, const void* from, std::size_t bytes) {
-  std::unique_ptr<void, free_pinned> between(device_.allocate(bytes, memory_kind::pinned), {&device_, bytes});
+  std::unique_ptr<void, free_pinned> between(device_->allocate(bytes, memory_kind::pinned), {device_, bytes});
   const auto step = [&](const void* of_device, void* destination, const void* source) {
-    const opencl_processor* const other = device_.machine().owner_beside(device_.processor(), of_device);
+    const opencl_processor* const other = device_->machine().owner_beside(device_->processor(), of_device);
     if (other == nullptr) return copy(destination, source, bytes);
     append(new (slab::allocate(sizeof(crossing))) crossing(*this, *other, destination, source, bytes));
   };
@@ -261,7 +273,7 @@ void opencl_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   if (owns(to)) {
     submit("filling memory", [this, to, value, bytes] { add_fill(to, value, bytes); });
-  } else if (device_.machine().owner_beside(device_.processor(), to) == nullptr) {
+  } else if (device_->machine().owner_beside(device_->processor(), to) == nullptr) {
     call("fill", [to, value, bytes] { std::memset(to, value, bytes); });
   } else {
     throw usage_error(fmt::format("{} does not fill memory of another device: let a stream of that do it", place()));
@@ -301,7 +313,7 @@ void opencl_stream::add_native(const char* name, const std::function<void(cl_com
 event opencl_stream::record() {
   if (empty() || (!stopped_ && under_way_.empty())) return event();  // already past it
   if (last_point_ != nullptr && last_point_at_ == asked_) return event(last_point_);
-  const opencl_context& context = device_.processor().context();
+  const opencl_context& context = device_->processor().context();
   if (stopped_) {
     last_point_ = std::make_shared<opencl_event>(context);
     submit("a point", [this, ahead = point_ahead(last_point_)] {
@@ -324,7 +336,7 @@ void opencl_stream::wait(const event& e) {
     throw usage_error(fmt::format(
         "{} cannot wait for a stream of another kind of device: await `done()` of the other stream first", place()));
   }
-  if (!stopped_ && point->native() != nullptr && &point->context() == &device_.processor().context()) {
+  if (!stopped_ && point->native() != nullptr && &point->context() == &device_->processor().context()) {
     ++asked_;
     add_barrier(*point);
   } else {
@@ -363,7 +375,7 @@ cl_kernel opencl_stream::set_arguments(const kernel_launch& l) const {
           throw usage_error(
               fmt::format("argument {} of kernel '{}' points to memory that was not allocated by {}, or "
                           "not as its own: copy it to a buffer of the device",
-                          i, k.name, device_.processor().full_name()));
+                          i, k.name, device_->processor().full_name()));
         }
         status = a.data != nullptr ? clSetKernelArgSVMPointer(native, i, a.data)
                                    : clSetKernelArg(native, i, sizeof(cl_mem), nullptr);
@@ -384,7 +396,7 @@ cl_kernel opencl_stream::set_arguments(const kernel_launch& l) const {
 void opencl_stream::launch_program_kernel(const char* source, const char* options, const char* kernel_name,
                                           const std::array<unsigned, 3>& groups, const std::array<unsigned, 3>& group,
                                           std::size_t local_bytes, std::span<const opencl_argument> arguments) {
-  kernel_launch l{&device_.kernels().get(source, options, kernel_name), groups, group, local_bytes, arguments, {}, {}};
+  kernel_launch l{&device_->kernels().get(source, options, kernel_name), groups, group, local_bytes, arguments, {}, {}};
   const cl_kernel native = set_arguments(l);  // also where it is done again later: errors are the caller's
   if (!stopped_) {
     ++asked_;
@@ -402,7 +414,7 @@ void opencl_stream::add_kernel(const kernel_launch& l, cl_kernel native) {
     all[d] = std::size_t{l.groups[d]} * l.group[d];
   }
   cl_event end = nullptr;
-  const cl_int status = device_.processor().launch(queue(), *l.kernel, native, all, each, &end);
+  const cl_int status = device_->processor().launch(queue(), *l.kernel, native, all, each, &end);
   if (status != CL_SUCCESS) [[unlikely]] {
     throw device_error(
         fmt::format("launching kernel '{}' with {} x {} x {} groups of {} x {} x {} work items and {} bytes of local "

@@ -35,7 +35,7 @@ class opencl_stream final : public stream {
   /// Waits for what is under way, and drops the functions for the host that have not run and what it kept behind them.
   ~opencl_stream() override;
 
-  device& on() const override { return device_; }
+  device& on() const override { return *device_; }
   stream_priority urgency() const override { return priority_; }
   /// Between memory of the device and memory of the host, pinned or not, in any direction; memory of other devices of
   /// OpenCL is copied by way of the host. Within the host the PE copies, when the stream comes there. A copy from the
@@ -48,6 +48,8 @@ class opencl_stream final : public stream {
   /// in a stream of the host or of CUDA.
   void wait(const event& e) override;
   bool idle() const override;
+  void leave() override;
+  void arrive(device& here) override;
   /// Throws `usage_error`: OpenCL has no graphs.
   std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
 
@@ -131,7 +133,7 @@ class opencl_stream final : public stream {
   void run_reached();
   bool empty() const { return under_way_.empty() && reachable_.empty() && !stopped_; }
 
-  opencl_device& device_;
+  opencl_device* device_;
   const stream_priority priority_;
   cl_command_queue queue_ = nullptr;         // null: nothing was enqueued yet
   std::uint64_t enqueued_ = 0;               // the last operation's number; they are counted from 1

@@ -35,6 +35,7 @@ hetero_data* hetero_copies::make(hetero_domain& domain, std::uint64_t bytes) {
   d->domain = &domain;
   d->bytes = bytes;
   d->num_places = static_cast<std::uint16_t>(n);
+  ++num_objects_;
   for (std::size_t i = 0; i < n; ++i) {
     auto* c = new (d->copies() + i) hetero_copy;
     c->of = d;
@@ -69,6 +70,7 @@ void hetero_copies::destroy(hetero_data* d) {
   }
   d->~hetero_data();
   slab::free(d);
+  --num_objects_;
 }
 
 // ------------------------------------------------------------------------------------------------ moving

@@ -34,6 +34,8 @@ class hetero_copies {
   place& host() const { return *places_[0]; }
   const hetero_counts& counts() const { return counts_; }
   hetero_counts& counts() { return counts_; }
+  /// Objects and slices that exist.
+  std::uint64_t num_objects() const { return num_objects_; }
 
   hetero_data* make(hetero_domain& domain, std::uint64_t bytes);
   /// Bytes of an object, or of what it is a slice of, as an object; the range is inside. No reference is counted.
@@ -137,6 +139,7 @@ class hetero_copies {
   std::vector<std::uint64_t> retiring_;  // by place: bytes that will be free without anybody doing anything
   std::vector<lane_point> pending_;
   hetero_counts counts_;
+  std::uint64_t num_objects_ = 0;
 };
 
 }  // namespace imbrex

@@ -52,6 +52,8 @@ class hetero_domain final : placement_view {
   /// Tasks submitted and not over.
   std::uint64_t num_outstanding() const { return num_outstanding_; }
   hetero_copies& copies() { return copies_; }
+  /// Whether nobody has an object, and no task is not over.
+  bool is_unused() const { return copies_.num_objects() == 0 && num_outstanding_ == 0; }
 
   /// Takes over a node with its accesses and wishes, which waits for the tasks `after` besides; each handle counts as a
   /// reference. Throws `usage_error` or `out_of_memory` when it could never run; then nothing refers to the node any

@@ -10,7 +10,11 @@
 
 namespace imbrex {
 
-chare_pe::chare_pe(rank_context& rank, pe_id id, trace_track* t) : scheduler(rank, id, t) {}
+chare_pe::chare_pe(rank_context& rank, pe_id id, trace_track* t) : scheduler(rank, id, t) {
+  ties_of = [](const actor& a) {
+    return &static_cast<element_base&>(const_cast<actor&>(a)).ties();  // whose code runs, and so may bind itself
+  };
+}
 
 chare_pe::~chare_pe() = default;
 

@@ -9,7 +9,12 @@
 namespace imbrex {
 
 element_extras::element_extras() = default;
-element_extras::~element_extras() = default;
+element_extras::~element_extras() { actor_ties::abandon(ties); }
+
+actor_ties& element_base::ties() {
+  if (more().ties == nullptr) extras->ties = actor_ties::make();
+  return *extras->ties;
+}
 
 port_table& element_base::ports() {
   if (!more().ports) extras->ports = std::make_unique<port_table>();
@@ -63,24 +68,78 @@ void collection::becomes_present(element_base& e, chare_base* object) {
 void collection::becomes_absent(element_base& e, presence becomes, pe_id where) {
   if (has_reductions_) announce_change();  // while `e` is still counted
   while (e.activities != nullptr) entry_activity::destroy(pe_, e.activities);
-  chare_base* object = std::exchange(e.object, nullptr);
+  chare_base* object = leave_list(e, becomes, where);
+  {
+    const actor_turn turn(pe_, &e);
+    chare_access::destroy(object);
+  }
+  if (e.extras) {
+    e.extras->ports.reset();
+    actor_ties::abandon(std::exchange(e.extras->ties, nullptr));
+  }
+  has_left(e);
+}
+
+chare_base* collection::leave_list(element_base& e, presence becomes, pe_id where) {
   e.state = becomes;
   e.where = where;
   here_[e.position] = here_.back();
   here_[e.position]->position = e.position;
   here_.pop_back();
-  {
-    const actor_turn turn(pe_, &e);
-    chare_access::destroy(object);
-  }
+  return std::exchange(e.object, nullptr);
+}
+
+void collection::has_left(element_base& e) {
   if (pe_.observer != nullptr) [[unlikely]]
-    pe_.observer->has_left(e);
-  if (e.extras) {
-    e.extras->ports.reset();
-    forget_hearing(*e.extras);
-  }
+    actor_observer::tell_left(pe_, e);
+  if (e.extras) forget_hearing(*e.extras);
   if (has_reductions_) reductions_.element_left(e);
   release_held(e);
+}
+
+void collection::bind(element_base& travelling, element_base& to) {
+  to.activities = std::exchange(travelling.activities, nullptr);
+  for (entry_activity* a = to.activities; a != nullptr; a = a->following) a->of = &to;
+  if (!travelling.extras) return;
+  if (travelling.extras->ties != nullptr) {
+    actor_ties::abandon(to.more().ties);  // of an earlier stay
+    to.extras->ties = std::exchange(travelling.extras->ties, nullptr);
+  }
+  if (!travelling.extras->ports) return;
+  to.more().ports = std::move(travelling.extras->ports);
+  to.extras->ports->for_each_end([&](port_end& end) { end.self = &to; });
+}
+
+void collection::gives_up(element_base& e, pe_id where, element_base& travelling) {
+  if (has_reductions_) announce_change();
+  for (const entry_activity* a = e.activities; a != nullptr; a = a->following) --pe_.num_activities;
+  bind(e, travelling);
+  travelling.object = leave_list(e, presence::elsewhere, where);
+  chare_access::set_element(*travelling.object, travelling);
+  has_left(e);
+}
+
+void collection::takes_over(element_base& e, element_base& travelling) {
+  bind(travelling, e);
+  for (const entry_activity* a = e.activities; a != nullptr; a = a->following) ++pe_.num_activities;
+  if (e.extras && e.extras->ports)
+    e.extras->ports->for_each_end([&](port_end& end) { end.goes_to(pe_.mover.get()); });
+  chare_base* const object = std::exchange(travelling.object, nullptr);
+  chare_access::set_element(*object, e);
+  becomes_present(e, object);
+}
+
+void collection::destroy(scheduler& pe, element_base& travelling) {
+  while (travelling.activities != nullptr) {
+    for (waiter* w = travelling.activities->first_waiter; w != nullptr; w = w->following) {
+      w->home = &pe;
+      w->handle = nullptr;  // it stands nowhere
+    }
+    ++chare_pe::of(pe).num_activities;
+    entry_activity::destroy(pe, travelling.activities);
+  }
+  const actor_turn turn(pe, &travelling);
+  chare_access::destroy(std::exchange(travelling.object, nullptr));
 }
 
 void collection::forget_hearing(element_extras& x) {
@@ -283,11 +342,15 @@ void collection::destroy_objects() {
   for (element_base* e : here_) {
     const actor_turn turn(pe_, e);
     chare_access::destroy(std::exchange(e->object, nullptr));
-    if (e->extras) e->extras->ports.reset();
+    if (!e->extras) continue;
+    e->extras->ports.reset();
+    actor_ties::abandon(std::exchange(e->extras->ties, nullptr));
   }
   here_.clear();
   for_each_known([](element_base& e) {
     if (!e.extras) return;
+    if (work* const wish = std::exchange(e.extras->wish_to_move, nullptr); wish != nullptr)
+      wish->act(wish, work_action::discard);
     for (work* w = std::exchange(e.extras->held_first, nullptr); w != nullptr;) {
       work* following = w->next;
       w->act(w, work_action::discard);

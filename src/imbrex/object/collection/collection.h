@@ -42,6 +42,15 @@ class collection {
   void becomes_present(element_base& e, chare_base* object);
   /// `e` lives here no more; its object and waiting coroutines are destroyed.
   void becomes_absent(element_base& e, presence becomes, pe_id where);
+  /// \name An element that goes to another PE of the process as it is: object, coroutines and ends of channels
+  ///@{
+  /// `e` lives here no more, but on PE `where`; what it is made of goes to `travelling`.
+  void gives_up(element_base& e, pe_id where, element_base& travelling);
+  /// It lives here from now on as `e`.
+  void takes_over(element_base& e, element_base& travelling);
+  /// It is destroyed on its way, since the job ends.
+  static void destroy(scheduler& pe, element_base& travelling);
+  ///@}
   /// Keeps a message until the element exists. Quiescence does not wait for it meanwhile.
   void hold(element_base& e, work* message);
   /// Makes what was held runnable: it will look again.
@@ -94,8 +103,12 @@ class collection {
   void after_missed(element_base& e);
   ///@}
 
-  /// Moves element `e`, which lives here, to PE `to`. Throws `usage_error` when it cannot be moved.
+  /// Moves element `e`, which lives here, to PE `to`: it is serialised. Throws `usage_error` when it cannot be moved.
   virtual void move(element_base& e, pe_id to) = 0;
+  /// Whether the class of the elements can be serialised.
+  virtual bool is_serialized() const = 0;
+  /// Moves `e`, which nothing binds to this PE, to PE `to` of this process: handed over as it is.
+  virtual void hand_over(element_base& e, pe_id to) = 0;
 
   /// Whether the elements that the array was created with are here: broadcasts wait for that.
   bool complete() const { return complete_; }
@@ -136,6 +149,9 @@ class collection {
   void has_no_reductions() { has_reductions_ = false; }
 
  private:
+  chare_base* leave_list(element_base& e, presence becomes, pe_id where);
+  void has_left(element_base& e);
+  static void bind(element_base& travelling, element_base& to);
   bool passes_over(element_base& e, const broadcast_id& id);
   broadcast_history ahead_of_here(const broadcast_history& history) const;
   void forget_hearing(element_extras& x);

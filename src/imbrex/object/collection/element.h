@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imbrex/async/activity.h"
+#include "imbrex/async/actor.h"
 #include "imbrex/base/ids.h"
 #include "imbrex/device/stream_set.h"
 #include "imbrex/object/collection/broadcast_ledger.h"
@@ -48,6 +49,7 @@ void free_object_memory(void* memory, std::size_t alignment);
 /// For the runtime's own classes.
 struct chare_access {
   static element_base& element(chare_base& c) { return *c.element_; }
+  static void set_element(chare_base& c, element_base& e) { c.element_ = &e; }
   static void set_alignment(chare_base& c, std::size_t alignment) { c.alignment_ = alignment; }
   /// Destroys the most derived object and frees its memory.
   static void destroy(chare_base* c);
@@ -63,8 +65,11 @@ enum class presence {
   deleted,    ///< it was here, or this is its home, and it has been deleted
 };
 
-/// What few elements have.
+/// What few elements have. Once made it stays as long as the element's record.
 struct element_extras {
+  actor_ties* ties = nullptr;    ///< what binds or follows it while it lives here; made with the first use
+  work* wish_to_move = nullptr;  ///< what moves it, and waits until that can be done
+  bool pinned = false;           ///< never to be moved
   work* held_first = nullptr;  ///< messages that wait for the element to exist, oldest first
   work* held_last = nullptr;
   section_numbers section_reductions;        ///< next reduction per section it contributed to
@@ -98,6 +103,7 @@ struct element_base : actor {
     return *extras;
   }
   port_table& ports();
+  actor_ties& ties();
 
   element_base() = default;
   element_base(const element_base&) = delete;

@@ -14,8 +14,8 @@ namespace imbrex {
 /// thread while they last; not what its streams do later. For the PE's thread.
 class element_times final : public actor_observer {
  public:
-  explicit element_times(executor& pe) : pe_(pe) { pe.observer = this; }
-  ~element_times() override { pe_.observer = nullptr; }
+  explicit element_times(executor& pe) : pe_(pe) { watch(pe); }
+  ~element_times() override { unwatch(pe_); }
 
   void run_changes(const actor* from, const actor* to, std::int64_t now) override {
     if (from != nullptr) add(from, now);

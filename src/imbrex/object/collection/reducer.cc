@@ -236,6 +236,31 @@ void reducer::hand_out() {
   }
 }
 
+const wait_mobility reducer::all_waiter::follows{
+    [](const waiter&) { return true; },
+    [](waiter& w, departure& d) {
+      auto& self = static_cast<all_waiter&>(w);
+      self.of->forget(&self);
+      self.of->gone_.emplace_back(self.number, d.route());
+      self.of = nullptr;
+    },
+    [](waiter& w) {
+      auto& self = static_cast<all_waiter&>(w);
+      collection& part = *static_cast<const element_base*>(w.owner->of)->part;
+      self.of = self.section.whole_array() ? &part.reductions() : &part.add_section(self.section).reductions;
+      self.of->wait_for_all(&self);
+    }};
+
+std::vector<std::shared_ptr<const work_route>> reducer::take_gone(std::uint32_t number) {
+  std::vector<std::shared_ptr<const work_route>> all;
+  std::erase_if(gone_, [&](auto& g) {
+    if (g.first != number) return false;
+    all.push_back(std::move(g.second));
+    return true;
+  });
+  return all;
+}
+
 void reducer::forget(all_waiter* w) {
   for (all_waiter** p = &waiting_; *p != nullptr; p = &(*p)->next_waiter) {
     if (*p != w) continue;

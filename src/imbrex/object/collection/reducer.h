@@ -120,8 +120,12 @@ class reducer {
 
   /// Elements of this PE that wait for the result of an allreduce.
   struct all_waiter : waiter {
+    section_id section;
     std::uint32_t number = 0;
+    reducer* of = nullptr;  ///< while it waits on a PE
     all_waiter* next_waiter = nullptr;
+    /// It goes on waiting at its new PE; what comes to the old one follows, for the result may have passed the new one.
+    static const wait_mobility follows;
   };
   void wait_for_all(all_waiter* w) {
     w->next_waiter = waiting_;
@@ -130,6 +134,13 @@ class reducer {
   void forget(all_waiter* w);
   /// Those that wait for reduction `number`, taken out, linked by `next_waiter`.
   all_waiter* take_waiting(std::uint32_t number);
+  /// Calls `f` with the way to each that waited here for reduction `number` and has moved, once.
+  template <class F>
+  void for_each_gone(std::uint32_t number, F f) {
+    if (gone_.empty()) [[likely]]
+      return;
+    for (const std::shared_ptr<const work_route>& to : take_gone(number)) f(*to);
+  }
 
   bool idle() const { return slots_.empty(); }
   std::string describe() const;
@@ -139,6 +150,7 @@ class reducer {
   static constexpr std::uint64_t not_yet_known = ~std::uint64_t{0};
   static constexpr std::uint32_t never = ~std::uint32_t{0};
   bool is_changing(std::uint32_t number) const { return number < fixed_from_; }
+  std::vector<std::shared_ptr<const work_route>> take_gone(std::uint32_t number);
   bool may_pass_up(const slot& s, std::uint32_t number) const;
   void pass_up(slot& s, std::uint32_t number);
   void note_arrival(const element_base& e);
@@ -177,6 +189,7 @@ class reducer {
   slot* last_ = nullptr;  // of those, the one that was last asked for
   std::uint32_t last_number_ = 0;
   all_waiter* waiting_ = nullptr;
+  std::vector<std::pair<std::uint32_t, std::shared_ptr<const work_route>>> gone_;  // waited here; by reduction
   std::deque<std::pair<std::uint32_t, std::unique_ptr<result_base>>> results_;
   struct question {
     reply_to who;

@@ -8,7 +8,7 @@
 
 namespace imbrex {
 
-void port_table::open(int port, channel_end* end) {
+void port_table::open(int port, port_end* end) {
   entry& e = at(port);
   if (e.end != nullptr) throw usage_error(fmt::format("{}: port {} is in use by another channel", end->name(), port));
   e.end = end;

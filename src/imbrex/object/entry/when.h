@@ -63,7 +63,7 @@ class when {
     }
     bool await_ready() { return slot_.take_queued(*this); }
     void await_suspend(std::coroutine_handle<> h) {
-      suspend(h, [](const waiter* w) { return static_cast<const awaiter*>(w)->text(); });
+      suspend(h, [](const waiter* w) { return static_cast<const awaiter*>(w)->text(); }, &moves_with_its_chare);
       slot_.remember(this);
     }
     value_type await_resume() { return std::move(*value_); }
@@ -103,7 +103,7 @@ class when {
     ++num_queued_;
   }
 
-  /// Queued messages move with the element; coroutines that wait cannot.
+  /// Queued messages move with the element to another process; coroutines that wait do not.
   template <class Archive>
   void serialize(Archive& ar) {
     std::uint64_t n = num_queued_;

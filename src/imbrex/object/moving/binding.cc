@@ -1,0 +1,58 @@
+#include "imbrex/object/moving/binding.h"
+
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/object/collection/chare_pe.h"
+#include "imbrex/object/collection/element.h"
+#include "imbrex/object/collection/entry_activity.h"
+#include "imbrex/object/data/port_table.h"
+
+namespace imbrex {
+
+namespace {
+
+// A coroutine of which no wait is known stands at something of the user's own.
+bool may_leave(const entry_activity& a) {
+  if (a.first_waiter == nullptr) return false;
+  for (const waiter* w = a.first_waiter; w != nullptr; w = w->following) {
+    if (!w->may_leave()) return false;
+  }
+  return true;
+}
+
+bool has_channel_to_other_process(const chare_pe& pe, const port_table& ports) {
+  bool found = false;
+  ports.for_each_end([&](const port_end& end) {
+    found |= end.peer().known() || !end.stays_in_process(const_cast<chare_pe&>(pe));
+  });
+  return found;
+}
+
+}  // namespace
+
+binding binding_of(const chare_pe& pe, const element_base& e) {
+  if (pe.hetero != nullptr && !pe.hetero->is_unused()) return binding::objects;
+  for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
+    if (!may_leave(*a)) return binding::wait;
+  }
+  if (e.extras) {
+    if (e.extras->ties != nullptr && e.extras->ties->ties()) return binding::ties;
+    if (pe.mover != nullptr && e.extras->ports && has_channel_to_other_process(pe, *e.extras->ports))
+      return binding::channel;
+  }
+  const stream_set* const streams = chare_access::streams(*e.object);
+  return streams == nullptr || streams->idle() ? binding::none : binding::streams;
+}
+
+std::string text(binding b) {
+  switch (b) {
+    case binding::none: return "nothing";
+    case binding::streams: return "its streams are busy";
+    case binding::ties: return "it has futures or exposed memory";
+    case binding::wait: return "a coroutine of it waits for something of this PE, such as a device";
+    case binding::channel: return "it has a channel to another process";
+    case binding::objects: return "its PE has coherent objects, and one of its coroutines waits";
+  }
+  return "?";
+}
+
+}  // namespace imbrex

@@ -1,0 +1,18 @@
+#include "imbrex/object/moving/hand_over.h"
+
+namespace imbrex {
+
+void detail::waits_leave(element_base& e, departure& d) {
+  for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
+    for (waiter* w = a->first_waiter; w != nullptr; w = w->following) w->leave(d);
+  }
+  if (e.extras && e.extras->ties != nullptr) e.extras->ties->followers_leave(d);
+}
+
+void detail::waits_arrive(scheduler& pe, element_base& e) {
+  for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
+    for (waiter* w = a->first_waiter; w != nullptr; w = w->following) w->arrive(pe);
+  }
+}
+
+}  // namespace imbrex

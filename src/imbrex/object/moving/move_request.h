@@ -1,0 +1,81 @@
+#pragma once
+
+#include <utility>
+
+#include "imbrex/object/collection/entry_message.h"
+#include "imbrex/object/data/port_table.h"
+#include "imbrex/object/moving/binding.h"
+#include "imbrex/object/moving/move_requests.h"
+
+namespace imbrex {
+
+/// Moves an element, from its PE's loop: now, or when nothing binds it any more.
+template <class Index>
+struct move_body {
+  collection_id array;
+  Index index{};
+  pe_id to = no_pe;
+
+  void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    move_requests::forget(part.pe(), e);
+    if (to == pe.id() || (e.extras && e.extras->pinned)) return;
+    if (!part.may_run(e)) {
+      part.hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
+    } else if (pe.rank().is_local(to)) {
+      inside(part, e);
+    } else {
+      between_processes(part, e);
+    }
+  }
+  void nowhere(scheduler&, array_part<Index>&, element<Index>*) {}  // it has ended
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & to;
+  }
+
+ private:
+  void inside(array_part<Index>& part, element<Index>& e) {
+    switch (binding_of(part.pe(), e)) {
+      case binding::none: part.hand_over(e, to); break;
+      case binding::streams: when_streams_are_idle(part, e); break;
+      case binding::objects: between_processes(part, e); break;
+      default: later(part, e);
+    }
+  }
+
+  /// Serialised: by no coroutine, and without ends of channels.
+  void between_processes(array_part<Index>& part, element<Index>& e) {
+    if (!part.is_serialized()) {
+      part.move(e, to);  // says why not
+    } else if (e.activities != nullptr || is_held(e)) {
+      later(part, e);
+    } else if (const stream_set* const s = chare_access::streams(*e.object); s != nullptr && !s->idle()) {
+      when_streams_are_idle(part, e);
+    } else {
+      part.move(e, to);
+    }
+  }
+
+  static bool is_held(const element_base& e) {
+    if (!e.extras) return false;
+    return (e.extras->ties != nullptr && (e.extras->ties->ties() || e.extras->ties->is_followed())) ||
+           (e.extras->ports != nullptr && !e.extras->ports->empty());
+  }
+
+  void later(array_part<Index>& part, element<Index>& e) {
+    move_requests::of(part.pe()).keep(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
+  }
+
+  /// Messages to it are held meanwhile, so that it enqueues no more and its streams come to an end.
+  void when_streams_are_idle(array_part<Index>& part, element<Index>& e) {
+    part.block(e);
+    chare_access::streams(*e.object)->when_idle([&part, &e, request = *this] {
+      part.unblock(e);
+      part.pe().count_created();
+      part.pe().post_in_front({active_message<move_body>::make(priorities::system, request)});
+    });
+  }
+};
+
+}  // namespace imbrex

@@ -1,0 +1,80 @@
+#include "imbrex/object/moving/move_requests.h"
+
+#include <utility>
+
+namespace imbrex {
+
+namespace {
+element_base& element_of(const actor& a) { return static_cast<element_base&>(const_cast<actor&>(a)); }
+bool waits(const element_base& e) { return e.extras && e.extras->wish_to_move != nullptr; }
+}  // namespace
+
+move_requests::~move_requests() {
+  while (num_waiting_ > 0) one_fewer();
+}
+
+move_requests& move_requests::of(chare_pe& pe) {
+  if (pe.moves == nullptr) pe.moves = std::make_unique<move_requests>(pe);
+  return static_cast<move_requests&>(*pe.moves);
+}
+
+void move_requests::keep(element_base& e, work* request) {
+  forget(pe_, e);
+  e.more().wish_to_move = request;
+  if (num_waiting_++ == 0) {
+    watch(pe_);
+    pe_.before_resuming = &move_requests::goes_on_elsewhere;
+  }
+  if (e.extras->ties == nullptr) return;
+  e.extras->ties->call_when_free(
+      [](void* of) {
+        auto& bound = *static_cast<element_base*>(of);
+        if (waits(bound)) move_requests::of(chare_pe::current()).try_again(bound);
+      },
+      &e);
+}
+
+void move_requests::forget(chare_pe& pe, element_base& e) {
+  if (!waits(e)) return;
+  work* const old = std::exchange(e.extras->wish_to_move, nullptr);
+  old->act(old, work_action::discard);
+  of(pe).one_fewer();
+}
+
+void move_requests::one_fewer() {
+  if (--num_waiting_ > 0) return;
+  unwatch(pe_);
+  pe_.before_resuming = nullptr;
+}
+
+// A coroutine that only ever waits for devices is never found at a wait that moves: it does between two.
+bool move_requests::goes_on_elsewhere(waiter& w) {
+  if (w.owner == nullptr || w.owner->of == nullptr) return false;
+  element_base& e = element_of(*w.owner->of);
+  if (!waits(e)) return false;
+  work* const request = std::exchange(e.extras->wish_to_move, nullptr);
+  chare_pe& pe = chare_pe::current();
+  of(pe).one_fewer();
+  const wait_mobility* const before = std::exchange(w.mobility, &goes_on_there);
+  pe.count_created();
+  request->act(request, work_action::run);
+  if (e.object == nullptr) return true;
+  w.mobility = before;
+  return false;
+}
+
+void move_requests::run_changes(const actor* from, const actor*, std::int64_t) {
+  if (from != nullptr && waits(element_of(*from))) try_again(element_of(*from));
+}
+
+void move_requests::has_left(const actor& a) { forget(pe_, element_of(a)); }
+
+void move_requests::try_again(element_base& e) {
+  work* const request = std::exchange(e.extras->wish_to_move, nullptr);
+  one_fewer();
+  if (pe_.stopping()) return request->act(request, work_action::discard);
+  pe_.count_created();
+  pe_.post_here(request);
+}
+
+}  // namespace imbrex

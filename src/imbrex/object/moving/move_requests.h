@@ -1,0 +1,35 @@
+#pragma once
+
+#include "imbrex/object/collection/chare_pe.h"
+#include "imbrex/object/collection/element.h"
+
+namespace imbrex {
+
+/// The elements of a PE that are to move and cannot yet, since something binds them (`binding_of`): each is tried again
+/// after its code has run, before one of its coroutines goes on whose wait is over, and when its last tie has gone. A
+/// program in which nothing waits to move pays nothing.
+class move_requests final : public pe_part, actor_observer {
+ public:
+  explicit move_requests(chare_pe& pe) : pe_(pe) {}
+  ~move_requests() override;
+  /// Of `pe`; made with the first use.
+  static move_requests& of(chare_pe& pe);
+
+  /// `request`, which moves `e`, is performed again later; an earlier one is forgotten.
+  void keep(element_base& e, work* request);
+  /// `e` is not to move any more.
+  static void forget(chare_pe& pe, element_base& e);
+  std::size_t num_waiting() const { return num_waiting_; }
+
+ private:
+  void run_changes(const actor* from, const actor* to, std::int64_t now) override;
+  void has_left(const actor& a) override;
+  static bool goes_on_elsewhere(waiter& w);
+  void try_again(element_base& e);
+  void one_fewer();
+
+  chare_pe& pe_;
+  std::size_t num_waiting_ = 0;
+};
+
+}  // namespace imbrex

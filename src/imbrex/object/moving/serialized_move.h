@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "imbrex/object/collection/element_state.h"
+#include "imbrex/object/collection/entry_message.h"
+#include "imbrex/object/collection/construction.h"
+#include "imbrex/object/moving/travel_papers.h"
+
+/// How elements move between processes: serialised, destroyed, default-constructed over there and read back.
+namespace imbrex {
+
+namespace detail {
+
+template <class C>
+inline constexpr bool is_movable = std::is_default_constructible_v<C> && has_member_serialize<C, sizing_archive>;
+
+[[noreturn]] void refuse_move(const collection& part, const element_base& e, pe_id to);
+
+}  // namespace detail
+
+/// An element that moves, on its way.
+template <class C>
+struct arrive_body {
+  using Index = typename C::index_type;
+  static constexpr bool may_part = true;
+  travel_papers<Index> papers;
+  std::vector<std::byte> state;
+
+  void operator()(scheduler& pe) {
+    auto* part = find_part<Index>(pe, papers.array);
+    if (part == nullptr) {
+      chare_pe::of(pe).hold_for_collection(papers.array, std::move(*this));
+      return;
+    }
+    papers.arrive(pe, *part, [&](element<Index>& e) {
+      if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
+      {
+        const actor_turn turn(pe, &e);
+        detail::state_from_bytes(state, *static_cast<C*>(e.object));
+      }
+      detail::tell_of_move<C>(pe, e, papers.from);
+      return true;
+    });
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & papers& beside(state);
+  }
+};
+
+namespace detail {
+
+template <class C>
+void move_element(array_part<typename C::index_type>& part, element<typename C::index_type>& e, pe_id to) {
+  scheduler& pe = part.pe();
+  announce_move<C>(pe, e, to);
+  arrive_body<C> body;
+  body.papers = travel_papers<typename C::index_type>::of(part, e);
+  {
+    const actor_turn turn(pe, &e);
+    body.state = state_to_bytes(*static_cast<C*>(e.object));
+  }
+  part.becomes_absent(e, presence::elsewhere, to);
+  pe.send(to, std::move(body), priorities::communication);
+  if constexpr (std::is_same_v<typename C::index_type, no_index>) {
+    if (e.index.home != pe.id()) part.forget(e);  // its home knows
+  }
+}
+
+}  // namespace detail
+
+}  // namespace imbrex
