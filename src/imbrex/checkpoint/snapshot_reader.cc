@@ -14,7 +14,7 @@ namespace imbrex {
 namespace {
 
 // Of a limit that is often 1024 for a process.
-constexpr std::size_t most_open_files = 256;
+constexpr std::size_t most_open_files = 64;
 constexpr std::size_t checking_bytes = std::size_t{1} << 20;
 
 std::string without_end_slash(std::string folder) {

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -17,6 +19,10 @@
 #include "imbrex/checkpoint/partial_checkpoint.h"
 #include "imbrex/checkpoint/snapshot_reader.h"
 #include "imbrex/checkpoint/snapshot_writer.h"
+
+namespace imbrex {
+inline void PrintTo(snapshot_fault fault, std::ostream* to) { *to << to_string(fault); }
+}  // namespace imbrex
 
 namespace checkpoint_test {
 
@@ -83,10 +89,17 @@ inline void expect_sample(imbrex::snapshot_reader& reader) {
 
 inline std::span<const std::byte> as_key(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+/// In memory, where there is such a file system: the tests wait for the disk a thousand times. TMPDIR overrides that.
+inline std::filesystem::path folder_for_tests() {
+  const std::filesystem::path memory = "/dev/shm";
+  if (std::getenv("TMPDIR") == nullptr && access(memory.c_str(), W_OK) == 0) return memory;
+  return std::filesystem::temp_directory_path();
+}
+
 /// A folder of its own for each test, which is skipped where checkpoints cannot be written at all.
 struct checkpoint_fixture : testing::Test {
   checkpoint_fixture() {
-    std::string name = (std::filesystem::temp_directory_path() / "imbrex-checkpoint-XXXXXX").string();
+    std::string name = (folder_for_tests() / "imbrex-checkpoint-XXXXXX").string();
     folder = mkdtemp(name.data());
     base = folder + "/checkpoints";
   }

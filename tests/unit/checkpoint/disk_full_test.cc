@@ -36,7 +36,7 @@ struct disk_full : checkpoint_fixture, testing::WithParamInterface<bool> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(, disk_full, testing::Bool(),
-                         [](const auto& info) { return info.param ? "behind" : "at_once"; });
+                         [](const auto& which) { return which.param ? "behind" : "at_once"; });
 
 /// A file system of its own.
 struct small_disk {

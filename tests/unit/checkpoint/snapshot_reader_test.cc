@@ -88,7 +88,7 @@ TEST_F(snapshot_reading, memory_must_be_as_large_as_the_payload) {
 }
 
 TEST_F(snapshot_reading, more_files_than_are_kept_open) {
-  snapshot_reader r(write_sample(base, 300));
+  snapshot_reader r(write_sample(base, 80));
   expect_sample(r);
   expect_sample(r);
   r.check_payloads();

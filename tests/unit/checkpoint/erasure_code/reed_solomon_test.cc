@@ -40,7 +40,7 @@ struct reed_solomons : testing::Test {
 };
 
 TEST_F(reed_solomons, restore_every_subset_of_lost_blocks) {
-  for (const auto [k, m] : {std::pair{1, 1}, {1, 3}, {2, 1}, {4, 2}, {3, 3}, {8, 3}, {5, 5}}) {
+  for (const auto& [k, m] : {std::pair{1, 1}, {1, 3}, {2, 1}, {4, 2}, {3, 3}, {8, 3}, {5, 5}}) {
     const coded c(k, m, 300);
     int num_subsets = 0;
     for (std::uint32_t subset = 0; subset < 1u << (k + m); ++subset) {
