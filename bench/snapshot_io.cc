@@ -149,7 +149,8 @@ constexpr std::size_t block_bytes = std::size_t{8} << 20;
 std::vector<std::span<const std::byte>> blocks(int num_blocks) {
   std::vector<std::span<const std::byte>> views;
   for (int i = 0; i < num_blocks; ++i) {
-    views.push_back(std::span(payload()).subspan((static_cast<std::size_t>(i) * block_bytes) % total_bytes, block_bytes));
+    views.push_back(
+        std::span(payload()).subspan((static_cast<std::size_t>(i) * block_bytes) % total_bytes, block_bytes));
   }
   return views;
 }
@@ -171,8 +172,7 @@ void reed_solomon_of_4_and_2(benchmark::State& state) {
 }
 
 void add(const std::string& name, auto function, auto... arguments) {
-  benchmark::RegisterBenchmark(
-      name.c_str(), [=](benchmark::State& state) { function(state, arguments...); })
+  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { function(state, arguments...); })
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
 }

@@ -84,8 +84,7 @@ void print_kinds(const listed_checkpoint& c) {
   fmt::print("\n{:<32} {:>10} {:>11}\n", "records of " + c.path, "count", "payload");
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i].num_records == 0) continue;
-    fmt::print("{:<32} {:>10} {:>11}\n", c.about->kind_name(i), kinds[i].num_records,
-               in_units(kinds[i].payload_bytes));
+    fmt::print("{:<32} {:>10} {:>11}\n", c.about->kind_name(i), kinds[i].num_records, in_units(kinds[i].payload_bytes));
   }
   fmt::print("\nwritten by the program with digest {:016x}\n", c.about->facts.program);
 }
@@ -125,9 +124,8 @@ json as_json(const listed_checkpoint& c) {
   const std::vector<kind_total> kinds = m.kinds();
   j["kinds"] = json::array();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    j["kinds"].push_back({{"name", m.kind_name(i)},
-                          {"records", kinds[i].num_records},
-                          {"payload_bytes", kinds[i].payload_bytes}});
+    j["kinds"].push_back(
+        {{"name", m.kind_name(i)}, {"records", kinds[i].num_records}, {"payload_bytes", kinds[i].payload_bytes}});
   }
   return j;
 }
@@ -155,9 +153,10 @@ int print_info(const info_options& o) {
 }  // namespace
 
 void add_checkpoint_info_command(CLI::App& app, std::function<int()>& command) {
-  CLI::App* info = app.add_subcommand("checkpoint-info",
-                                      "the checkpoints of a folder: when they were written, of what job, how large they "
-                                      "are, which are whole");
+  CLI::App* info =
+      app.add_subcommand("checkpoint-info",
+                         "the checkpoints of a folder: when they were written, of what job, how large they "
+                         "are, which are whole");
   info->footer("Exit code 0: one of them is whole. 1: none is, or the folder has none. See docs/checkpoints.md.");
   const auto options = std::make_shared<info_options>();
   info->add_option("FOLDER", options->folder, "a folder of checkpoints, or one of them, such as checkpoints/000012")

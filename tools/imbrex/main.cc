@@ -41,7 +41,8 @@ int run(int argc, char** argv) {
   }
 
   CLI::App app(
-      "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, and which "
+      "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, and "
+      "which "
       "checkpoints are whole",
       "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);

@@ -37,7 +37,7 @@ bool is_partial(const std::string& name) {
 }
 
 void check_is_folder(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   if (stat(path.c_str(), &facts) != 0) {
     if (errno != ENOENT) throw_system_fault(errno, path, "could not be read");
     throw snapshot_error(snapshot_fault::no_folder, path, "is not there", "name a folder that is");
@@ -100,7 +100,7 @@ std::string checkpoint_path(const std::string& base, std::uint64_t number) { ret
 std::string partial_path(const std::string& base, std::uint64_t number) { return base + '/' + partial_name_of(number); }
 
 std::vector<std::uint64_t> checkpoint_numbers(const std::string& base) {
-  if (struct stat facts {}; stat(base.c_str(), &facts) != 0 && errno == ENOENT) return {};
+  if (struct stat facts{}; stat(base.c_str(), &facts) != 0 && errno == ENOENT) return {};
   return numbers_among(names_in(base));
 }
 
@@ -155,7 +155,8 @@ snapshot_error with_remedy(const snapshot_error& error, const std::string& check
   try {
     for (const std::uint64_t number : checkpoint_numbers(base)) {
       // As the user wrote it: without ./ in front where there was none.
-      const std::string path = checkpoint.find('/') == std::string::npos ? name_of(number) : checkpoint_path(base, number);
+      const std::string path =
+          checkpoint.find('/') == std::string::npos ? name_of(number) : checkpoint_path(base, number);
       if (path == checkpoint || snapshot_reader::complaint_about(path, {check_depth::indexes, program})) continue;
       other = path;
       break;

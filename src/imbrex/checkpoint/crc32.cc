@@ -33,8 +33,8 @@ const char* crc32_library() { return "zlib"; }
 
 std::uint32_t crc32(std::uint32_t, std::span<const std::byte>) {
   throw not_built(
-      "checkpoints need libdeflate or zlib for their checksums, and this imbrex has neither (libdeflate: "
-      IMBREX_NOTE_LIBDEFLATE "; zlib: " IMBREX_NOTE_ZLIB "): install libdeflate-dev and build again");
+      "checkpoints need libdeflate or zlib for their checksums, and this imbrex has neither "
+      "(libdeflate: " IMBREX_NOTE_LIBDEFLATE "; zlib: " IMBREX_NOTE_ZLIB "): install libdeflate-dev and build again");
 }
 
 const char* crc32_library() { return "none"; }

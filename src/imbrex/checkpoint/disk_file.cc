@@ -52,7 +52,7 @@ disk_file::~disk_file() {
 }
 
 std::uint64_t disk_file::size() const {
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(descriptor_, &facts) != 0) throw_system_fault(errno, path_, "could not be read");
   return static_cast<std::uint64_t>(facts.st_size);
 }

@@ -46,9 +46,10 @@ void create_base(const std::string& base) {
 void check_files(const std::string& folder, const job_shape& shape, const std::vector<rank_file_facts>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (files[i].rank != static_cast<std::int32_t>(i)) {
-      throw usage_error(fmt::format("the checkpoint {} has the file of rank {} where that of {} is expected: give each "
-                                    "rank's once",
-                                    folder, files[i].rank, i));
+      throw usage_error(
+          fmt::format("the checkpoint {} has the file of rank {} where that of {} is expected: give each "
+                      "rank's once",
+                      folder, files[i].rank, i));
     }
   }
   if (files.size() != static_cast<std::size_t>(shape.num_ranks)) {

@@ -18,8 +18,8 @@ namespace imbrex {
 /// and it is whole. That holds wherever the job or the machine stops. Errors: `snapshot_error`. One thread at a time.
 class partial_checkpoint {
  public:
-  /// Creates `base` where it is not there, removes what crashes left in it, and creates the partial folder of the number
-  /// after the newest. The fault is `in_use` when another job is just writing into `base`.
+  /// Creates `base` where it is not there, removes what crashes left in it, and creates the partial folder of the
+  /// number after the newest. The fault is `in_use` when another job is just writing into `base`.
   explicit partial_checkpoint(std::string base);
   /// Removes the folder and what is in it unless it was committed.
   ~partial_checkpoint();

@@ -30,7 +30,7 @@ std::string key_as_text(std::span<const std::byte> key) {
 
 rank_file::rank_file(const std::string& folder, const rank_file_facts& facts)
     : path_(rank_file_path(folder, facts.rank)), facts_(facts) {
-  struct stat found {};
+  struct stat found{};
   if (stat(path_.c_str(), &found) != 0) throw_system_fault(errno, path_, "could not be read");
   if (static_cast<std::uint64_t>(found.st_size) != facts.bytes) {
     throw snapshot_error(snapshot_fault::torn, path_,
@@ -75,7 +75,8 @@ void rank_file::add_records(std::uint64_t num_records, std::uint64_t end_of_payl
     if (left.size() < sizeof e) damaged_index("has an index that ends inside an entry");
     std::memcpy(&e, left.data(), sizeof e);
     left = left.subspan(sizeof e);
-    const bool fits = e.key_bytes <= left.size() && e.offset <= end_of_payloads && e.bytes <= end_of_payloads - e.offset;
+    const bool fits =
+        e.key_bytes <= left.size() && e.offset <= end_of_payloads && e.bytes <= end_of_payloads - e.offset;
     if (!fits) damaged_index("has an index that names bytes outside of the file");
     records_.push_back({e.kind, facts_.rank, e.bytes, e.offset, e.crc, left.first(e.key_bytes)});
     left = left.subspan(e.key_bytes);

@@ -16,9 +16,9 @@ namespace imbrex {
 /// One record of a checkpoint as its index knows it. `key` lies in the memory of the reader that gave it.
 struct record_view {
   std::uint32_t kind = 0;
-  std::int32_t file = 0;      ///< the rank that wrote it
-  std::uint64_t bytes = 0;    ///< of the payload
-  std::uint64_t offset = 0;   ///< of the payload in the file
+  std::int32_t file = 0;     ///< the rank that wrote it
+  std::uint64_t bytes = 0;   ///< of the payload
+  std::uint64_t offset = 0;  ///< of the payload in the file
   std::uint32_t crc = 0;
   std::span<const std::byte> key;
 };

@@ -25,7 +25,7 @@ std::string reason(int error_number) {
 
 // What is left on the file system of a file that may not exist yet.
 std::string room_for(const std::string& file) {
-  struct statvfs facts {};
+  struct statvfs facts{};
   const std::size_t slash = file.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
   if (statvfs(folder.c_str(), &facts) != 0) return "";
@@ -82,8 +82,7 @@ void throw_system_fault(int error_number, const std::string& file, const std::st
                            "name a folder of a file system that can be written");
     case ENOENT: throw snapshot_error(snapshot_fault::missing_file, file, "is not there");
     case ENOTDIR:
-      throw snapshot_error(snapshot_fault::not_a_folder, file, fmt::format("{} ({})", failed, why),
-                           "name a folder");
+      throw snapshot_error(snapshot_fault::not_a_folder, file, fmt::format("{} ({})", failed, why), "name a folder");
     case EMFILE:
     case ENFILE:
       throw snapshot_error(snapshot_fault::input_output, file, fmt::format("{} ({})", failed, why),

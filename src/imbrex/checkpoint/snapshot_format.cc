@@ -35,7 +35,8 @@ void check_head(const snapshot_head& head, snapshot_part part, const std::string
   const bool of_manifest = part == snapshot_part::manifest;
   const auto damaged = of_manifest ? snapshot_fault::damaged_manifest : snapshot_fault::damaged_index;
   if (head.magic != magic_of(part)) {
-    throw snapshot_error(damaged, file, of_manifest ? "does not begin as a manifest" : "does not begin as a rank's file");
+    throw snapshot_error(damaged, file,
+                         of_manifest ? "does not begin as a manifest" : "does not begin as a rank's file");
   }
   if (head.byte_order == other_byte_order) {
     throw snapshot_error(snapshot_fault::other_byte_order, file, "was written by a machine of the other byte order",
@@ -45,10 +46,10 @@ void check_head(const snapshot_head& head, snapshot_part part, const std::string
     throw snapshot_error(damaged, file, "is damaged in its first 32 bytes (their checksum differs)");
   }
   if (head.version != snapshot_version) {
-    throw snapshot_error(snapshot_fault::other_version, file,
-                         fmt::format("has version {} of the format, this imbrex reads {}", head.version,
-                                     snapshot_version),
-                         "restart with a program built with the imbrex that wrote it");
+    throw snapshot_error(
+        snapshot_fault::other_version, file,
+        fmt::format("has version {} of the format, this imbrex reads {}", head.version, snapshot_version),
+        "restart with a program built with the imbrex that wrote it");
   }
 }
 

@@ -19,8 +19,8 @@ struct snapshot_head {
   std::array<char, 8> magic;
   std::uint32_t byte_order;
   std::uint32_t version;
-  std::uint64_t number;      ///< of a manifest: bytes that follow; of a rank's file: the rank
-  std::uint32_t body_crc;    ///< of a manifest: of what follows; of a rank's file: 0
+  std::uint64_t number;    ///< of a manifest: bytes that follow; of a rank's file: the rank
+  std::uint32_t body_crc;  ///< of a manifest: of what follows; of a rank's file: 0
   std::uint32_t head_crc;  ///< of the bytes before
 };
 static_assert(sizeof(snapshot_head) == 32);

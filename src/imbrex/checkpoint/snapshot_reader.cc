@@ -34,7 +34,8 @@ decltype(auto) snapshot_reader::explained(Call call) {
   }
 }
 
-snapshot_reader::snapshot_reader(std::string folder, const snapshot_checks& checks) : folder_(without_end_slash(std::move(folder))), program_(checks.program) {
+snapshot_reader::snapshot_reader(std::string folder, const snapshot_checks& checks)
+    : folder_(without_end_slash(std::move(folder))), program_(checks.program) {
   explained([&] { open(checks); });
 }
 

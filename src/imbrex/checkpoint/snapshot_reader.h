@@ -28,7 +28,8 @@ struct snapshot_checks {
 /// A checkpoint that is read by any number of ranks, each of which opens it: they look through the records of all files
 /// and read the payloads that they want. One thread at a time.
 ///
-/// Errors: `snapshot_error`, whose remedy names another checkpoint of the same folder that is whole, where there is one.
+/// Errors: `snapshot_error`, whose remedy names another checkpoint of the same folder that is whole, where there is
+/// one.
 class snapshot_reader {
  public:
   /// Opens `folder`, such as `checkpoints/000012`, and checks it.

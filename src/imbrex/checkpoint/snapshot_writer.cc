@@ -34,8 +34,8 @@ snapshot_writer::snapshot_writer(const std::string& folder, std::int32_t rank, c
 void snapshot_writer::begin(std::uint32_t kind, std::span<const std::byte> key) {
   expect(phase::between, "begin");
   if (kind >= max_record_kinds) {
-    throw usage_error(fmt::format("a record for {} has kind {}: kinds are below {}", file_.path(), kind,
-                                  max_record_kinds));
+    throw usage_error(
+        fmt::format("a record for {} has kind {}: kinds are below {}", file_.path(), kind, max_record_kinds));
   }
   begin_ = file_.size();
   crc_ = record_crc(kind, key);
@@ -97,9 +97,12 @@ rank_file_facts snapshot_writer::finish() {
 
 void snapshot_writer::expect(phase wanted, const char* call) const {
   if (phase_ == wanted) return;
-  const char* now = phase_ == phase::between ? "no record is begun" : phase_ == phase::in_record ? "a record is begun and not ended" : "it is finished";
-  throw usage_error(fmt::format("snapshot_writer::{} for {} while {}: begin, append and end records in turn, then finish",
-                                call, file_.path(), now));
+  const char* now = phase_ == phase::between     ? "no record is begun"
+                    : phase_ == phase::in_record ? "a record is begun and not ended"
+                                                 : "it is finished";
+  throw usage_error(
+      fmt::format("snapshot_writer::{} for {} while {}: begin, append and end records in turn, then finish", call,
+                  file_.path(), now));
 }
 
 }  // namespace imbrex

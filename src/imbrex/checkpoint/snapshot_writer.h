@@ -23,8 +23,8 @@ struct snapshot_writer_options {
 /// not kept: what stays in memory is the index (32 bytes and the key of each record) and one or two chunks. One thread
 /// at a time.
 ///
-/// Errors: `snapshot_error` from the call that meets it; with `behind`, what goes wrong at the disk comes from `finish`.
-/// After an error the file is of no use. Calls in a wrong order are `usage_error`s.
+/// Errors: `snapshot_error` from the call that meets it; with `behind`, what goes wrong at the disk comes from
+/// `finish`. After an error the file is of no use. Calls in a wrong order are `usage_error`s.
 class snapshot_writer {
  public:
   /// Creates the file of `rank` in the folder of a `partial_checkpoint`, which is there already.
@@ -54,7 +54,7 @@ class snapshot_writer {
 
   chunked_file file_;
   phase phase_ = phase::between;
-  std::uint64_t begin_ = 0;  // of the current payload
+  std::uint64_t begin_ = 0;   // of the current payload
   std::size_t entry_at_ = 0;  // its entry in the index
   std::uint32_t crc_ = 0;
   std::vector<std::byte> index_;

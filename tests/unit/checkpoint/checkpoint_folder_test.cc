@@ -25,7 +25,8 @@ TEST_F(checkpoint_folder, names) {
   EXPECT_EQ(checkpoint_path("a", 12345678), "a/12345678");
   EXPECT_EQ(partial_path("a", 12), "a/.000012.partial");
   fs::create_directories(base);
-  for (const char* name : {"000012", "12", "0000012", "000012x", "a", ".000013.partial", "1234567", "99999999999999999999999"})
+  for (const char* name :
+       {"000012", "12", "0000012", "000012x", "a", ".000013.partial", "1234567", "99999999999999999999999"})
     fs::create_directory(base + '/' + name);
   EXPECT_THAT(checkpoint_numbers(base), ElementsAre(1234567, 12));
   EXPECT_THAT(checkpoint_numbers(base + "/none"), IsEmpty());

@@ -74,7 +74,8 @@ TEST_F(partial_checkpoints, files_come_in_any_order_but_all_of_them) {
   partial_checkpoint p(base);
   const auto a = write_rank(p, 0), b = write_rank(p, 1), c = write_rank(p, 2);
   EXPECT_THAT(refusal([&] { p.commit(sample_facts(1, 3), {a, c}); }), HasSubstr("rank 2 where that of 1 is expected"));
-  EXPECT_THAT(refusal([&] { p.commit(sample_facts(1, 3), {a, b}); }), HasSubstr("the files of 2 ranks where the job has 3"));
+  EXPECT_THAT(refusal([&] { p.commit(sample_facts(1, 3), {a, b}); }),
+              HasSubstr("the files of 2 ranks where the job has 3"));
   EXPECT_THAT(refusal([&] { p.commit(sample_facts(1, 3), {a, b, c, c}); }), HasSubstr("rank 2 where that of 3"));
   EXPECT_EQ(snapshot_reader(p.commit(sample_facts(1, 3), {c, a, b})).about().files[2].rank, 2);
 }

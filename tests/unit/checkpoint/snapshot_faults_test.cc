@@ -241,7 +241,8 @@ TEST_F(snapshot_faults, the_folder_above) {
 TEST_F(snapshot_faults, none_that_is_whole) {
   flip_bit(manifest_path(older), 40);
   flip_bit(manifest_path(newer), 40);
-  EXPECT_THAT(opening(newer).what(), EndsWith("no other checkpoint in " + base + " is whole: start from the beginning"));
+  EXPECT_THAT(opening(newer).what(),
+              EndsWith("no other checkpoint in " + base + " is whole: start from the beginning"));
   const auto latest = find_latest(base);
   EXPECT_EQ(latest.path, "");
   EXPECT_EQ(latest.skipped.size(), 2u);

@@ -45,7 +45,8 @@ class product {
 
 void check_numbers(const char* what, std::size_t given, int wanted) {
   if (given != static_cast<std::size_t>(wanted)) {
-    throw usage_error(fmt::format("{} blocks of {} are given to a reed_solomon of {}: give as many", given, what, wanted));
+    throw usage_error(
+        fmt::format("{} blocks of {} are given to a reed_solomon of {}: give as many", given, what, wanted));
   }
 }
 
@@ -61,8 +62,8 @@ bool reed_solomon::is_built() { return true; }
 
 reed_solomon::reed_solomon(int num_data, int num_parity) : num_data_(num_data), num_parity_(num_parity) {
   if (num_data < 1 || num_parity < 1 || num_data > 256 || num_parity > 256 || num_data + num_parity > 256) {
-    throw usage_error(fmt::format("a reed_solomon of {} and {} blocks: give 1 at least of each and 256 together at most",
-                                  num_data, num_parity));
+    throw usage_error(fmt::format(
+        "a reed_solomon of {} and {} blocks: give 1 at least of each and 256 together at most", num_data, num_parity));
   }
   matrix_.resize(static_cast<std::size_t>(num_data + num_parity) * static_cast<std::size_t>(num_data));
   // Cauchy's, since any square part of it has an inverse, which is not so for the powers of gf_gen_rs_matrix.
@@ -117,15 +118,15 @@ std::vector<int> reed_solomon::checked_lost(std::span<const int> lost) const {
     throw usage_error(fmt::format("block {} is lost where there are {}: count them from 0", block, num_blocks));
   }
   if (missing.size() > static_cast<std::size_t>(num_parity_)) {
-    throw checkpoint_error(fmt::format("{} blocks are lost of {}, and the parity restores {} at most: use a checkpoint "
-                                       "on disk, and more parity next time",
-                                       missing.size(), num_blocks, num_parity_));
+    throw checkpoint_error(
+        fmt::format("{} blocks are lost of {}, and the parity restores {} at most: use a checkpoint "
+                    "on disk, and more parity next time",
+                    missing.size(), num_blocks, num_parity_));
   }
   return missing;
 }
 
-std::vector<std::uint8_t> reed_solomon::rows_from(std::vector<std::uint8_t> there,
-                                                  std::span<const int> missing) const {
+std::vector<std::uint8_t> reed_solomon::rows_from(std::vector<std::uint8_t> there, std::span<const int> missing) const {
   const auto k = static_cast<std::size_t>(num_data_);
   std::vector<std::uint8_t> inverse(k * k);
   if (gf_invert_matrix(there.data(), inverse.data(), num_data_) != 0) {

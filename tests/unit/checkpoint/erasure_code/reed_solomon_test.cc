@@ -24,7 +24,8 @@ struct coded {
   /// Whether the lost ones come back.
   bool restores(const std::vector<int>& lost) const {
     std::vector<bytes> left = blocks;
-    for (const int i : lost) std::fill(left[static_cast<std::size_t>(i)].begin(), left[static_cast<std::size_t>(i)].end(), std::byte{0x55});
+    for (const int i : lost)
+      std::fill(left[static_cast<std::size_t>(i)].begin(), left[static_cast<std::size_t>(i)].end(), std::byte{0x55});
     const std::vector<std::span<std::byte>> views(left.begin(), left.end());
     code.restore(views, lost);
     return left == blocks;
