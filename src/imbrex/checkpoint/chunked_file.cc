@@ -18,9 +18,11 @@ chunked_file::~chunked_file() = default;
 void chunked_file::append(std::span<const std::byte> bytes) {
   size_ += bytes.size();
   while (!bytes.empty()) {
-    if (filled_ == 0 && bytes.size() >= chunk_bytes_ && !thread_) {
-      file_.write(bytes.first(chunk_bytes_));
-      bytes = bytes.subspan(chunk_bytes_);
+    if (!thread_ && bytes.size() >= room()) {
+      const auto rest = bytes.first(room());
+      file_.write(std::span(filling_).first(filled_), rest);
+      filled_ = 0;
+      bytes = bytes.subspan(rest.size());
       continue;
     }
     const std::size_t n = std::min(bytes.size(), room());

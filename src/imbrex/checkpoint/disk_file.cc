@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -16,6 +19,10 @@ namespace {
 
 // More is refused or cut off by some systems.
 constexpr std::size_t most_bytes_per_call = std::size_t{1} << 30;
+
+std::span<const std::byte> up_to(std::span<const std::byte> bytes, std::size_t n) {
+  return bytes.first(std::min(bytes.size(), n));
+}
 
 int open_or_throw(const std::string& path, int flags, const char* failed) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
@@ -59,8 +66,8 @@ std::uint64_t disk_file::size() const {
 
 void disk_file::read_at(std::uint64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
-    const std::size_t wanted = to.size() < most_bytes_per_call ? to.size() : most_bytes_per_call;
-    const ssize_t n = pread(descriptor_, to.data(), wanted, static_cast<off_t>(offset));
+    const ssize_t n =
+        pread(descriptor_, to.data(), std::min(to.size(), most_bytes_per_call), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw_system_fault(errno, path_, "could not be read");
     if (n == 0) {
@@ -72,15 +79,20 @@ void disk_file::read_at(std::uint64_t offset, std::span<std::byte> to) const {
   }
 }
 
-void disk_file::write(std::span<const std::byte> bytes) {
+void disk_file::write(std::span<const std::byte> bytes, std::span<const std::byte> more) {
   const std::uint64_t begin = written_;
-  while (!bytes.empty()) {
-    const std::size_t wanted = bytes.size() < most_bytes_per_call ? bytes.size() : most_bytes_per_call;
-    const ssize_t n = ::write(descriptor_, bytes.data(), wanted);
+  while (!bytes.empty() || !more.empty()) {
+    const auto a = up_to(bytes, most_bytes_per_call);
+    const auto b = up_to(more, a.size() < bytes.size() ? 0 : most_bytes_per_call - a.size());
+    const std::array<iovec, 2> parts{iovec{const_cast<std::byte*>(a.data()), a.size()},
+                                     iovec{const_cast<std::byte*>(b.data()), b.size()}};
+    const ssize_t n = writev(descriptor_, parts.data(), parts.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw_system_fault(errno, path_, "could not be written");
-    written_ += static_cast<std::uint64_t>(n);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    const auto done = static_cast<std::size_t>(n);
+    written_ += done;
+    bytes = bytes.subspan(std::min(done, bytes.size()));
+    more = more.subspan(done - std::min(done, a.size()));
   }
   // Else all of it would begin to go to the disk with the sync. Advice: where it fails, nothing is lost.
   sync_file_range(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(written_ - begin), SYNC_FILE_RANGE_WRITE);

@@ -25,8 +25,9 @@ class disk_file {
 
   /// Fills `to` with what begins at `offset`; the fault is `torn` when the file ends before.
   void read_at(std::uint64_t offset, std::span<std::byte> to) const;
-  /// Writes all of it behind what was written before, and tells the system to begin to bring it to the disk.
-  void write(std::span<const std::byte> bytes);
+  /// Writes both, one behind the other, behind what was written before, and tells the system to begin to bring them to
+  /// the disk.
+  void write(std::span<const std::byte> bytes, std::span<const std::byte> more = {});
   /// Returns when all that was written is on the disk.
   void sync();
   void close();

@@ -98,6 +98,7 @@ void reed_solomon::restore(std::span<const std::span<std::byte>> blocks, std::sp
 
   std::vector<const std::byte*> sources;
   std::vector<std::byte*> results;
+  results.reserve(missing.size());
   for (const int i : missing) results.push_back(blocks[static_cast<std::size_t>(i)].data());
   std::vector<std::uint8_t> there;
   for (int i = 0; sources.size() < static_cast<std::size_t>(num_data_); ++i) {
