@@ -5,8 +5,8 @@
 // The bytes are N MiB in records of 8 MiB (large chares) or 4 KiB (small ones); one rank. `plain`: chunks of 4 MiB
 // from memory, fsync, close. `at_once` and `behind`: a snapshot_writer without and with a thread of its own, to the end
 // of commit. Reading is from the system's cache, as is that of read(2): what the checksums and the index cost. `disk`
-// variants read after posix_fadvise(DONTNEED). Bytes per second are what google-benchmark prints; repetitions run in
-// random order and the median is reported.
+// variants read after posix_fadvise(DONTNEED), which means nothing on a file system in memory. Bytes per second are
+// what google-benchmark prints; repetitions run in random order and the median is reported.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -27,8 +27,10 @@ std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
                           first == "mpi-check" || first == "checkpoint-info" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
-  const bool is_name = text.size() > 1 && std::isupper(static_cast<unsigned char>(text[1])) != 0;  // "FOLDER is required"
-  if (!text.empty() && !is_name) text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+  const bool is_name =
+      text.size() > 1 && std::isupper(static_cast<unsigned char>(text[1])) != 0;  // "FOLDER is required"
+  if (!text.empty() && !is_name)
+    text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
   return text;
 }
 

@@ -22,8 +22,8 @@ class chunked_file {
   chunked_file(const chunked_file&) = delete;
   chunked_file& operator=(const chunked_file&) = delete;
 
-  /// The bytes may be changed once it returns. Where no thread writes behind, those that complete a chunk go to the system
-  /// without a copy.
+  /// The bytes may be changed once it returns. Where no thread writes behind, those that complete a chunk go to the
+  /// system without a copy.
   void append(std::span<const std::byte> bytes);
   /// Bytes appended so far.
   std::uint64_t size() const { return size_; }
