@@ -122,6 +122,11 @@ build_facts this_build() {
   b.features.push_back(feature("ucx", IMBREX_HAVE_UCX != 0, IMBREX_NOTE_UCX, "libucx-dev libopenmpi-dev openmpi-bin"));
   b.features.push_back(
       feature("opencl", IMBREX_HAVE_OPENCL != 0, IMBREX_NOTE_OPENCL, "ocl-icd-opencl-dev pocl-opencl-icd"));
+  b.features.push_back(
+      feature("libdeflate", IMBREX_HAVE_LIBDEFLATE != 0, IMBREX_NOTE_LIBDEFLATE, "libdeflate-dev pkg-config"));
+  if (IMBREX_HAVE_LIBDEFLATE == 0)  // looked for only then
+    b.features.push_back(feature("zlib", IMBREX_HAVE_ZLIB != 0, IMBREX_NOTE_ZLIB, "zlib1g-dev"));
+  b.features.push_back(feature("isal", IMBREX_HAVE_ISAL != 0, IMBREX_NOTE_ISAL, "libisal-dev pkg-config"));
   b.features.push_back(feature("hdf5", IMBREX_HAVE_HDF5 != 0, IMBREX_NOTE_HDF5, "libhdf5-dev"));
   return b;
 }

@@ -1,0 +1,124 @@
+#include "imbrex/checkpoint/partial_checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "imbrex/base/error.h"
+#include "imbrex/checkpoint/checkpoint_folder.h"
+#include "imbrex/checkpoint/disk_file.h"
+#include "imbrex/checkpoint/rank_file.h"
+#include "imbrex/checkpoint/snapshot_error.h"
+
+namespace imbrex {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+void create_base(const std::string& base) {
+  std::error_code error;
+  const bool is_new = fs::create_directories(base, error);
+  if (error == std::errc::file_exists || error == std::errc::not_a_directory) {
+    throw snapshot_error(snapshot_fault::not_a_folder, base, "is not a folder, nor can one be made there",
+                         "name another folder for checkpoints");
+  }
+  if (error) throw_system_fault(error.value(), base, "could not be created");
+  if (is_new) sync_folder(parent_of(base));
+}
+
+// Each rank's, once.
+void check_files(const std::string& folder, const job_shape& shape, const std::vector<rank_file_facts>& files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i].rank != static_cast<std::int32_t>(i)) {
+      throw usage_error(
+          fmt::format("the checkpoint {} has the file of rank {} where that of {} is expected: give each "
+                      "rank's once",
+                      folder, files[i].rank, i));
+    }
+  }
+  if (files.size() != static_cast<std::size_t>(shape.num_ranks)) {
+    throw usage_error(fmt::format("the checkpoint {} has the files of {} ranks where the job has {}: give each rank's",
+                                  folder, files.size(), shape.num_ranks));
+  }
+}
+
+// Seen from here: a folder of the same name on another machine's own disk is another one.
+void check_files_are_here(const std::string& folder, const std::vector<rank_file_facts>& files) {
+  for (const rank_file_facts& f : files) {
+    try {
+      const rank_file there(folder, f);
+    } catch (const snapshot_error& e) {
+      if (e.fault() != snapshot_fault::missing_file && e.fault() != snapshot_fault::torn) throw;
+      throw snapshot_error(e.fault(), e.file(), e.complaint() + fmt::format(", though rank {} wrote it", f.rank),
+                           "write checkpoints into a folder that all ranks' machines share");
+    }
+  }
+}
+
+}  // namespace
+
+partial_checkpoint::partial_checkpoint(std::string base) : base_(std::move(base)) {
+  while (base_.size() > 1 && base_.back() == '/') base_.pop_back();
+  create_base(base_);
+  lock();
+  try {
+    remove_partial(base_);
+    const std::vector<std::uint64_t> numbers = checkpoint_numbers(base_);
+    number_ = numbers.empty() ? 1 : numbers.front() + 1;
+    folder_ = partial_path(base_, number_);
+    if (mkdir(folder_.c_str(), 0777) != 0) throw_system_fault(errno, folder_, "could not be created");
+  } catch (...) {
+    close(lock_);
+    throw;
+  }
+}
+
+partial_checkpoint::~partial_checkpoint() {
+  if (!is_committed_) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  close(lock_);
+}
+
+// Ends with the process, however that ends. File systems that cannot lock folders go without.
+void partial_checkpoint::lock() {
+  lock_ = open(base_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) throw_system_fault(errno, base_, "could not be opened");
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  close(lock_);
+  throw snapshot_error(snapshot_fault::in_use, base_, "is being written into by another job",
+                       "give each job a folder of its own for checkpoints");
+}
+
+std::string partial_checkpoint::commit(const snapshot_facts& facts, std::vector<rank_file_facts> files, int keep) {
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  check_files(folder_, facts.shape, files);
+  check_files_are_here(folder_, files);
+  write_manifest(folder_, {number_, std::time(nullptr), facts, std::move(files)});
+  sync_folder(folder_);
+  const std::string path = checkpoint_path(base_, number_);
+  if (std::rename(folder_.c_str(), path.c_str()) != 0) throw_system_fault(errno, folder_, "could not be renamed");
+  is_committed_ = true;
+  sync_folder(base_);
+  keep_last(base_, keep);
+  return path;
+}
+
+}  // namespace imbrex
