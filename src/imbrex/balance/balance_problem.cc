@@ -146,13 +146,15 @@ communication_graph communication_graph::of(std::size_t num_elements, const std:
   struct entry {
     int partner;
     double bytes;
+    std::size_t order;
   };
   std::vector<entry> entries(g.first.back());
   std::vector<std::size_t> next(g.first.begin(), g.first.end() - 1);
-  for (const balance_traffic& t : all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const balance_traffic& t = all[i];
     if (t.a == t.b) continue;
-    entries[next[static_cast<std::size_t>(t.a)]++] = {t.b, t.bytes};
-    entries[next[static_cast<std::size_t>(t.b)]++] = {t.a, t.bytes};
+    entries[next[static_cast<std::size_t>(t.a)]++] = {t.b, t.bytes, i};
+    entries[next[static_cast<std::size_t>(t.b)]++] = {t.a, t.bytes, i};
   }
   // Both rows of a pair have what it exchanges in the order given, so that their sums are the same bits.
   g.partner.reserve(entries.size());
@@ -161,7 +163,9 @@ communication_graph communication_graph::of(std::size_t num_elements, const std:
   for (std::size_t i = 0; i < num_elements; ++i) {
     const std::size_t end = g.first[i + 1];
     const auto at = [&](std::size_t k) { return entries.begin() + static_cast<std::ptrdiff_t>(k); };
-    std::stable_sort(at(begin), at(end), [](const entry& a, const entry& b) { return a.partner < b.partner; });
+    std::sort(at(begin), at(end), [](const entry& a, const entry& b) {
+      return a.partner != b.partner ? a.partner < b.partner : a.order < b.order;
+    });
     const std::size_t row = g.partner.size();
     for (std::size_t k = begin; k < end; ++k) {
       if (g.partner.size() > row && g.partner.back() == entries[k].partner) {

@@ -15,6 +15,10 @@ struct weighted {
   int element;
 };
 
+bool is_before(const weighted& a, const weighted& b) {
+  return a.weight != b.weight ? a.weight > b.weight : a.element < b.element;
+}
+
 /// Those that can move, the heaviest first. Weight is the share of all work, on the host or on GPUs, whichever is more.
 std::vector<weighted> heaviest_first(const balance_problem& p) {
   double host_rates = 0;
@@ -28,9 +32,7 @@ std::vector<weighted> heaviest_first(const balance_problem& p) {
     const balance_element& e = p.elements[i];
     if (!e.pinned) all.push_back({std::max(e.host_seconds, e.gpu_seconds * per_gpu_second), static_cast<int>(i)});
   }
-  std::ranges::sort(all, [](const weighted& a, const weighted& b) {
-    return a.weight != b.weight ? a.weight > b.weight : a.element < b.element;
-  });
+  std::ranges::sort(all, is_before);
   return all;
 }
 
@@ -61,9 +63,9 @@ balance_plan greedy_strategy::plan(const balance_problem& problem) const {
   std::vector<int> placement = fitting;
   if (!place_in_order(problem, order, placement)) {
     // Memory is short: what needs most of it goes first.
-    std::ranges::stable_sort(order, [&problem](const weighted& a, const weighted& b) {
-      return problem.elements[static_cast<std::size_t>(a.element)].device_bytes >
-             problem.elements[static_cast<std::size_t>(b.element)].device_bytes;
+    const auto bytes = [&](const weighted& w) { return problem.elements[static_cast<std::size_t>(w.element)].device_bytes; };
+    std::ranges::sort(order, [bytes](const weighted& a, const weighted& b) {
+      return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : is_before(a, b);
     });
     placement = fitting;
     if (!place_in_order(problem, order, placement)) placement = fitting;

@@ -21,6 +21,8 @@ constexpr level levels[] = {
     [](const balance_problem&, int pe) { return pe; },
 };
 constexpr std::size_t num_levels = std::size(levels);
+// What each level leaves uneven, all below inherit.
+constexpr double tolerances[num_levels] = {0.002, 0.005, 0.015};
 
 /// Some PEs, by groups: each group is one PE of a smaller problem, with the rates of all its PEs together. GPUs that
 /// groups share, or that one group has, are one.
@@ -58,8 +60,9 @@ std::vector<int> joined_gpus(const balance_problem& p, const grouping& g) {
       const int gpu = p.pes[at(pe)].gpu;
       if (gpu == no_gpu) continue;
       if (first == no_gpu) first = gpu;
-      const auto [low, high] = std::minmax(root(first), root(gpu));
-      joined[at(high)] = low;
+      const int a = root(first);
+      const int b = root(gpu);
+      joined[at(std::max(a, b))] = std::min(a, b);
     }
   }
   for (int i = 0; i < static_cast<int>(joined.size()); ++i) joined[at(i)] = root(i);
@@ -117,7 +120,7 @@ class descent {
     } else {
       balance_problem smaller = machine_of(p_, g);
       if (!begin(smaller, elements, g)) return false;
-      const std::vector<int> to = detail::refined(smaller, placement_after(smaller, {}), {0.02, false});
+      const std::vector<int> to = detail::refined(smaller, placement_after(smaller, {}), {tolerances[l], false});
       for (std::size_t i = 0; i < elements.size(); ++i) {
         elements_of[at(to[i])].push_back(elements[i]);
         if (l + 1 == num_levels) placement_[at(elements[i])] = g.groups[at(to[i])][0];
@@ -145,11 +148,10 @@ class descent {
       smaller.elements.push_back(p_.elements[at(number)]);
       smaller.elements.back().pe = begun.back();
     }
-    std::ranges::stable_sort(comers, [&](int a, int b) {
-      const balance_element& x = smaller.elements[at(a)];
-      const balance_element& y = smaller.elements[at(b)];
-      return std::max(x.host_seconds, x.gpu_seconds) > std::max(y.host_seconds, y.gpu_seconds);
-    });
+    const auto weight = [&](int i) {
+      return std::max(smaller.elements[at(i)].host_seconds, smaller.elements[at(i)].gpu_seconds);
+    };
+    std::ranges::sort(comers, [weight](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
     detail::load_board board(smaller, begun);
     for (const int i : comers) {
       balance_element& e = smaller.elements[at(i)];

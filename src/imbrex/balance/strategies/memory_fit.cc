@@ -42,7 +42,7 @@ class packing {
       off_.push_back(i);
       used_[at(gpu_of(i))] -= e.device_bytes;
     }
-    std::ranges::stable_sort(off_, [this](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
+    std::ranges::sort(off_, [this](std::size_t a, std::size_t b) { return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b; });
   }
 
   /// Each back to its own GPU where that has room, else to the one with most.

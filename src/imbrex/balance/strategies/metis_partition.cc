@@ -50,42 +50,74 @@ subgraph graph_of(const balance_problem& p, std::span<const int> elements, std::
   return s;
 }
 
+/// Cuts the elements with these places in `weights` into parts of these shares. METIS takes no part without a share, and
+/// finds it hard to cut what weighs nothing.
+std::vector<int> cut_graph(const balance_problem& p, std::span<const int> elements, std::span<const double> weights,
+                           std::span<const double> shares) {
+  std::vector<int> part_numbers;
+  std::vector<real_t> targets;
+  double sum = 0;
+  for (const double s : shares) sum += s;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    if (shares[k] <= 0) continue;
+    part_numbers.push_back(static_cast<int>(k));
+    targets.push_back(static_cast<real_t>(shares[k] / sum));
+  }
+  if (part_numbers.empty()) part_numbers.push_back(0);
+  std::vector<int> parts(elements.size(), part_numbers[0]);
+  auto num_parts = static_cast<idx_t>(part_numbers.size());
+  if (num_parts == 1 || std::ranges::all_of(weights, [](double w) { return !(w > 0); })) return parts;
+
+  subgraph s = graph_of(p, elements, weights);
+  auto num_elements = static_cast<idx_t>(elements.size());
+  std::array<idx_t, METIS_NOPTIONS> options{};
+  METIS_SetDefaultOptions(options.data());
+  options[METIS_OPTION_SEED] = 1;
+  options[METIS_OPTION_NUMBERING] = 0;
+  idx_t num_weights = 1;
+  idx_t bytes_cut = 0;
+  auto uneven = static_cast<real_t>(1.02);
+  std::vector<idx_t> found(elements.size());
+  auto* const partition = num_parts <= 8 ? &METIS_PartGraphRecursive : &METIS_PartGraphKway;
+  const int result = partition(&num_elements, &num_weights, s.first.data(), s.partner.data(), s.weights.data(), nullptr,
+                               s.bytes.data(), &num_parts, targets.data(), &uneven, options.data(), &bytes_cut,
+                               found.data());
+  if (result != METIS_OK) {
+    throw error(fmt::format("METIS could not cut a graph of {} elements into {} parts, result {}: choose another strategy",
+                            num_elements, num_parts, result));
+  }
+  std::ranges::transform(found, parts.begin(), [&](idx_t k) { return part_numbers[static_cast<std::size_t>(k)]; });
+  return parts;
+}
+
 }  // namespace
 
 std::vector<int> graph_strategy::cut(const cut_task& t) const {
-  subgraph s = graph_of(t.problem, t.elements, t.weights);
-  auto num_elements = static_cast<idx_t>(t.elements.size());
-  // METIS does not take parts without a share: only the others are cut.
-  std::vector<int> part_numbers;
-  std::vector<real_t> shares;
+  std::vector<std::size_t> first;  // part of each node
+  std::vector<double> of_nodes;
   for (std::size_t k = 0; k < t.shares.size(); ++k) {
-    if (t.shares[k] <= 0) continue;
-    part_numbers.push_back(static_cast<int>(k));
-    shares.push_back(static_cast<real_t>(t.shares[k]));
-  }
-  auto num_parts = static_cast<idx_t>(shares.size());
-  std::vector<idx_t> parts(t.elements.size());
-  if (num_parts > 1) {
-    std::array<idx_t, METIS_NOPTIONS> options{};
-    METIS_SetDefaultOptions(options.data());
-    options[METIS_OPTION_SEED] = 1;
-    options[METIS_OPTION_NUMBERING] = 0;
-    idx_t num_weights = 1;
-    idx_t bytes_cut = 0;
-    real_t uneven = static_cast<real_t>(1.02);
-    auto* const partition = num_parts <= 8 ? &METIS_PartGraphRecursive : &METIS_PartGraphKway;
-    const int result = partition(&num_elements, &num_weights, s.first.data(), s.partner.data(), s.weights.data(), nullptr,
-                                 s.bytes.data(), &num_parts, shares.data(), &uneven, options.data(), &bytes_cut,
-                                 parts.data());
-    if (result != METIS_OK) {
-      throw error(fmt::format("METIS could not cut a graph of {} elements into {} parts, result {}: choose another strategy",
-                              num_elements, num_parts, result));
+    if (k == 0 || t.nodes[k] != t.nodes[k - 1]) {
+      first.push_back(k);
+      of_nodes.push_back(0);
     }
+    of_nodes.back() += t.shares[k];
   }
-  std::vector<int> all;
-  all.reserve(parts.size());
-  for (const idx_t part : parts) all.push_back(part_numbers[static_cast<std::size_t>(part)]);
-  return all;
+  first.push_back(t.shares.size());
+  const std::vector<int> node = cut_graph(t.problem, t.elements, t.weights, of_nodes);
+  std::vector<std::vector<std::size_t>> inside(of_nodes.size());
+  for (std::size_t i = 0; i < node.size(); ++i) inside[static_cast<std::size_t>(node[i])].push_back(i);
+  std::vector<int> parts(node.size());
+  for (std::size_t k = 0; k < inside.size(); ++k) {
+    std::vector<int> elements;
+    std::vector<double> weights;
+    for (const std::size_t i : inside[k]) {
+      elements.push_back(t.elements[i]);
+      weights.push_back(t.weights[i]);
+    }
+    const std::vector<int> cut = cut_graph(t.problem, elements, weights, t.shares.subspan(first[k], first[k + 1] - first[k]));
+    for (std::size_t i = 0; i < cut.size(); ++i) parts[inside[k][i]] = static_cast<int>(first[k]) + cut[i];
+  }
+  return parts;
 }
 
 void graph_strategy::check_input(const balance_problem& problem) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "imbrex/base/error.h"
@@ -27,7 +28,7 @@ struct capacity {
 std::vector<double> filled(const std::vector<capacity>& all, double work) {
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return all[i].busy; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(all[i].busy, i); });
   double rates = 0;
   double sum = work;
   double done = 0;
@@ -50,45 +51,95 @@ std::vector<int> pes_in_order(const balance_problem& p, bool with_gpu_only) {
   for (std::size_t i = 0; i < p.pes.size(); ++i) {
     if (!with_gpu_only || p.pes[i].gpu != no_gpu) pes.push_back(static_cast<int>(i));
   }
-  std::ranges::stable_sort(pes, {}, [&](int pe) { return std::pair(p.pes[at(pe)].node, p.pes[at(pe)].rank); });
+  std::ranges::sort(pes, {}, [&](int pe) { return std::tuple(p.pes[at(pe)].node, p.pes[at(pe)].rank, pe); });
   return pes;
 }
 
-/// Gives each part the PE where most of it is, the largest common weight first, among PEs of the same share.
-void keep_most(const std::vector<int>& present, const std::vector<double>& weights, const std::vector<double>& shares,
-               std::vector<int>& parts) {
-  const std::size_t n = shares.size();
-  std::vector<std::pair<std::uint64_t, double>> common;  // part and present part
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (present[i] >= 0) common.emplace_back(at(parts[i]) * n + at(present[i]), weights[i]);
-  }
-  std::ranges::stable_sort(common, {}, &std::pair<std::uint64_t, double>::first);
+/// What of a part is where at present.
+struct common_weight {
+  int part;
+  int present;
+  double weight;
+};
+
+/// Sums those of the same part and present place; the largest first.
+void sum_up(std::vector<common_weight>& all) {
+  const auto key = [](const common_weight& c) { return std::pair(c.part, c.present); };
+  std::ranges::sort(all, {}, [&](const common_weight& c) { return std::tuple(c.part, c.present, c.weight); });
   std::size_t num = 0;
-  for (std::size_t k = 0; k < common.size(); ++k) {
-    if (num > 0 && common[num - 1].first == common[k].first)
-      common[num - 1].second += common[k].second;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (num > 0 && key(all[num - 1]) == key(all[k]))
+      all[num - 1].weight += all[k].weight;
     else
-      common[num++] = common[k];
+      all[num++] = all[k];
   }
-  common.resize(num);
-  std::ranges::stable_sort(common, std::ranges::greater{}, &std::pair<std::uint64_t, double>::second);
-  std::vector<int> now(n, -1);
-  std::vector<bool> is_taken(n);
-  for (const auto& [key, weight] : common) {
-    const std::size_t part = key / n;
-    const std::size_t to = key % n;
-    if (now[part] >= 0 || is_taken[to] || shares[part] != shares[to]) continue;
-    now[part] = static_cast<int>(to);
-    is_taken[to] = true;
+  all.resize(num);
+  std::ranges::sort(all, {}, [](const common_weight& c) { return std::tuple(-c.weight, c.part, c.present); });
+}
+
+/// For each of `num` its new place, one for each: where most of it is, as far as `may` allows; itself is always allowed.
+template <class May>
+std::vector<int> keep_most(std::vector<common_weight> common, std::size_t num, May may) {
+  sum_up(common);
+  std::vector<int> now(num, -1);
+  std::vector<bool> is_taken(num);
+  const auto take = [&](int part, int place) {
+    if (now[at(part)] >= 0 || is_taken[at(place)] || !may(part, place)) return;
+    now[at(part)] = place;
+    is_taken[at(place)] = true;
+  };
+  for (const common_weight& c : common) take(c.part, c.present);
+  for (int i = 0; i < static_cast<int>(num); ++i) take(i, i);
+  for (int i = 0; i < static_cast<int>(num); ++i) {
+    for (int k = 0; now[at(i)] < 0 && k < static_cast<int>(num); ++k) take(i, k);
   }
-  for (std::size_t part = 0; part < n; ++part) {
-    for (std::size_t to = 0; now[part] < 0 && to < n; ++to) {
-      if (is_taken[to] || shares[part] != shares[to]) continue;
-      now[part] = static_cast<int>(to);
-      is_taken[to] = true;
-    }
+  return now;
+}
+
+/// Parts of nodes: node k has those from `first[k]` to before `first[k + 1]`.
+struct node_parts {
+  std::vector<int> node_of;
+  std::vector<int> first;
+};
+
+node_parts parts_of_nodes(std::span<const int> nodes) {
+  node_parts n;
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    if (k == 0 || nodes[k] != nodes[k - 1]) n.first.push_back(static_cast<int>(k));
+    n.node_of.push_back(static_cast<int>(n.first.size()) - 1);
   }
-  for (int& part : parts) part = now[at(part)];
+  n.first.push_back(static_cast<int>(nodes.size()));
+  return n;
+}
+
+/// Lets nodes of the same shares change places, and then parts of a node; `present` is the part where each element is, or
+/// -1.
+void stay_near(const std::vector<int>& present, const std::vector<double>& weights, const std::vector<double>& shares,
+               std::span<const int> nodes, std::vector<int>& parts) {
+  const node_parts n = parts_of_nodes(nodes);
+  std::vector<common_weight> common;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (present[i] >= 0) common.push_back({n.node_of[at(parts[i])], n.node_of[at(present[i])], weights[i]});
+  }
+  const auto shares_of = [&](int node) {
+    return std::span(shares).subspan(at(n.first[at(node)]), at(n.first[at(node) + 1] - n.first[at(node)]));
+  };
+  const std::vector<int> node_now = keep_most(std::move(common), n.first.size() - 1, [&](int a, int b) {
+    return std::ranges::equal(shares_of(a), shares_of(b));
+  });
+  for (int& part : parts) {
+    const int node = n.node_of[at(part)];
+    part += n.first[at(node_now[at(node)])] - n.first[at(node)];
+  }
+  common.clear();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (present[i] >= 0 && n.node_of[at(parts[i])] == n.node_of[at(present[i])])
+      common.push_back({parts[i], present[i], weights[i]});
+  }
+  const std::vector<int> part_now = keep_most(std::move(common), shares.size(), [&](int a, int b) {
+    return n.node_of[at(a)] == n.node_of[at(b)] && shares[at(a)] == shares[at(b)];
+  });
+  for (int& part : parts) part = part_now[at(part)];
 }
 
 void scale_to_one(std::vector<double>& shares) {
@@ -156,14 +207,17 @@ void partition_strategy::place(const phase& f, std::vector<int>& placement) cons
   }
   std::vector<double> shares = f.shares;
   scale_to_one(shares);
-  std::vector<int> parts = cut({f.problem, f.elements, f.weights, shares});
-  if (numbers_at_will()) {
+  std::vector<int> nodes;
+  nodes.reserve(f.pes.size());
+  for (const int pe : f.pes) nodes.push_back(f.problem.pes[at(pe)].node);
+  std::vector<int> parts = cut({f.problem, f.elements, f.weights, shares, nodes});
+  if (is_rough()) {
     std::vector<int> part_of(f.problem.pes.size(), -1);
     for (std::size_t k = 0; k < f.pes.size(); ++k) part_of[at(f.pes[k])] = static_cast<int>(k);
     std::vector<int> present;
     present.reserve(parts.size());
     for (const int e : f.elements) present.push_back(part_of[at(f.problem.elements[at(e)].pe)]);
-    keep_most(present, f.weights, shares, parts);
+    stay_near(present, f.weights, shares, nodes, parts);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) placement[at(f.elements[i])] = f.pes[at(parts[i])];
 }
@@ -188,8 +242,10 @@ balance_plan partition_strategy::plan(const balance_problem& problem) const {
     f.weigh(gpu_phase);
     place(f, placement);
   }
-  if (has_gpu_work && detail::fit_memory(problem, placement))
+  if ((has_gpu_work || is_rough()) && detail::fit_memory(problem, placement)) {
     placement = detail::refined(problem, std::move(placement), {0.02, true});
+    if (is_rough()) detail::draw_together(problem, placement, predicted_time(problem, placement));
+  }
   return detail::better_plan(problem, std::move(placement), detail::worth_moving::for_time_or_bytes);
 }
 

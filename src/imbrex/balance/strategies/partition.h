@@ -8,8 +8,8 @@
 namespace imbrex {
 
 /// Cuts all elements that can move into one part for each PE, whatever was before; derived classes say how. Elements that
-/// need a GPU are cut among PEs that have one, and then the others among all PEs by what is left. With GPUs, what the cut
-/// left uneven `refine` evens out.
+/// need a GPU are cut among PEs that have one, and then the others among all PEs by what is left. Where there is more than
+/// one kind of work, what the cut left uneven `refine` evens out.
 class partition_strategy : public balance_strategy {
  public:
   balance_plan plan(const balance_problem& problem) const final;
@@ -21,13 +21,15 @@ class partition_strategy : public balance_strategy {
     std::span<const int> elements;    ///< by number
     std::span<const double> weights;  ///< of each of them; their sum is above 0
     std::span<const double> shares;   ///< of each part, of the sum of weights; they sum up to 1, and some may be 0
+    std::span<const int> nodes;       ///< of each part, in order
   };
   /// The part of each element. Parts whose numbers are near are of PEs that are near: of a rank, then of a node.
   virtual std::vector<int> cut(const cut_task& t) const = 0;
   /// Throws where it lacks what it cuts by.
   virtual void check_input(const balance_problem& problem) const = 0;
-  /// Whether the parts' numbers mean nothing: then each gets the PE where most of it is now.
-  virtual bool numbers_at_will() const { return false; }
+  /// Whether it comes out uneven, and which part of a node is which means nothing: then nodes, and PEs of a node, change
+  /// places so that as much as possible stays where it is.
+  virtual bool is_rough() const { return false; }
 
  private:
   struct phase;

@@ -20,7 +20,7 @@ class partner_bytes {
     entries_.clear();
     for (std::size_t k = g.first[i]; k < g.first[i + 1]; ++k)
       entries_.emplace_back(placement[static_cast<std::size_t>(g.partner[k])], g.bytes[k]);
-    std::ranges::stable_sort(entries_, {}, &entry::first);
+    std::ranges::sort(entries_);
     std::size_t num = 0;
     for (std::size_t k = 0; k < entries_.size(); ++k) {
       if (num > 0 && entries_[num - 1].first == entries_[k].first)

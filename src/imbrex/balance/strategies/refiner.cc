@@ -105,7 +105,7 @@ class level_search {
     for (std::size_t i = 0; i < num; ++i) {
       if (time_of(static_cast<int>(i)) > level_) all.push_back(static_cast<int>(i));
     }
-    std::ranges::stable_sort(all, [&](int a, int b) { return time_of(a) > time_of(b); });
+    std::ranges::sort(all, [&](int a, int b) { return time_of(a) != time_of(b) ? time_of(a) > time_of(b) : a < b; });
     return all;
   }
 
