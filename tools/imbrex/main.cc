@@ -24,7 +24,7 @@ int fail(const std::string& what, int exit_code) {
 std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool is_command = first.empty() || first == "info" || first == "trace" || first == "tune" ||
-                          first == "mpi-check" || first.front() == '-';
+                          first == "mpi-check" || first == "balance-replay" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   if (!text.empty()) text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
@@ -41,7 +41,8 @@ int run(int argc, char** argv) {
   }
 
   CLI::App app(
-      "imbrex: about this build and this machine, what a trace says, how fast data go, and what MPI's checks cost",
+      "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, and how "
+      "recorded loads could be balanced",
       "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
   app.require_subcommand(1);
@@ -50,6 +51,7 @@ int run(int argc, char** argv) {
   add_trace_command(app, command);
   add_tune_command(app, settings, words, command);
   add_mpi_check_command(app, command);
+  add_balance_replay_command(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "imbrex/base/error.h"
@@ -25,70 +26,82 @@ struct subgraph {
   std::vector<idx_t> weights;
 };
 
-subgraph graph_of(const balance_problem& p, std::span<const int> elements, std::span<const double> weights) {
-  const communication_graph& g = p.communication;
-  std::vector<idx_t> number(p.elements.size(), -1);
-  for (std::size_t i = 0; i < elements.size(); ++i) number[static_cast<std::size_t>(elements[i])] = static_cast<idx_t>(i);
-  double all_bytes = 0;
-  double all_weights = 0;
-  for (const double b : g.bytes) all_bytes += b;
-  for (const double w : weights) all_weights += w;
-  const double byte_scale = all_bytes > 0 ? std::min(1.0, most_weight / all_bytes) : 0;
-  subgraph s;
-  s.first.push_back(0);
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto e = static_cast<std::size_t>(elements[i]);
-    for (std::size_t k = g.first[e]; k < g.first[e + 1]; ++k) {
-      const idx_t other = number[static_cast<std::size_t>(g.partner[k])];
-      if (other < 0) continue;
-      s.partner.push_back(other);
-      s.bytes.push_back(std::max<idx_t>(1, static_cast<idx_t>(g.bytes[k] * byte_scale)));
+class graph_cutter {
+ public:
+  explicit graph_cutter(const balance_problem& p) : graph_(p.communication), number_(p.elements.size(), -1) {
+    double all = 0;
+    for (const double b : graph_.bytes) all += b;
+    if (all > 0) byte_scale_ = std::min(1.0, most_weight / all);
+  }
+
+  /// Cuts these elements into parts of these shares. METIS takes no part without a share, and what weighs nothing is not
+  /// to be cut.
+  std::vector<int> cut(std::span<const int> elements, std::span<const double> weights, std::span<const double> shares) {
+    std::vector<int> part_numbers;
+    std::vector<real_t> targets;
+    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      if (shares[k] <= 0) continue;
+      part_numbers.push_back(static_cast<int>(k));
+      targets.push_back(static_cast<real_t>(shares[k] / sum));
     }
-    s.first.push_back(static_cast<idx_t>(s.partner.size()));
-    s.weights.push_back(static_cast<idx_t>(std::lround(weights[i] / all_weights * most_weight)));
+    if (part_numbers.empty()) part_numbers.push_back(0);
+    std::vector<int> parts(elements.size(), part_numbers[0]);
+    const bool weighs_nothing = std::ranges::all_of(weights, [](double w) { return !(w > 0); });
+    if (part_numbers.size() == 1 || weighs_nothing) return parts;
+    const std::vector<idx_t> found = cut_by_metis(elements, weights, targets);
+    std::ranges::transform(found, parts.begin(), [&](idx_t k) { return part_numbers[static_cast<std::size_t>(k)]; });
+    return parts;
   }
-  return s;
-}
 
-/// Cuts the elements with these places in `weights` into parts of these shares. METIS takes no part without a share, and
-/// finds it hard to cut what weighs nothing.
-std::vector<int> cut_graph(const balance_problem& p, std::span<const int> elements, std::span<const double> weights,
-                           std::span<const double> shares) {
-  std::vector<int> part_numbers;
-  std::vector<real_t> targets;
-  double sum = 0;
-  for (const double s : shares) sum += s;
-  for (std::size_t k = 0; k < shares.size(); ++k) {
-    if (shares[k] <= 0) continue;
-    part_numbers.push_back(static_cast<int>(k));
-    targets.push_back(static_cast<real_t>(shares[k] / sum));
+ private:
+  subgraph among(std::span<const int> elements, std::span<const double> weights) {
+    const double all_weights = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      number_[static_cast<std::size_t>(elements[i])] = static_cast<idx_t>(i);
+    subgraph s;
+    s.first.push_back(0);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const auto e = static_cast<std::size_t>(elements[i]);
+      for (std::size_t k = graph_.first[e]; k < graph_.first[e + 1]; ++k) {
+        const idx_t other = number_[static_cast<std::size_t>(graph_.partner[k])];
+        if (other < 0) continue;
+        s.partner.push_back(other);
+        s.bytes.push_back(std::max<idx_t>(1, static_cast<idx_t>(graph_.bytes[k] * byte_scale_)));
+      }
+      s.first.push_back(static_cast<idx_t>(s.partner.size()));
+      s.weights.push_back(static_cast<idx_t>(std::lround(weights[i] / all_weights * most_weight)));
+    }
+    for (const int e : elements) number_[static_cast<std::size_t>(e)] = -1;
+    return s;
   }
-  if (part_numbers.empty()) part_numbers.push_back(0);
-  std::vector<int> parts(elements.size(), part_numbers[0]);
-  auto num_parts = static_cast<idx_t>(part_numbers.size());
-  if (num_parts == 1 || std::ranges::all_of(weights, [](double w) { return !(w > 0); })) return parts;
 
-  subgraph s = graph_of(p, elements, weights);
-  auto num_elements = static_cast<idx_t>(elements.size());
-  std::array<idx_t, METIS_NOPTIONS> options{};
-  METIS_SetDefaultOptions(options.data());
-  options[METIS_OPTION_SEED] = 1;
-  options[METIS_OPTION_NUMBERING] = 0;
-  idx_t num_weights = 1;
-  idx_t bytes_cut = 0;
-  auto uneven = static_cast<real_t>(1.02);
-  std::vector<idx_t> found(elements.size());
-  auto* const partition = num_parts <= 8 ? &METIS_PartGraphRecursive : &METIS_PartGraphKway;
-  const int result = partition(&num_elements, &num_weights, s.first.data(), s.partner.data(), s.weights.data(), nullptr,
-                               s.bytes.data(), &num_parts, targets.data(), &uneven, options.data(), &bytes_cut,
-                               found.data());
-  if (result != METIS_OK) {
+  std::vector<idx_t> cut_by_metis(std::span<const int> elements, std::span<const double> weights,
+                                  std::vector<real_t>& targets) {
+    subgraph s = among(elements, weights);
+    auto num_elements = static_cast<idx_t>(elements.size());
+    auto num_parts = static_cast<idx_t>(targets.size());
+    std::array<idx_t, METIS_NOPTIONS> options{};
+    METIS_SetDefaultOptions(options.data());
+    options[METIS_OPTION_SEED] = 1;
+    options[METIS_OPTION_NUMBERING] = 0;
+    idx_t num_weights = 1;
+    idx_t bytes_cut = 0;
+    auto uneven = static_cast<real_t>(1.02);
+    std::vector<idx_t> found(elements.size());
+    auto* const partition = num_parts <= 8 ? &METIS_PartGraphRecursive : &METIS_PartGraphKway;
+    const int result = partition(&num_elements, &num_weights, s.first.data(), s.partner.data(), s.weights.data(),
+                                 nullptr, s.bytes.data(), &num_parts, targets.data(), &uneven, options.data(),
+                                 &bytes_cut, found.data());
+    if (result == METIS_OK) return found;
     throw error(fmt::format("METIS could not cut a graph of {} elements into {} parts, result {}: choose another strategy",
                             num_elements, num_parts, result));
   }
-  std::ranges::transform(found, parts.begin(), [&](idx_t k) { return part_numbers[static_cast<std::size_t>(k)]; });
-  return parts;
-}
+
+  const communication_graph& graph_;
+  double byte_scale_ = 0;
+  std::vector<idx_t> number_;  // of the elements that are being cut, among them; -1 of others
+};
 
 }  // namespace
 
@@ -103,7 +116,8 @@ std::vector<int> graph_strategy::cut(const cut_task& t) const {
     of_nodes.back() += t.shares[k];
   }
   first.push_back(t.shares.size());
-  const std::vector<int> node = cut_graph(t.problem, t.elements, t.weights, of_nodes);
+  graph_cutter cutter(t.problem);
+  const std::vector<int> node = cutter.cut(t.elements, t.weights, of_nodes);
   std::vector<std::vector<std::size_t>> inside(of_nodes.size());
   for (std::size_t i = 0; i < node.size(); ++i) inside[static_cast<std::size_t>(node[i])].push_back(i);
   std::vector<int> parts(node.size());
@@ -114,8 +128,8 @@ std::vector<int> graph_strategy::cut(const cut_task& t) const {
       elements.push_back(t.elements[i]);
       weights.push_back(t.weights[i]);
     }
-    const std::vector<int> cut = cut_graph(t.problem, elements, weights, t.shares.subspan(first[k], first[k + 1] - first[k]));
-    for (std::size_t i = 0; i < cut.size(); ++i) parts[inside[k][i]] = static_cast<int>(first[k]) + cut[i];
+    const std::vector<int> part = cutter.cut(elements, weights, t.shares.subspan(first[k], first[k + 1] - first[k]));
+    for (std::size_t i = 0; i < part.size(); ++i) parts[inside[k][i]] = static_cast<int>(first[k]) + part[i];
   }
   return parts;
 }
