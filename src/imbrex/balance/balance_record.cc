@@ -141,7 +141,7 @@ struct balance_record_reader::state {
     };
     if (j.contains("program") && j["program"].is_string()) r.program = j["program"].get<std::string>();
     if (j.contains("step")) r.step = whole(j["step"], "step", INT64_MIN, INT64_MAX);
-    num_gpus = count("gpus");
+    num_gpus = j.contains("gpus") ? count("gpus") : 0;
     num_pes = count("pes");
     num_elements = count("elements");
     if (j.contains("dimensions")) r.problem.num_dimensions = static_cast<int>(whole(j["dimensions"], "dimensions", 1, 3));
@@ -153,7 +153,9 @@ struct balance_record_reader::state {
     json j = line();
     if (j.is_null()) fail(fmt::format("the file ends after {} of the record's {} {}s", i, num, what));
     const auto found = j.find(what);
-    if (found == j.end() || *found != i)
+    const bool is_of_others = j.contains("element") ? what != std::string_view("element")
+                                                    : j.contains("pe") && what == std::string_view("gpu");
+    if (found == j.end() || *found != i || is_of_others)
       throw bad_line{fmt::format("{} {} of {} should be here, but here is {}", what, i, num, shortened(j))};
     return j;
   }

@@ -32,7 +32,9 @@ class every_strategy : public testing::TestWithParam<std::string> {
       return;
     }
     EXPECT_TRUE(memory_excesses(p, placement).empty());
-    if (memory_excesses(p, present).empty()) EXPECT_LE(predicted_time(p, placement), predicted_time(p, present));
+    if (memory_excesses(p, present).empty()) {
+      EXPECT_LE(predicted_time(p, placement), predicted_time(p, present));
+    }
     EXPECT_EQ(plan, strategy->plan(p)) << "the same again";
   }
 
@@ -65,7 +67,7 @@ TEST_P(every_strategy, keeps_the_memory_limits_of_gpus_where_that_can_be) {
     }
   }
   EXPECT_GT(num_fitting, 100);
-  if (!keeps_all()) EXPECT_GT(num_failing, 20);
+  EXPECT_TRUE(keeps_all() || num_failing > 20) << num_failing;
 }
 
 TEST_P(every_strategy, takes_problems_with_nothing_to_do) {

@@ -34,7 +34,8 @@ TEST(least_tree, knows_the_least_key_at_any_time) {
       }
       const int found = tree.least_with_room(needed);
       ASSERT_EQ(found < 0, best < 0);
-      if (best >= 0) ASSERT_EQ(tree.key(found), tree.key(best));
+      if (best < 0) continue;
+      ASSERT_EQ(tree.key(found), tree.key(best));
     }
   }
 }
@@ -57,7 +58,7 @@ TEST(load_board, finds_where_an_element_is_done_first) {
     ASSERT_EQ(found < 0, best < 0) << seed;
     if (found < 0) continue;
     EXPECT_TRUE(board.fits(e, found)) << seed;
-    if (!e.needs_gpu()) EXPECT_EQ(found, best) << seed;
+    EXPECT_TRUE(e.needs_gpu() || found == best) << seed;
   }
 }
 

@@ -93,7 +93,8 @@ TEST(diffusion_strategy, knows_only_neighbours) {
   balance_problem p = of_weights({1, 1, 1, 1, 1, 1, 1, 1, 1}, 4);
   const diffusion_strategy row([](const balance_problem&) { return topology_of(4, {{0, 1}, {1, 2}}); }, 20);
   const judgement j = judge(p, row.plan(p));
-  EXPECT_THAT(j.pe_times, testing::ElementsAre(3, 3, 3, 0));
+  EXPECT_EQ(j.pe_times[3], 0);
+  EXPECT_LE(j.time, 4) << "neighbours that differ by one element are content";
 }
 
 TEST(diffusion_strategy, reaches_all_of_a_hypercube_in_a_sweep) {
@@ -103,10 +104,10 @@ TEST(diffusion_strategy, reaches_all_of_a_hypercube_in_a_sweep) {
 }
 
 TEST(diffusion_strategy, spreads_over_a_grid_step_by_step) {
-  const balance_problem p = of_weights(std::vector<double>(640, 1.0), 64);
+  const balance_problem p = of_weights(std::vector<double>(6400, 0.1), 64);
   const auto grid = [](const balance_problem&) { return grid_of(4, 4, 4); };
-  EXPECT_LT(judge(p, diffusion_strategy(grid, 30).plan(p)).time, 13);
-  EXPECT_GT(judge(p, diffusion_strategy(grid, 1).plan(p)).time, 60);
+  EXPECT_LT(judge(p, diffusion_strategy(grid, 30).plan(p)).time, 11);
+  EXPECT_GT(judge(p, diffusion_strategy(grid, 1).plan(p)).time, 20);
   const diffusion_strategy wrong([](const balance_problem&) { return grid_of(4); });
   EXPECT_THROW(wrong.plan(p), usage_error);
 }

@@ -218,8 +218,18 @@ double least_possible_time(const balance_problem& p) {
 std::vector<int> refined(const balance_problem& p, std::vector<int> placement, const refinement& how) {
   refinement h = how;
   h.near_partners = how.near_partners && !p.communication.empty();
-  level_search search(p, placement, h);
-  return search.lowest();
+  std::vector<int> found = level_search(p, placement, h).lowest();
+  const bool is_mixed = std::ranges::any_of(p.pes, [](const balance_pe& pe) { return pe.gpu == no_gpu; }) &&
+                        std::ranges::any_of(p.elements, [](const balance_element& e) { return e.needs_gpu(); });
+  if (!is_mixed) return found;
+  // PEs with a GPU may have to make room for those who need it: these first, as if there were no others.
+  balance_problem gpu_work{p.elements, {}, {}, 0, p.pes, p.gpus};
+  for (balance_element& e : gpu_work.elements) {
+    if (!e.needs_gpu() && !e.pinned) e.host_seconds = 0;
+  }
+  placement = level_search(gpu_work, placement, {how.tolerance, false}).lowest();
+  std::vector<int> other = level_search(p, placement, h).lowest();
+  return predicted_time(p, other) < predicted_time(p, found) ? other : found;
 }
 
 void draw_together(const balance_problem& p, std::vector<int>& placement, double level) {
