@@ -29,6 +29,7 @@ ROOMS = {
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
     "object": [{"entry"}, {"data"}, {"collection"}, {""}],
+    "balance": [{""}, {"strategies"}],
 }
 SESSIONS = ["base", "routines", "driver", "staging", "library"]  # rooms of sessions/src, from the lowest
 MOST_FILES = 30
