@@ -43,12 +43,13 @@ void write_example(const options& o) {
 using placements = std::map<std::string, std::vector<int>>;
 
 void go_on_from(const std::vector<int>& placement, const imbrex::balance_record& r, imbrex::balance_problem& p) {
-  const bool is_other = placement.size() != p.elements.size() ||
-                        std::ranges::any_of(placement, [&](int pe) { return static_cast<std::size_t>(pe) >= p.pes.size(); });
+  const bool is_other = placement.size() != p.elements.size() || std::ranges::any_of(placement, [&](int pe) {
+                          return static_cast<std::size_t>(pe) >= p.pes.size();
+                        });
   if (is_other) {
-    throw imbrex::usage_error(
-        fmt::format("the record of step {} has {} elements and {} PEs, others than the one before it: leave out --follow",
-                    r.step, p.elements.size(), p.pes.size()));
+    throw imbrex::usage_error(fmt::format(
+        "the record of step {} has {} elements and {} PEs, others than the one before it: leave out --follow", r.step,
+        p.elements.size(), p.pes.size()));
   }
   for (std::size_t i = 0; i < placement.size(); ++i) p.elements[i].pe = placement[i];
 }
@@ -103,7 +104,8 @@ int replay_all(options o) {
     all.push_back(replay(*record, o, now));
     fmt::print("{}{}", all.size() > 1 ? "\n" : "", table(all.back()));
   }
-  if (all.empty()) throw imbrex::usage_error(fmt::format("{} has no records: see imbrex balance-replay --help", o.file));
+  if (all.empty())
+    throw imbrex::usage_error(fmt::format("{} has no records: see imbrex balance-replay --help", o.file));
   if (all.size() > 1) fmt::print("\n{}", summary(all));
   if (!o.picture.empty()) write_picture(o.picture, all.back());
   return 0;
@@ -114,7 +116,8 @@ std::string list_of_strategies() {
   for (const imbrex::strategy_facts& f : imbrex::known_strategies())
     text += fmt::format("  {:<14} {}{}\n", f.name, f.description, f.is_built ? "" : " (not in this build)");
   return text +
-         "\nA strategy's `before` is where the elements were when they were recorded; efficiency is the share of a step "
+         "\nA strategy's `before` is where the elements were when they were recorded; efficiency is the share of a "
+         "step "
          "that PEs or GPUs, whichever have more to do, work. To try it: imbrex balance-replay --example e.jsonl\n";
 }
 

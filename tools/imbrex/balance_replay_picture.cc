@@ -11,7 +11,7 @@ namespace balance_replay {
 namespace {
 
 constexpr double margin = 20;
-constexpr double height = 84;       // of a strategy's loads
+constexpr double height = 84;  // of a strategy's loads
 constexpr double width_of_pes = 620;
 constexpr double width_of_gpus = 240;
 constexpr std::size_t most_columns = 310;
@@ -80,10 +80,10 @@ std::string picture(const comparison& c) {
   }
   const double width = 2 * margin + width_of_pes + (has_gpus ? margin + width_of_gpus : 0);
   double y = margin + 6;
-  std::string body = said(margin, y, "font-weight=\"bold\"",
-                          fmt::format("{}step {}: loads of the PEs{}, from {} elements",
-                                      c.program.empty() ? "" : c.program + ", ", c.step,
-                                      has_gpus ? " (left) and GPUs (right)" : "", c.num_elements));
+  std::string body =
+      said(margin, y, "font-weight=\"bold\"",
+           fmt::format("{}step {}: loads of the PEs{}, from {} elements", c.program.empty() ? "" : c.program + ", ",
+                       c.step, has_gpus ? " (left) and GPUs (right)" : "", c.num_elements));
   y += 20;
   body += said(margin, y, "fill=\"#555\"",
                fmt::format("grey: before, blue: after, dashed: an even load; full height {:.4g} ms", 1e3 * longest));
@@ -93,8 +93,9 @@ std::string picture(const comparison& c) {
       body += said(margin, y, "fill=\"#555\"", fmt::format("{}: {}", o.strategy, o.why_not));
       continue;
     }
-    body += said(margin, y, "", fmt::format("{}: efficiency {:.1f} to {:.1f} %, {} moves", o.strategy,
-                                            100 * o.before.efficiency, 100 * o.after.efficiency, o.after.num_moves));
+    body += said(margin, y, "",
+                 fmt::format("{}: efficiency {:.1f} to {:.1f} %, {} moves", o.strategy, 100 * o.before.efficiency,
+                             100 * o.after.efficiency, o.after.num_moves));
     y += 8;
     body += loads(o.before.pe_times, o.after.pe_times, o.before.pes.mean, margin, y, width_of_pes, longest);
     if (has_gpus) {

@@ -59,7 +59,8 @@ void divide(outcome& sum, double num) {
 }  // namespace
 
 std::string table(const comparison& c) {
-  std::string text = fmt::format("{}step {}: {} elements", c.program.empty() ? "" : c.program + ", ", c.step, c.num_elements);
+  std::string text =
+      fmt::format("{}step {}: {} elements", c.program.empty() ? "" : c.program + ", ", c.step, c.num_elements);
   if (!c.outcomes.empty()) {
     const imbrex::judgement& b = c.outcomes.front().before;
     text += fmt::format(", {} PEs", b.pe_times.size());

@@ -24,10 +24,8 @@ all_times times_of(const balance_problem& p, std::span<const int> placement) {
     t.pes[pe] += e.host_seconds;
     if (e.gpu_seconds > 0) t.gpus[static_cast<std::size_t>(p.pes[pe].gpu)] += e.gpu_seconds;
   }
-  for (std::size_t i = 0; i < p.pes.size(); ++i)
-    t.pes[i] = p.pes[i].background_seconds + t.pes[i] / p.pes[i].rate;
-  for (std::size_t i = 0; i < p.gpus.size(); ++i)
-    t.gpus[i] = p.gpus[i].background_seconds + t.gpus[i] / p.gpus[i].rate;
+  for (std::size_t i = 0; i < p.pes.size(); ++i) t.pes[i] = p.pes[i].background_seconds + t.pes[i] / p.pes[i].rate;
+  for (std::size_t i = 0; i < p.gpus.size(); ++i) t.gpus[i] = p.gpus[i].background_seconds + t.gpus[i] / p.gpus[i].rate;
   return t;
 }
 

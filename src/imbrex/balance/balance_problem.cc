@@ -80,7 +80,8 @@ void check_places(const balance_problem& p) {
   for (std::size_t i = 0; i < p.places.size(); ++i) {
     const auto& x = p.places[i];
     if (!std::isfinite(x[0]) || !std::isfinite(x[1]) || !std::isfinite(x[2]))
-      throw usage_error(fmt::format("the place of element {} is ({}, {}, {}): give finite numbers", i, x[0], x[1], x[2]));
+      throw usage_error(
+          fmt::format("the place of element {} is ({}, {}, {}): give finite numbers", i, x[0], x[1], x[2]));
   }
 }
 
@@ -93,10 +94,10 @@ void check_pairs(const communication_graph& g) {
       const auto other = static_cast<std::size_t>(g.partner[k]);
       const std::size_t back = next[other]++;
       if (back < g.first[other + 1] && g.partner[back] == static_cast<int>(i) && g.bytes[back] == g.bytes[k]) continue;
-      throw usage_error(
-          fmt::format("elements {} and {} exchange {} B by the row of the first, but not by that of the other: make the "
-                      "graph by communication_graph::of",
-                      i, other, g.bytes[k]));
+      throw usage_error(fmt::format(
+          "elements {} and {} exchange {} B by the row of the first, but not by that of the other: make the "
+          "graph by communication_graph::of",
+          i, other, g.bytes[k]));
     }
   }
 }
@@ -108,9 +109,10 @@ void check_graph(const balance_problem& p) {
   const bool sound = g.first.size() == n + 1 && g.first.front() == 0 && g.first.back() == g.partner.size() &&
                      g.bytes.size() == g.partner.size() && std::ranges::is_sorted(g.first);
   if (!sound) {
-    throw usage_error(fmt::format("the communication graph has {} rows, {} partners and {} weights for {} elements: make "
-                                  "it by communication_graph::of",
-                                  g.first.size(), g.partner.size(), g.bytes.size(), n));
+    throw usage_error(
+        fmt::format("the communication graph has {} rows, {} partners and {} weights for {} elements: make "
+                    "it by communication_graph::of",
+                    g.first.size(), g.partner.size(), g.bytes.size(), n));
   }
   for (std::size_t i = 0; i < n; ++i) {
     int last = -1;
@@ -135,8 +137,7 @@ communication_graph communication_graph::of(std::size_t num_elements, const std:
   g.first.assign(num_elements + 1, 0);
   for (const balance_traffic& t : all) {
     if (t.a < 0 || t.a >= n || t.b < 0 || t.b >= n || !is_amount(t.bytes)) {
-      throw usage_error(
-          fmt::format("elements {} and {} of {} cannot exchange {} B", t.a, t.b, num_elements, t.bytes));
+      throw usage_error(fmt::format("elements {} and {} of {} cannot exchange {} B", t.a, t.b, num_elements, t.bytes));
     }
     if (t.a == t.b) continue;
     ++g.first[static_cast<std::size_t>(t.a) + 1];

@@ -73,8 +73,8 @@ struct balance_problem {
   std::vector<balance_gpu> gpus;
 };
 
-/// Throws `usage_error` that names what cannot be: no PE, a number that is none or out of range, an element that needs a
-/// GPU on a PE without one, a GPU shared by nodes, a graph of another size or with a pair in one row only.
+/// Throws `usage_error` that names what cannot be: no PE, a number that is none or out of range, an element that needs
+/// a GPU on a PE without one, a GPU shared by nodes, a graph of another size or with a pair in one row only.
 void check_problem(const balance_problem& problem);
 
 }  // namespace imbrex

@@ -103,7 +103,7 @@ void take_exchanges(const json& value, int element, std::size_t num_elements, st
 struct balance_record_reader::state {
   std::string file;
   std::ifstream in;
-  std::size_t number = 0;  // of the line
+  std::size_t number = 0;    // of the line
   std::size_t num_gpus = 0;  // as the head of the record says: nothing is made before it is read
   std::size_t num_pes = 0;
   std::size_t num_elements = 0;
@@ -131,7 +131,8 @@ struct balance_record_reader::state {
 
   balance_record head(const json& j) {
     const auto version = j.find("imbrex_balance");
-    if (version == j.end()) fail("a record begins with \"imbrex_balance\": 1 and how many gpus, pes and elements follow");
+    if (version == j.end())
+      fail("a record begins with \"imbrex_balance\": 1 and how many gpus, pes and elements follow");
     if (*version != balance_record_version) {
       fail(fmt::format("the record has version {}, this imbrex reads {}", shortened(*version), balance_record_version));
     }
@@ -144,7 +145,8 @@ struct balance_record_reader::state {
     num_gpus = j.contains("gpus") ? count("gpus") : 0;
     num_pes = count("pes");
     num_elements = count("elements");
-    if (j.contains("dimensions")) r.problem.num_dimensions = static_cast<int>(whole(j["dimensions"], "dimensions", 1, 3));
+    if (j.contains("dimensions"))
+      r.problem.num_dimensions = static_cast<int>(whole(j["dimensions"], "dimensions", 1, 3));
     return r;
   }
 
@@ -220,7 +222,8 @@ std::optional<balance_record> balance_record_reader::next() {
     for (std::size_t i = 0; i < s.num_gpus; ++i) take_gpu(s.line_of("gpu", i, s.num_gpus), p.gpus.emplace_back());
     for (std::size_t i = 0; i < s.num_pes; ++i) take_pe(s.line_of("pe", i, s.num_pes), p.pes.emplace_back());
     std::vector<balance_traffic> traffic;
-    for (std::size_t i = 0; i < s.num_elements; ++i) s.take_element(s.line_of("element", i, s.num_elements), p, traffic);
+    for (std::size_t i = 0; i < s.num_elements; ++i)
+      s.take_element(s.line_of("element", i, s.num_elements), p, traffic);
     if (!traffic.empty()) p.communication = communication_graph::of(p.elements.size(), traffic);
   } catch (const bad_line& b) {
     s.fail(b.why);

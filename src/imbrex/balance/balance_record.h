@@ -8,8 +8,9 @@
 
 #include "imbrex/balance/balance_problem.h"
 
-/// What load balancing knew at some steps of a run, in a file, to try strategies on afterwards (`imbrex balance-replay`).
-/// The file is JSON lines: one object a line. A record begins with its head, which says how many lines follow:
+/// What load balancing knew at some steps of a run, in a file, to try strategies on afterwards (`imbrex
+/// balance-replay`). The file is JSON lines: one object a line. A record begins with its head, which says how many
+/// lines follow:
 ///
 ///     {"imbrex_balance": 1, "program": "jacobi3d", "step": 100, "gpus": 1, "pes": 2, "elements": 2, "dimensions": 3}
 ///     {"gpu": 0, "rate": 1.5, "memory_bytes": 80000000000, "background_seconds": 0.001}
@@ -59,8 +60,8 @@ class balance_record_reader {
   balance_record_reader(const balance_record_reader&) = delete;
   balance_record_reader& operator=(const balance_record_reader&) = delete;
 
-  /// The next record, checked by `check_problem`; none at the end of the file. Throws `config_error` that names file and
-  /// line for one that is none, and for a file that ends before its record does.
+  /// The next record, checked by `check_problem`; none at the end of the file. Throws `config_error` that names file
+  /// and line for one that is none, and for a file that ends before its record does.
   std::optional<balance_record> next();
 
  private:

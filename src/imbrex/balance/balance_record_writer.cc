@@ -6,8 +6,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/balance_record.h"
+#include "imbrex/base/error.h"
 
 namespace imbrex {
 
@@ -75,7 +75,8 @@ void put_element(text_end out, const balance_problem& p, std::size_t i) {
 
 }  // namespace
 
-balance_record_writer::balance_record_writer(const std::string& file) : file_(file), out_(std::make_unique<std::ofstream>(file, std::ios::binary)) {
+balance_record_writer::balance_record_writer(const std::string& file)
+    : file_(file), out_(std::make_unique<std::ofstream>(file, std::ios::binary)) {
   put("");
 }
 
@@ -93,8 +94,9 @@ void balance_record_writer::write(const balance_record& record) {
   std::string text;
   const text_end out(text);
   fmt::format_to(out, "{{\"imbrex_balance\":{},\"program\":{},\"step\":{},\"gpus\":{},\"pes\":{},\"elements\":{}",
-                 balance_record_version, nlohmann::json(record.program).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), record.step,
-                 p.gpus.size(), p.pes.size(), p.elements.size());
+                 balance_record_version,
+                 nlohmann::json(record.program).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+                 record.step, p.gpus.size(), p.pes.size(), p.elements.size());
   if (!p.places.empty()) fmt::format_to(out, ",\"dimensions\":{}", p.num_dimensions);
   fmt::format_to(out, "}}\n");
   put_machine(out, p);

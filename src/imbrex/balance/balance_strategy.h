@@ -11,8 +11,8 @@ namespace imbrex {
 
 /// Decides who moves where. One of imbrex's own never makes the predicted time of a step longer (it gives an empty plan
 /// instead), moves no pinned element, gives the same plan for the same problem on any machine, and keeps the memory
-/// limits of GPUs: where they are exceeded now it finds another placement, even a slower one. It throws `usage_error` for
-/// a problem that is none (`check_problem`) and `out_of_memory` where the elements fit nowhere. Any thread.
+/// limits of GPUs: where they are exceeded now it finds another placement, even a slower one. It throws `usage_error`
+/// for a problem that is none (`check_problem`) and `out_of_memory` where the elements fit nowhere. Any thread.
 class balance_strategy {
  public:
   virtual ~balance_strategy() = default;

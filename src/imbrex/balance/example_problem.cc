@@ -12,7 +12,7 @@ namespace imbrex {
 
 namespace {
 
-constexpr double face_bytes = 8 * 64 * 64;            // a halo of 64 x 64 doubles
+constexpr double face_bytes = 8 * 64 * 64;  // a halo of 64 x 64 doubles
 constexpr std::uint64_t block_bytes = 8 * 64 * 64 * 64;
 
 void check(const example_options& o) {
@@ -20,8 +20,9 @@ void check(const example_options& o) {
     if (n < 1) throw usage_error(fmt::format("an example with an extent of {} has no elements: give at least 1", n));
   }
   if (o.num_pes < 1 || o.pes_per_rank < 1 || o.ranks_per_node < 1 || o.gpus_per_node < 0) {
-    throw usage_error(fmt::format("an example cannot have {} PEs, {} a rank, {} ranks and {} GPUs a node: give at least 1",
-                                  o.num_pes, o.pes_per_rank, o.ranks_per_node, o.gpus_per_node));
+    throw usage_error(
+        fmt::format("an example cannot have {} PEs, {} a rank, {} ranks and {} GPUs a node: give at least 1", o.num_pes,
+                    o.pes_per_rank, o.ranks_per_node, o.gpus_per_node));
   }
   if (!(o.gpu_share >= 0 && o.gpu_share <= 1) || (o.gpu_share > 0 && o.gpus_per_node == 0)) {
     throw usage_error(fmt::format("a share of {} for {} GPUs a node is none: give 0 to 1, above 0 only with GPUs",
@@ -65,9 +66,8 @@ void add_machine(const example_options& o, balance_problem& p) {
   const int num_nodes = (o.num_pes + pes_per_node - 1) / pes_per_node;
   for (int i = 0; i < o.num_pes; ++i) {
     const int node = i / pes_per_node;
-    const int gpu = o.gpus_per_node == 0
-                        ? no_gpu
-                        : node * o.gpus_per_node + i % pes_per_node * o.gpus_per_node / pes_per_node;
+    const int gpu =
+        o.gpus_per_node == 0 ? no_gpu : node * o.gpus_per_node + i % pes_per_node * o.gpus_per_node / pes_per_node;
     p.pes.push_back({i / o.pes_per_rank, node, gpu, 1, 0});
   }
   p.gpus.resize(static_cast<std::size_t>(num_nodes * o.gpus_per_node));

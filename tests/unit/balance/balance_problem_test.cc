@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/example_problem.h"
+#include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
 using namespace imbrex;

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/example_problem.h"
+#include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
 using namespace imbrex;
@@ -53,7 +53,8 @@ void expect_same(const balance_problem& a, const balance_problem& b) {
 
 struct balance_record_test : testing::Test {
   balance_record_test()
-      : file(testing::TempDir() + "imbrex_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl") {
+      : file(testing::TempDir() + "imbrex_" + testing::UnitTest::GetInstance()->current_test_info()->name() +
+             ".jsonl") {
     std::filesystem::remove(file);
   }
   ~balance_record_test() override { std::filesystem::remove(file); }
@@ -153,7 +154,8 @@ TEST_F(balance_record_test, does_not_believe_a_head_that_promises_much) {
 
 TEST_F(balance_record_test, says_which_file_cannot_be_used) {
   EXPECT_THROW(balance_record_reader("no/such/file"), config_error);
-  EXPECT_THROW(balance_record_reader(testing::TempDir()), config_error);
+  const std::string folder = testing::TempDir();
+  EXPECT_THROW(balance_record_reader{folder}, config_error);
   EXPECT_THROW(balance_record_writer("no/such/folder/file"), config_error);
   EXPECT_EQ(message(""), "nothing was thrown") << "an empty file has no records";
 }

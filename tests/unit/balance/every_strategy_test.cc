@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/balance_strategy.h"
 #include "imbrex/balance/example_problem.h"
+#include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
 using namespace imbrex;
@@ -151,6 +151,31 @@ std::vector<std::string> all_built() {
 
 INSTANTIATE_TEST_SUITE_P(of_imbrex, every_strategy, testing::ValuesIn(all_built()),
                          [](const auto& about) { return about.param; });
+
+/// Of a plan: any difference shows.
+std::uint64_t digest(const balance_plan& plan) {
+  std::uint64_t h = plan.moves.size();
+  for (const balance_move& m : plan.moves)
+    h = mix(h ^ (static_cast<std::uint64_t>(m.element) << 32 | static_cast<std::uint64_t>(m.to)));
+  return h;
+}
+
+TEST(plans, are_the_same_on_every_machine) {
+  example_options o;
+  o.extents = {17, 13, 11};
+  o.num_pes = 24;
+  o.gpus_per_node = 3;
+  o.gpu_share = 0.4;
+  o.turn = 0.15;
+  balance_problem p = example_problem(o);
+  for (std::size_t i = 0; i < p.pes.size(); ++i) p.pes[i].rate = 1 + 0.125 * static_cast<double>(i % 5);
+  // These change where a strategy is changed, and only there: by all compilers and machines to the same.
+  const std::vector<std::pair<const char*, std::uint64_t>> expected{
+      {"greedy", 0x0e2ac66d0bdb6558},    {"refine", 0x0c1b48396c55a9f9},       {"comm_refine", 0xbd2216a56c808678},
+      {"diffusion", 0x4deaf7b13d6ad766}, {"hierarchical", 0x46a9db57dc101a11}, {"rcb", 0x66840e2e1a099d9a},
+      {"sfc", 0xb6fbb4031867684b}};
+  for (const auto& [name, value] : expected) EXPECT_EQ(digest(make_strategy(name)->plan(p)), value) << name;
+}
 
 TEST(small_problems, no_strategy_beats_the_best_and_most_come_near) {
   for (const std::string& name : all_built()) {

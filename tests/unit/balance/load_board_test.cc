@@ -30,7 +30,8 @@ TEST(least_tree, knows_the_least_key_at_any_time) {
       const std::uint64_t needed = r.below(11);
       int best = -1;
       for (std::size_t i = 0; i < n; ++i) {
-        if (room[i] >= needed && (best < 0 || keys[i] < keys[static_cast<std::size_t>(best)])) best = static_cast<int>(i);
+        if (room[i] >= needed && (best < 0 || keys[i] < keys[static_cast<std::size_t>(best)]))
+          best = static_cast<int>(i);
       }
       const int found = tree.least_with_room(needed);
       ASSERT_EQ(found < 0, best < 0);

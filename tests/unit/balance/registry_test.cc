@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/balance_strategy.h"
+#include "imbrex/base/error.h"
 
 using namespace imbrex;
 using testing::AllOf;
@@ -36,8 +36,8 @@ TEST(strategy_registry, has_those_of_imbrex_with_a_line_each) {
     EXPECT_EQ(f.description.find('\n'), std::string::npos) << f.name;
     EXPECT_TRUE(!f.is_built || make_strategy(f.name) != nullptr);
   }
-  EXPECT_THAT(names, testing::IsSupersetOf({"none", "greedy", "refine", "comm_refine", "diffusion", "hierarchical", "rcb",
-                                            "sfc", "graph"}));
+  EXPECT_THAT(names, testing::IsSupersetOf({"none", "greedy", "refine", "comm_refine", "diffusion", "hierarchical",
+                                            "rcb", "sfc", "graph"}));
 }
 
 TEST(strategy_registry, takes_those_of_programs) {
@@ -59,8 +59,9 @@ TEST(strategy_registry, takes_those_of_programs) {
 
 TEST(strategy_registry, lists_what_there_is_when_asked_for_another) {
   EXPECT_THAT(message_of([] { make_strategy("gredy"); }),
-              AllOf(HasSubstr("'gredy'"), HasSubstr("none, greedy, refine, comm_refine, diffusion, hierarchical, rcb, sfc, "
-                                                    "graph"),
+              AllOf(HasSubstr("'gredy'"),
+                    HasSubstr("none, greedy, refine, comm_refine, diffusion, hierarchical, rcb, sfc, "
+                              "graph"),
                     HasSubstr("register_strategy")));
 }
 

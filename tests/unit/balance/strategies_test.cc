@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "imbrex/balance/example_problem.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
-#include "imbrex/balance/example_problem.h"
 #include "unit/balance/small_problems.h"
 
 using namespace imbrex;
@@ -113,8 +113,9 @@ TEST(diffusion_strategy, spreads_over_a_grid_step_by_step) {
 }
 
 TEST(pe_topology, has_each_pe_once_a_round_and_each_pair_once) {
-  for (const pe_topology& t : {hypercube_of(1), hypercube_of(2), hypercube_of(7), hypercube_of(64), grid_of(5),
-                               grid_of(3, 4), grid_of(2, 3, 4), topology_of(4, {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {3, 1}})}) {
+  for (const pe_topology& t :
+       {hypercube_of(1), hypercube_of(2), hypercube_of(7), hypercube_of(64), grid_of(5), grid_of(3, 4),
+        grid_of(2, 3, 4), topology_of(4, {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {3, 1}})}) {
     std::set<pe_topology::pair> pairs;
     std::size_t num = 0;
     for (const auto& round : t.rounds) {

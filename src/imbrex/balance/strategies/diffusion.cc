@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/strategies/memory_fit.h"
 #include "imbrex/balance/strategies/strategies.h"
+#include "imbrex/base/error.h"
 
 namespace imbrex {
 
@@ -167,8 +167,8 @@ balance_plan diffusion_strategy::plan(const balance_problem& problem) const {
   check_problem(problem);
   const pe_topology t = neighbours_(problem);
   if (static_cast<std::size_t>(t.num_pes) != problem.pes.size()) {
-    throw usage_error(fmt::format("the topology has {} PEs, but there are {}: make one of all PEs", t.num_pes,
-                                  problem.pes.size()));
+    throw usage_error(
+        fmt::format("the topology has {} PEs, but there are {}: make one of all PEs", t.num_pes, problem.pes.size()));
   }
   neighbourhood all(problem, detail::fitting_placement(problem));
   bool has_moved = true;

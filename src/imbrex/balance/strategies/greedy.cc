@@ -63,7 +63,9 @@ balance_plan greedy_strategy::plan(const balance_problem& problem) const {
   std::vector<int> placement = fitting;
   if (!place_in_order(problem, order, placement)) {
     // Memory is short: what needs most of it goes first.
-    const auto bytes = [&](const weighted& w) { return problem.elements[static_cast<std::size_t>(w.element)].device_bytes; };
+    const auto bytes = [&](const weighted& w) {
+      return problem.elements[static_cast<std::size_t>(w.element)].device_bytes;
+    };
     std::ranges::sort(order, [bytes](const weighted& a, const weighted& b) {
       return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : is_before(a, b);
     });

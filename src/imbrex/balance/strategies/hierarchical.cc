@@ -151,7 +151,8 @@ class descent {
     const auto weight = [&](int i) {
       return std::max(smaller.elements[at(i)].host_seconds, smaller.elements[at(i)].gpu_seconds);
     };
-    std::ranges::sort(comers, [weight](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
+    std::ranges::sort(comers,
+                      [weight](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
     detail::load_board board(smaller, begun);
     for (const int i : comers) {
       balance_element& e = smaller.elements[at(i)];

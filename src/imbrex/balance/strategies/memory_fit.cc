@@ -42,7 +42,8 @@ class packing {
       off_.push_back(i);
       used_[at(gpu_of(i))] -= e.device_bytes;
     }
-    std::ranges::sort(off_, [this](std::size_t a, std::size_t b) { return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b; });
+    std::ranges::sort(
+        off_, [this](std::size_t a, std::size_t b) { return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b; });
   }
 
   /// Each back to its own GPU where that has room, else to the one with most.
@@ -141,10 +142,10 @@ class packing {
   }
   std::vector<int> placement = placement_after(p, {});
   const memory_excess worst = memory_excesses(p, placement).front();
-  throw out_of_memory(
-      fmt::format("elements on GPU {} need {} B, its limit is {} B, and no other GPUs were found for them: use more GPUs, "
-                  "pin fewer elements, make them smaller, or raise the limits",
-                  worst.gpu, worst.bytes, worst.limit));
+  throw out_of_memory(fmt::format(
+      "elements on GPU {} need {} B, its limit is {} B, and no other GPUs were found for them: use more GPUs, "
+      "pin fewer elements, make them smaller, or raise the limits",
+      worst.gpu, worst.bytes, worst.limit));
 }
 
 constexpr double rounding = 1e-9;

@@ -34,8 +34,8 @@ class graph_cutter {
     if (all > 0) byte_scale_ = std::min(1.0, most_weight / all);
   }
 
-  /// Cuts these elements into parts of these shares. METIS takes no part without a share, and what weighs nothing is not
-  /// to be cut.
+  /// Cuts these elements into parts of these shares. METIS takes no part without a share, and what weighs nothing is
+  /// not to be cut.
   std::vector<int> cut(std::span<const int> elements, std::span<const double> weights, std::span<const double> shares) {
     std::vector<int> part_numbers;
     std::vector<real_t> targets;
@@ -90,12 +90,13 @@ class graph_cutter {
     auto uneven = static_cast<real_t>(1.02);
     std::vector<idx_t> found(elements.size());
     auto* const partition = num_parts <= 8 ? &METIS_PartGraphRecursive : &METIS_PartGraphKway;
-    const int result = partition(&num_elements, &num_weights, s.first.data(), s.partner.data(), s.weights.data(),
-                                 nullptr, s.bytes.data(), &num_parts, targets.data(), &uneven, options.data(),
-                                 &bytes_cut, found.data());
+    const int result =
+        partition(&num_elements, &num_weights, s.first.data(), s.partner.data(), s.weights.data(), nullptr,
+                  s.bytes.data(), &num_parts, targets.data(), &uneven, options.data(), &bytes_cut, found.data());
     if (result == METIS_OK) return found;
-    throw error(fmt::format("METIS could not cut a graph of {} elements into {} parts, result {}: choose another strategy",
-                            num_elements, num_parts, result));
+    throw error(
+        fmt::format("METIS could not cut a graph of {} elements into {} parts, result {}: choose another strategy",
+                    num_elements, num_parts, result));
   }
 
   const communication_graph& graph_;
@@ -136,10 +137,11 @@ std::vector<int> graph_strategy::cut(const cut_task& t) const {
 
 void graph_strategy::check_input(const balance_problem& problem) const {
   if (!problem.communication.empty() || problem.elements.empty()) return;
-  throw usage_error(fmt::format(
-      "strategy 'graph' cuts by who sends to whom, but nothing is known of that for {} elements: choose another strategy, "
-      "such as refine",
-      problem.elements.size()));
+  throw usage_error(
+      fmt::format("strategy 'graph' cuts by who sends to whom, but nothing is known of that for {} elements: choose "
+                  "another strategy, "
+                  "such as refine",
+                  problem.elements.size()));
 }
 
 }  // namespace imbrex

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "imbrex/base/error.h"
 #include "imbrex/balance/strategies/memory_fit.h"
 #include "imbrex/balance/strategies/refiner.h"
+#include "imbrex/base/error.h"
 
 namespace imbrex {
 
@@ -77,7 +77,8 @@ void sum_up(std::vector<common_weight>& all) {
   std::ranges::sort(all, {}, [](const common_weight& c) { return std::tuple(-c.weight, c.part, c.present); });
 }
 
-/// For each of `num` its new place, one for each: where most of it is, as far as `may` allows; itself is always allowed.
+/// For each of `num` its new place, one for each: where most of it is, as far as `may` allows; itself is always
+/// allowed.
 template <class May>
 std::vector<int> keep_most(std::vector<common_weight> common, std::size_t num, May may) {
   sum_up(common);
@@ -112,8 +113,8 @@ node_parts parts_of_nodes(std::span<const int> nodes) {
   return n;
 }
 
-/// Lets nodes of the same shares change places, and then parts of a node; `present` is the part where each element is, or
-/// -1.
+/// Lets nodes of the same shares change places, and then parts of a node; `present` is the part where each element is,
+/// or -1.
 void stay_near(const std::vector<int>& present, const std::vector<double>& weights, const std::vector<double>& shares,
                std::span<const int> nodes, std::vector<int>& parts) {
   const node_parts n = parts_of_nodes(nodes);

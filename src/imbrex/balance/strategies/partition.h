@@ -7,9 +7,9 @@
 
 namespace imbrex {
 
-/// Cuts all elements that can move into one part for each PE, whatever was before; derived classes say how. Elements that
-/// need a GPU are cut among PEs that have one, and then the others among all PEs by what is left. Where there is more than
-/// one kind of work, what the cut left uneven `refine` evens out.
+/// Cuts all elements that can move into one part for each PE, whatever was before; derived classes say how. Elements
+/// that need a GPU are cut among PEs that have one, and then the others among all PEs by what is left. Where there is
+/// more than one kind of work, what the cut left uneven `refine` evens out.
 class partition_strategy : public balance_strategy {
  public:
   balance_plan plan(const balance_problem& problem) const final;
@@ -27,8 +27,8 @@ class partition_strategy : public balance_strategy {
   virtual std::vector<int> cut(const cut_task& t) const = 0;
   /// Throws where it lacks what it cuts by.
   virtual void check_input(const balance_problem& problem) const = 0;
-  /// Whether it comes out uneven, and which part of a node is which means nothing: then nodes, and PEs of a node, change
-  /// places so that as much as possible stays where it is.
+  /// Whether it comes out uneven, and which part of a node is which means nothing: then nodes, and PEs of a node,
+  /// change places so that as much as possible stays where it is.
   virtual bool is_rough() const { return false; }
 
  private:

@@ -29,7 +29,8 @@ class bisection {
   /// The points of these places to the parts from `first` to before `last`.
   void cut(std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     if (last - first == 1 || begin == end) {
-      for (std::size_t i = begin; i < end; ++i) parts_[static_cast<std::size_t>(points_[i].index)] = static_cast<int>(first);
+      for (std::size_t i = begin; i < end; ++i)
+        parts_[static_cast<std::size_t>(points_[i].index)] = static_cast<int>(first);
       return;
     }
     const std::size_t middle = first + (last - first) / 2;

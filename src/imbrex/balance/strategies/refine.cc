@@ -10,7 +10,8 @@ namespace imbrex {
 
 balance_plan refine_strategy::plan(const balance_problem& problem) const {
   check_problem(problem);
-  return detail::better_plan(problem, detail::refined(problem, detail::fitting_placement(problem), {tolerance_, false}));
+  return detail::better_plan(problem,
+                             detail::refined(problem, detail::fitting_placement(problem), {tolerance_, false}));
 }
 
 balance_plan comm_refine_strategy::plan(const balance_problem& problem) const {

@@ -18,7 +18,8 @@ constexpr int most_levels = 12;
 
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
-/// Elements that can move by the PE, or GPU, where they are at first, the lightest first. Sorted when they are asked for.
+/// Elements that can move by the PE, or GPU, where they are at first, the lightest first. Sorted when they are asked
+/// for.
 class elements_by_place {
  public:
   template <class PlaceOf>
@@ -66,7 +67,8 @@ class level_search {
         start_(start),
         start_board_(p, start),
         on_pe_(p, p.pes.size(), &balance_element::host_seconds, [&](std::size_t i) { return at(start[i]); }),
-        on_gpu_(p, p.gpus.size(), &balance_element::gpu_seconds, [&](std::size_t i) { return at(p.pes[at(start[i])].gpu); }),
+        on_gpu_(p, p.gpus.size(), &balance_element::gpu_seconds,
+                [&](std::size_t i) { return at(p.pes[at(start[i])].gpu); }),
         board_(start_board_) {}
 
   std::vector<int> lowest() {
@@ -111,8 +113,7 @@ class level_search {
 
   void relieve_pe(int pe) {
     const double rate = p_.pes[at(pe)].rate;
-    relieve(on_pe_[at(pe)], &balance_element::host_seconds,
-            [&, rate] { return (board_.pe_time(pe) - level_) * rate; });
+    relieve(on_pe_[at(pe)], &balance_element::host_seconds, [&, rate] { return (board_.pe_time(pe) - level_) * rate; });
   }
   void relieve_gpu(int gpu) {
     const double rate = p_.gpus[at(gpu)].rate;
@@ -247,7 +248,8 @@ void draw_together(const balance_problem& p, std::vector<int>& placement, double
       if (near.empty() || (near.size() == 1 && near[0].first == placement[i])) continue;
       const auto cost = [&](int pe) {
         double sum = 0;
-        for (const auto& [other, bytes] : near) sum += pe == other ? 0 : bytes * distance(p.pes[at(pe)], p.pes[at(other)]);
+        for (const auto& [other, bytes] : near)
+          sum += pe == other ? 0 : bytes * distance(p.pes[at(pe)], p.pes[at(other)]);
         return sum;
       };
       int best = placement[i];

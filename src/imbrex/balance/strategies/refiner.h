@@ -9,12 +9,12 @@
 namespace imbrex::detail {
 
 struct refinement {
-  double tolerance = 0.02;      ///< of an even load: where to stop
-  bool near_partners = false;   ///< to a PE with which the element exchanges most, where there is room
+  double tolerance = 0.02;     ///< of an even load: where to stop
+  bool near_partners = false;  ///< to a PE with which the element exchanges most, where there is room
 };
 
-/// From `placement`, in which memory fits, one with a shorter predicted time and few moves more; the same where there is
-/// none. Elements that are pinned stay.
+/// From `placement`, in which memory fits, one with a shorter predicted time and few moves more; the same where there
+/// is none. Elements that are pinned stay.
 std::vector<int> refined(const balance_problem& p, std::vector<int> placement, const refinement& how);
 
 /// The shortest time that could be: an even load, or what cannot be moved.

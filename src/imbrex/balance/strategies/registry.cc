@@ -5,11 +5,11 @@
 #include <mutex>
 #include <utility>
 
-#include "imbrex/base/build_config.h"
-#include "imbrex/base/error.h"
 #include "imbrex/balance/balance_strategy.h"
 #include "imbrex/balance/strategies/partition.h"
 #include "imbrex/balance/strategies/strategies.h"
+#include "imbrex/base/build_config.h"
+#include "imbrex/base/error.h"
 #if IMBREX_HAVE_METIS
 #include "imbrex/balance/strategies/metis_partition.h"
 #endif
@@ -48,8 +48,8 @@ constexpr std::array<built_in, 9> own{{
     {"diffusion", &make<diffusion_strategy>, "neighbouring PEs even out, pair by pair, without a centre"},
     {"hierarchical", &make<hierarchical_strategy>, "nodes first, then ranks, then PEs; little leaves a node"},
     {"rcb", &make<rcb_strategy>, "cuts space in two, again and again: boxes of even weight; needs places"},
-    {"sfc", &make<sfc_strategy>, "cuts a Hilbert curve through space; needs places; the quickest of those that cut"},
-    {"graph", &make_graph, "METIS cuts who sends to whom: fewest bytes; needs the communication graph",
+    {"sfc", &make<sfc_strategy>, "cuts a Hilbert curve through space into pieces of even weight; needs places"},
+    {"graph", &make_graph, "METIS cuts who exchanges with whom: few bytes, without places; takes longest",
      IMBREX_HAVE_METIS != 0},
 }};
 
@@ -78,8 +78,7 @@ void register_strategy(const std::string& name, strategy_factory make, const std
   const std::lock_guard lock(all.mutex);
   const bool exists = std::ranges::any_of(own, [&](const built_in& b) { return b.name == name; }) ||
                       std::ranges::any_of(all.list, [&](const registered& r) { return r.name == name; });
-  if (exists)
-    throw usage_error(fmt::format("there is a balancing strategy '{}' already: choose another name", name));
+  if (exists) throw usage_error(fmt::format("there is a balancing strategy '{}' already: choose another name", name));
   all.list.push_back({name, std::move(make), description});
 }
 

@@ -22,7 +22,9 @@ void sort_by_number(std::vector<stop>& stops, unsigned num_bits) {
   std::vector<stop> sorted(stops.size());
   std::vector<std::size_t> begin(num_values);
   for (unsigned shift = 0; shift < num_bits; shift += digits) {
-    const auto value = [shift](const stop& s) { return static_cast<std::size_t>(s.number >> shift) & (num_values - 1); };
+    const auto value = [shift](const stop& s) {
+      return static_cast<std::size_t>(s.number >> shift) & (num_values - 1);
+    };
     std::ranges::fill(begin, 0);
     for (const stop& s : stops) ++begin[value(s)];
     std::size_t sum = 0;

@@ -5,8 +5,8 @@
 #include "imbrex/balance/balance_strategy.h"
 #include "imbrex/balance/strategies/pe_topology.h"
 
-/// imbrex's own strategies; `make_strategy` makes them by name. The contract of them all: balance_strategy.h. rcb, sfc and
-/// graph, which cut all elements into parts: partition.h.
+/// imbrex's own strategies; `make_strategy` makes them by name. The contract of them all: balance_strategy.h. rcb, sfc
+/// and graph, which cut all elements into parts: partition.h.
 namespace imbrex {
 
 /// `none`: nobody moves, not even from a GPU that holds too much.
@@ -15,9 +15,9 @@ class no_strategy final : public balance_strategy {
   balance_plan plan(const balance_problem& problem) const override;
 };
 
-/// `greedy`: the heaviest elements first, each to where it would be done first, wherever it is now. Nearly all move. The
-/// longest time is at most 4/3 - 1/(3 m) of the best possible on m equal PEs without GPUs, pins and background (Graham
-/// 1969).
+/// `greedy`: the heaviest elements first, each to where it would be done first, wherever it is now. Nearly all move.
+/// The longest time is at most 4/3 - 1/(3 m) of the best possible on m equal PEs without GPUs, pins and background
+/// (Graham 1969).
 class greedy_strategy final : public balance_strategy {
  public:
   balance_plan plan(const balance_problem& problem) const override;
@@ -46,8 +46,8 @@ class comm_refine_strategy final : public balance_strategy {
   double tolerance_;
 };
 
-/// `diffusion`: neighbouring PEs even out what they have, pair by pair; no PE knows more than its own load and that of the
-/// neighbour that it is paired with. In a job each pair would be a message there and back.
+/// `diffusion`: neighbouring PEs even out what they have, pair by pair; no PE knows more than its own load and that of
+/// the neighbour that it is paired with. In a job each pair would be a message there and back.
 class diffusion_strategy final : public balance_strategy {
  public:
   using topology_of = std::function<pe_topology(const balance_problem&)>;
