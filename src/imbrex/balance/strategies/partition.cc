@@ -168,6 +168,7 @@ struct partition_strategy::phase {
       gpu += problem.elements[at(i)].gpu_seconds;
     }
     std::vector<capacity> hosts;
+    hosts.reserve(pes.size());
     for (const int pe : pes) hosts.push_back({problem.pes[at(pe)].rate, board.pe_time(pe)});
     double host_rates = 0;
     for (const capacity& c : hosts) host_rates += c.rate;

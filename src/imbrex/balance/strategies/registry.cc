@@ -106,6 +106,7 @@ std::unique_ptr<balance_strategy> make_strategy(const std::string& name) {
 
 std::vector<strategy_facts> known_strategies() {
   std::vector<strategy_facts> facts;
+  facts.reserve(own.size());
   for (const built_in& b : own) facts.push_back({b.name, b.description, b.is_built});
   all_registered& all = of_the_program();
   const std::lock_guard lock(all.mutex);
