@@ -76,6 +76,7 @@ struct balance_record_test : testing::Test {
 
 TEST_F(balance_record_test, reads_the_same_bits_as_were_written) {
   std::vector<balance_record> all;
+  all.reserve(41);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     all.push_back({"of \"seed\"\n" + std::to_string(seed), static_cast<std::int64_t>(seed) - 3,
                    small_problems::random_problem(seed, {12, 5, true, true, true, true})});
