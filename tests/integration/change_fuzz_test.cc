@@ -132,8 +132,8 @@ struct speaker : ix::chare<speaker, ix::index1d> {
   int number_ = 0;
 };
 
-/// Channels round a ring, meanwhile, of elements that move while they wait: for messages, devices, memory that they have
-/// lent, answers and each other.
+/// Channels round a ring, meanwhile, of elements that move while they wait: for messages, devices, memory that they
+/// have lent, answers and each other.
 struct link : ix::chare<link, ix::index1d> {
   link() : out_(on_host(), 32), in_(on_host(), 32), secret_(std::make_unique<int>(index().x)) {
     const int n = extent().x;

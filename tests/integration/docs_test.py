@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 SECTIONS = {
+    "balancing.md": ("Strategies",),
     "programming.md": ("Objects of derived classes", "Exceptions from other ranks", "Marks of your own in a trace",
                        "Where elements live", "Sections", "Callbacks, futures, slots"),
     "interoperation.md": ("A call into a stream: cuBLAS", "cuFFT", "Streams and events of others", "Memory of others",

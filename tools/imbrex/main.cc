@@ -24,7 +24,8 @@ int fail(const std::string& what, int exit_code) {
 std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool is_command = first.empty() || first == "info" || first == "trace" || first == "tune" ||
-                          first == "mpi-check" || first == "checkpoint-info" || first.front() == '-';
+                          first == "mpi-check" || first == "checkpoint-info" || first == "balance-replay" ||
+                          first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   const bool is_name =
@@ -44,9 +45,8 @@ int run(int argc, char** argv) {
   }
 
   CLI::App app(
-      "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, and "
-      "which "
-      "checkpoints are whole",
+      "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, which "
+      "checkpoints are whole, and how recorded loads could be balanced",
       "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
   app.require_subcommand(1);
@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   add_tune_command(app, settings, words, command);
   add_mpi_check_command(app, command);
   add_checkpoint_info_command(app, command);
+  add_balance_replay_command(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -124,9 +124,7 @@ class actor_tie {
 class actor_observer {
  public:
   virtual ~actor_observer() = default;
-  void watch(executor& pe) {
-    next_ = std::exchange(pe.observer, this);
-  }
+  void watch(executor& pe) { next_ = std::exchange(pe.observer, this); }
   void unwatch(executor& pe) {
     for (actor_observer** o = &pe.observer; *o != nullptr; o = &(*o)->next_) {
       if (*o != this) continue;

@@ -109,9 +109,7 @@ class executor {
   /// Whose code runs now on the owner's thread; null: the runtime's. `actor_turn` says so.
   const actor* acting() const { return acting_; }
   /// What binds it to this PE; null: nobody's code runs, or nobody counts.
-  actor_ties* ties_of_acting() const {
-    return acting_ != nullptr && ties_of != nullptr ? ties_of(*acting_) : nullptr;
-  }
+  actor_ties* ties_of_acting() const { return acting_ != nullptr && ties_of != nullptr ? ties_of(*acting_) : nullptr; }
   /// Operations under way that will end without a message (a device, a timer, another thread): quiescence waits.
   std::uint64_t operations = 0;
   /// Operations on GPUs that this PE looks at from its loop; null: none.

@@ -173,8 +173,9 @@ class callback {
 ///     solvers[0].send<&solver::solve>(answer.get_callback());
 ///     const auto [residual] = co_await answer;
 ///
-/// Made, awaited and destroyed on one PE: while it lives its chare does not move. Whether the answer comes before it is awaited or after does not matter; a
-/// second one is dropped, and so is one that comes after the future has been destroyed.
+/// Made, awaited and destroyed on one PE: while it lives its chare does not move. Whether the answer comes before it is
+/// awaited or after does not matter; a second one is dropped, and so is one that comes after the future has been
+/// destroyed.
 template <class... A>
 class [[nodiscard]] future {
  public:

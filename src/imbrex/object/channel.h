@@ -167,9 +167,9 @@ class received {
 /// al. 2022, II-B). Each chare makes its own end as a member, naming the other chare and the port numbers of both ends;
 /// one port serves one channel. Messages are received in the order in which they were sent.
 /// Inside a process nothing is copied on the way: the receiver reads the sender's memory. A channel inside a process
-/// moves with its chares; those of a channel between processes stay where they are while it is open. What was sent before a channel is closed (destroyed, or assigned another) still goes
-/// out; a receive that waits then is a `usage_error`. The port may serve another channel once all that came for it has
-/// been received.
+/// moves with its chares; those of a channel between processes stay where they are while it is open. What was sent
+/// before a channel is closed (destroyed, or assigned another) still goes out; a receive that waits then is a
+/// `usage_error`. The port may serve another channel once all that came for it has been received.
 template <class T>
 class channel {
   static_assert(std::is_trivially_copyable_v<T>, "imbrex: a channel carries trivially copyable elements");

@@ -4,9 +4,9 @@
 #include <tuple>
 #include <utility>
 
+#include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/collection/head_count.h"
-#include "imbrex/object/collection/construction.h"
 
 /// How single elements come to be and end while the program runs.
 namespace imbrex {

@@ -82,9 +82,7 @@ class exposed {
         open_(true),
         tie_(actor_tie::of_acting(scheduler::current())) {}
   exposed(exposed&& other) noexcept
-      : pointer_(std::move(other.pointer_)),
-        open_(std::exchange(other.open_, false)),
-        tie_(std::move(other.tie_)) {}
+      : pointer_(std::move(other.pointer_)), open_(std::exchange(other.open_, false)), tie_(std::move(other.tie_)) {}
   exposed& operator=(exposed&& other) noexcept {
     std::swap(pointer_, other.pointer_);
     std::swap(open_, other.open_);

@@ -30,7 +30,8 @@ class call_awaiter : public reply_awaiter<typename E::result> {
       : array_(array), index_(std::move(index)), priority_(p), args_(std::move(args)) {}
 
   void await_suspend(std::coroutine_handle<> h) {
-    const reply_to r = this->expect_anywhere(h, [](const waiter* w) { return static_cast<const call_awaiter*>(w)->text(); });
+    const reply_to r =
+        this->expect_anywhere(h, [](const waiter* w) { return static_cast<const call_awaiter*>(w)->text(); });
     std::apply([&](auto&... a) { send_entry<E>(scheduler::current(), array_, index_, priority_, r, std::move(a)...); },
                args_);
   }

@@ -20,9 +20,7 @@ class singles_part final : public array_part<no_index> {
     return std::make_unique<singles_part>(pe, id);
   }
   bool is_serialized() const override { return is_movable<C>; }
-  void hand_over(element_base& e, pe_id to) override {
-    hand_over_element<C>(*this, static_cast<record_type&>(e), to);
-  }
+  void hand_over(element_base& e, pe_id to) override { hand_over_element<C>(*this, static_cast<record_type&>(e), to); }
   void move(element_base& e, pe_id to) override {
     if constexpr (is_movable<C>) {
       move_element<C>(*this, static_cast<record_type&>(e), to);

@@ -63,7 +63,7 @@ class reply_table {
  public:
   /// Where an answer is to go.
   struct receiver {
-    reply_waiter* waiting = nullptr;                ///< on this PE; null when nobody waits for it any more
+    reply_waiter* waiting = nullptr;               ///< on this PE; null when nobody waits for it any more
     std::shared_ptr<const work_route> route = {};  ///< to who has moved; else null
   };
 

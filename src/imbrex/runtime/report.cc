@@ -118,6 +118,7 @@ build_facts this_build() {
   build_facts b{IMBREX_VERSION, IMBREX_COMPILER, IMBREX_BUILD_TYPE, IMBREX_SANITIZER, {}};
   b.features.push_back(feature("mpi", IMBREX_HAVE_MPI != 0, IMBREX_NOTE_MPI, "libopenmpi-dev openmpi-bin"));
   b.features.push_back(feature("hwloc", IMBREX_HAVE_HWLOC != 0, IMBREX_NOTE_HWLOC, "libhwloc-dev pkg-config"));
+  b.features.push_back(feature("metis", IMBREX_HAVE_METIS != 0, IMBREX_NOTE_METIS, "libmetis-dev"));
   b.features.push_back(feature("cuda", IMBREX_HAVE_CUDA != 0, IMBREX_NOTE_CUDA, "nvidia-cuda-toolkit"));
   b.features.push_back(feature("ucx", IMBREX_HAVE_UCX != 0, IMBREX_NOTE_UCX, "libucx-dev libopenmpi-dev openmpi-bin"));
   b.features.push_back(

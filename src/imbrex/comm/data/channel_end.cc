@@ -182,12 +182,12 @@ void channel_end::close(bool is_ending) {
   }
 }
 
-const wait_mobility channel_receive::moves_with_its_end{
-    [](const waiter& w) {
-      const auto& self = static_cast<const channel_receive&>(w);
-      return self.phase_ == phase::waiting && self.under_way == nullptr;
-    },
-    [](waiter&, departure&) {}, [](waiter&) {}};
+const wait_mobility channel_receive::moves_with_its_end{[](const waiter& w) {
+                                                          const auto& self = static_cast<const channel_receive&>(w);
+                                                          return self.phase_ == phase::waiting &&
+                                                                 self.under_way == nullptr;
+                                                        },
+                                                        [](waiter&, departure&) {}, [](waiter&) {}};
 
 void channel_receive::refuse() {
   phase_ = phase::refused;

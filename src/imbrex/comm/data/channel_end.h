@@ -270,8 +270,7 @@ inline bool channel_receive::ready(channel_end& end) { return end.try_receive(*t
 inline void channel_receive::wait(channel_end& end, std::coroutine_handle<> h) {
   end_of_wait_ = &end;
   suspend(
-      h,
-      [](const waiter* w) { return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name(); },
+      h, [](const waiter* w) { return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name(); },
       &moves_with_its_end);
   if (under_way != nullptr) return;
   phase_ = phase::waiting;

@@ -122,8 +122,7 @@ void collection::gives_up(element_base& e, pe_id where, element_base& travelling
 void collection::takes_over(element_base& e, element_base& travelling) {
   bind(travelling, e);
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following) ++pe_.num_activities;
-  if (e.extras && e.extras->ports)
-    e.extras->ports->for_each_end([&](port_end& end) { end.goes_to(pe_.mover.get()); });
+  if (e.extras && e.extras->ports) e.extras->ports->for_each_end([&](port_end& end) { end.goes_to(pe_.mover.get()); });
   chare_base* const object = std::exchange(travelling.object, nullptr);
   chare_access::set_element(*object, e);
   becomes_present(e, object);

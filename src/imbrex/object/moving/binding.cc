@@ -21,9 +21,8 @@ bool may_leave(const entry_activity& a) {
 
 bool has_channel_to_other_process(const chare_pe& pe, const port_table& ports) {
   bool found = false;
-  ports.for_each_end([&](const port_end& end) {
-    found |= end.peer().known() || !end.stays_in_process(const_cast<chare_pe&>(pe));
-  });
+  ports.for_each_end(
+      [&](const port_end& end) { found |= end.peer().known() || !end.stays_in_process(const_cast<chare_pe&>(pe)); });
   return found;
 }
 

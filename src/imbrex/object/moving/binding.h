@@ -10,11 +10,11 @@ struct element_base;
 /// Why an element cannot be handed over to another PE of the process now.
 enum class binding {
   none,
-  streams,     ///< something is queued or under way in its streams
-  ties,        ///< it has futures or exposed memory
-  wait,        ///< a coroutine waits for something that knows this PE only, such as a device
-  channel,     ///< it has a channel to another process
-  objects,     ///< this PE has coherent objects, and it may hold some: it would have to be serialised
+  streams,  ///< something is queued or under way in its streams
+  ties,     ///< it has futures or exposed memory
+  wait,     ///< a coroutine waits for something that knows this PE only, such as a device
+  channel,  ///< it has a channel to another process
+  objects,  ///< this PE has coherent objects, and it may hold some: it would have to be serialised
 };
 
 /// What binds `e`, which lives on `pe`.

@@ -19,7 +19,7 @@ class travelling_element {
  public:
   travelling_element() = default;
   explicit travelling_element(element<Index>& e)
-      : made_of_(new (slab::allocate(sizeof(element<Index>))) element<Index>(e.index)) {
+      : made_of_(new(slab::allocate(sizeof(element<Index>))) element<Index>(e.index)) {
     made_of_->part = e.part;
   }
   travelling_element(travelling_element&& other) noexcept : made_of_(std::exchange(other.made_of_, nullptr)) {}

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/element_state.h"
 #include "imbrex/object/collection/entry_message.h"
-#include "imbrex/object/collection/construction.h"
 #include "imbrex/object/moving/travel_papers.h"
 
 /// How elements move between processes: serialised, destroyed, default-constructed over there and read back.
