@@ -68,6 +68,11 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
       ->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
+  app.add_option("--imbalance", o.imbalance,
+                 "a quarter of the chares computes each iteration so many times (on the host; default 1: once)")
+      ->check(whole<int>());
+  app.add_option("--balance", o.balance,
+                 "move chares while it runs, by this strategy, such as greedy or refine (see --imbrex-balance)");
   app.add_option("--device", o.device,
                  "where the kernels run: host, cuda, opencl (with --impl hetero), or auto (cuda where there is a GPU)")
       ->capture_default_str();
@@ -224,10 +229,16 @@ void check_hetero(const options& o, const raw_options& raw) {
   if (g.graph) refuse_one(*g.graph ? "--graph" : "--no-graph");
 }
 
+void check_not_balanced(const options& o) {
+  if (o.imbalance != 1) refuse(fmt::format("--imbalance {} needs --impl chare: leave it out", o.imbalance));
+  if (!o.balance.empty()) refuse(fmt::format("--balance {} needs --impl chare: leave it out", o.balance));
+}
+
 void check_mpi(const options& o, const raw_options& raw) {
   if (o.odf) refuse("--odf needs --impl chare: with --impl mpi every rank has one block");
   if (o.pes > 1) refuse(fmt::format("--pes {} needs --impl chare: with --impl mpi use mpirun -n {}", o.pes, o.pes));
   if (!raw.map.empty()) refuse(fmt::format("--map {} needs --impl chare: leave it out", raw.map));
+  check_not_balanced(o);
   if (!o.trace.empty()) refuse(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
   const gpu_options& g = o.gpu;
   if (g.gpus > 1)
@@ -242,7 +253,10 @@ void check_mpi(const options& o, const raw_options& raw) {
 void check_implementation(const options& o, const raw_options& raw) {
   if (o.impl == implementation::mpi) return check_mpi(o, raw);
   if (o.overlap) refuse("--overlap needs --impl mpi: chares overlap by themselves, so leave it out");
-  if (o.impl == implementation::hetero) check_hetero(o, raw);
+  if (o.impl == implementation::hetero) {
+    check_not_balanced(o);
+    check_hetero(o, raw);
+  }
 }
 
 void check_outputs(const std::vector<std::string>& outputs) {
@@ -263,6 +277,7 @@ void check_numbers(options& o, const raw_options& raw) {
   check_at_least("-w", o.warm_up, 0);
   check_at_least("-i", o.iterations, 0);
   check_at_least("--repeats", o.repeats, 1);
+  check_at_least("--imbalance", o.imbalance, 1);
   if (o.tolerance && !(*o.tolerance > 0 && std::isfinite(*o.tolerance)))
     refuse(fmt::format("--tolerance {} cannot be used: give a positive number", *o.tolerance));
   if (!raw.check_every) return;

@@ -66,6 +66,8 @@ struct options {
   std::int64_t check_every = 10;
   implementation impl = implementation::chare;
   map_kind map = map_kind::block;
+  int imbalance = 1;     ///< a quarter of the blocks costs so many times as much as the others; of chares on the host
+  std::string balance;   ///< strategy by which the runtime moves blocks; empty: none
   bool overlap = false;  ///< only with `implementation::mpi`
   bool verify = false;
   bool quiet = false;

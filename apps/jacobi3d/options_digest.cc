@@ -32,6 +32,8 @@ std::string digest(const options& o) {
   line("--check-every", fmt::format("{}", o.check_every));
   line("--impl", name(o.impl));
   line("--map", name(o.map));
+  line("--imbalance", fmt::format("{}", o.imbalance));
+  line("--balance", o.balance);
   line("--overlap", o.overlap ? "given" : "not given");
   line("--verify", o.verify ? "given" : "not given");
   line("--quiet", o.quiet ? "given" : "not given");

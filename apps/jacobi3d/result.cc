@@ -81,6 +81,11 @@ std::string summary_text(const options& o, const result& r) {
                         t.max, t.mean);
     text += fmt::format("{:.3e} cells/s, {:.2f} GB/s\n", r.cells_per_second(), r.bytes_per_second() * 1e-9);
   }
+  if (!o.balance.empty())
+    text +=
+        fmt::format("balanced by {}: {} in {}, efficiency at first {:.2f}, at last {:.2f}\n", o.balance,
+                    plural(static_cast<std::int64_t>(r.balance_moves), "move"),
+                    plural(static_cast<std::int64_t>(r.balance_looks), "look"), r.first_efficiency, r.last_efficiency);
   text += fmt::format("field hash {}\n", hash_text(r.field_hash));
   if (r.verified && r.verified->same_bits) text += "verified: the same bits as the serial reference\n";
   if (r.verified && !r.verified->same_bits)
@@ -105,6 +110,14 @@ std::string report_json(const options& o, const result& r) {
   j["transport"] = r.transport;
   j["impl"] = name(r.impl);
   j["overlap"] = r.overlap;
+  j["imbalance"] = o.imbalance;
+  if (!o.balance.empty()) {
+    j["balance"] = {{"strategy", o.balance},
+                    {"looks", r.balance_looks},
+                    {"moves", r.balance_moves},
+                    {"first_efficiency", r.first_efficiency},
+                    {"last_efficiency", r.last_efficiency}};
+  }
   j["map"] = name(o.map);
   j["init"] = initial_text(o.initial);
   j["boundary"] = boundary_text(o.boundary);

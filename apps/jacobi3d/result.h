@@ -37,6 +37,10 @@ struct result {
   std::uint64_t field_hash = 0;  ///< of the final field of the last repeat
   std::optional<verification> verified;
   std::optional<double> change_norm;  ///< the last L2 norm of the change that was looked at; needs --tolerance
+  std::uint64_t balance_looks = 0;    ///< with --balance: how often loads were looked at,
+  std::uint64_t balance_moves = 0;    ///< how many blocks were moved,
+  double first_efficiency = 1;        ///< and the mean load of the PEs against the largest, when it was looked at first
+  double last_efficiency = 1;         ///< and last
   bool converged = false;             ///< the run stopped because of the tolerance
 
   double odf() const;               ///< chares per PE; need not be whole

@@ -6,6 +6,8 @@
 #include "imbrex/async/trace_range.h"
 #include "imbrex/async/when_all.h"
 #include "imbrex/async/when_any.h"
+#include "imbrex/balance/balance_strategy.h"
+#include "imbrex/balance/live/balance.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/device/copy.h"

@@ -30,7 +30,7 @@ ROOMS = {
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
     "object": [{"entry"}, {"data"}, {"collection"}, {"moving"}, {""}],
     "checkpoint": [{"erasure_code"}, {""}],
-    "balance": [{""}, {"strategies"}],
+    "balance": [{""}, {"strategies"}, {"live"}],
 }
 SESSIONS = ["base", "routines", "driver", "staging", "library"]  # rooms of sessions/src, from the lowest
 MOST_FILES = 30

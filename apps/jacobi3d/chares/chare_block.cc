@@ -31,6 +31,8 @@ block::block()
       field_(cells_.size, options_.boundary.value),
       kernel_(options_.formula,
               choose_store_policy(bytes_of_fields(options_.grid) / static_cast<std::uint64_t>(rt().num_ranks()))) {
+  // The first quarter of the blocks, which lie together.
+  if (4 * imbrex::linear(index(), extent()) < imbrex::volume(extent())) passes_ = options_.imbalance;
   for (const face f : all_faces) {
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
@@ -76,7 +78,9 @@ imbrex::task<> block::one_iteration() {
     read_ghost_at(view, f, values.data());
   }
   // The faces are given back to the neighbours with the kernel, once it has run.
-  s.compute.call("update", [kernel = &kernel_, view, faces = std::move(faces)] { kernel->update(view); });
+  s.compute.call("update", [kernel = &kernel_, view, passes = passes_, faces = std::move(faces)] {
+    for (int pass = 0; pass < passes; ++pass) kernel->update(view);
+  });
   field_.advance();
   s.pack.after(s.compute);
 }

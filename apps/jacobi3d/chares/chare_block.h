@@ -64,6 +64,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   const box cells_;
   block_field field_;
   update_kernel kernel_;
+  int passes_ = 1;  // how often each iteration is computed, with the same result: `--imbalance`
   std::array<imbrex::channel<double>, num_faces> channels_;
   std::vector<face> neighbours_;
   apps::exact_sum change_;

@@ -4,6 +4,7 @@
 
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/moving/hand_over.h"
+#include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/moving/serialized_move.h"
 
 namespace imbrex {
@@ -17,6 +18,11 @@ class chare_part final : public array_part<typename C::index_type> {
   chare_part(chare_pe& pe, collection_id id, const array_shape<Index, Map>& shape)
       : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled), map_(shape.map) {}
 
+  void wish_to_move(element_base& e, pe_id to) override {
+    scheduler& pe = this->pe();
+    pe.send(pe.id(), move_body<Index>{this->id(), static_cast<element<Index>&>(e).index, to},
+            priorities::communication);
+  }
   bool is_serialized() const override { return detail::is_movable<C>; }
   void hand_over(element_base& e, pe_id to) override {
     detail::hand_over_element<C>(*this, static_cast<element<Index>&>(e), to);

@@ -387,8 +387,9 @@ struct section_reduced {
   }
 };
 
-/// `co_await` of an allreduce: contributes when the coroutine suspends.
-template <class T, class Op>
+/// `co_await` of an allreduce: contributes when the coroutine suspends. `Target`: what has the result sent to the
+/// contributors, at once or later.
+template <class T, class Op, class Target = to_contributors>
 class allreduce_awaiter : public all_reduced_waiter<T> {
  public:
   allreduce_awaiter(element_base& e, const section_id& s, bool at_home, T v, Op op)
@@ -415,7 +416,7 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
     this->of = whole ? &part.reductions() : &section_reducer(part, s, at_home_);
     this->of->wait_for_all(this);
     if (!whole) ++counter;
-    add_contribution(*this->of, this->number, std::move(mine_), op_, to_contributors{}, 1, 1);
+    add_contribution(*this->of, this->number, std::move(mine_), op_, Target{}, 1, 1);
     if (whole) ++element_.next_reduction;
   }
   T await_resume() { return std::move(*this->value); }
@@ -427,15 +428,15 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
   Op op_;
 };
 
-template <class T, class Op>
+template <class T, class Op, class Target = to_contributors>
 struct [[nodiscard("co_await it")]] allreduce_wait {
   chare_base* of;  // which may move before this is awaited
   section_id section;
   bool at_home;
   T value;
   Op op;
-  allreduce_awaiter<T, Op> operator co_await() && {
-    return allreduce_awaiter<T, Op>(chare_access::element(*of), section, at_home, std::move(value), op);
+  allreduce_awaiter<T, Op, Target> operator co_await() && {
+    return allreduce_awaiter<T, Op, Target>(chare_access::element(*of), section, at_home, std::move(value), op);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <typeinfo>
 
 #include "imbrex/object/moving/hand_over.h"
+#include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/moving/serialized_move.h"
 
 /// How a singleton comes to be.
@@ -18,6 +19,9 @@ class singles_part final : public array_part<no_index> {
   singles_part(chare_pe& pe, collection_id id) : array_part<no_index>(pe, id, type_name<C>()) {}
   static std::unique_ptr<collection> make(chare_pe& pe, collection_id id) {
     return std::make_unique<singles_part>(pe, id);
+  }
+  void wish_to_move(element_base& e, pe_id to) override {
+    pe().send(pe().id(), move_body<no_index>{id(), static_cast<record_type&>(e).index, to}, priorities::communication);
   }
   bool is_serialized() const override { return is_movable<C>; }
   void hand_over(element_base& e, pe_id to) override { hand_over_element<C>(*this, static_cast<record_type&>(e), to); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "imbrex/balance/balance_strategy.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/placement/placement.h"
@@ -133,6 +134,20 @@ const std::vector<setting>& runtime_settings() {
        .default_value = "0",
        .max = 1'000'000,
        .help = "time what elements run, and name at the end so many of each PE that ran longest, on standard error"},
+      {.name = "balance",
+       .kind = text,
+       .default_value = "",
+       .help = "balance loads by moving elements, by this strategy: greedy, refine, diffusion, hierarchical, rcb, sfc, "
+               "or one of the program's own; empty: do not"},
+      {.name = "balance-every-ms",
+       .kind = integer,
+       .default_value = "500",
+       .max = 3'600'000,
+       .help = "with balance: look that often whether moving elements pays; 0: only where the program calls balance"},
+      {.name = "balance-record",
+       .kind = text,
+       .default_value = "",
+       .help = "with balance: file for what was measured each time, for imbrex balance-replay"},
       {.name = "single-thread",
        .kind = flag,
        .default_value = "off",
@@ -171,6 +186,18 @@ void check_task_costs(const runtime_options& o, bool asked_for) {
                   "--imbrex-task-policy=shortest_finish",
                   o.task_costs, o.tasks.policy));
 }
+
+void check_balance(const runtime_options& o) {
+  if (o.balance.strategy.empty()) {
+    if (!o.balance.record.empty()) throw config_error("--imbrex-balance-record needs --imbrex-balance=STRATEGY, too");
+    return;
+  }
+  try {
+    make_strategy(o.balance.strategy);
+  } catch (const usage_error& e) {
+    throw config_error(fmt::format("--imbrex-balance={}: {}", o.balance.strategy, e.what()));
+  }
+}
 }  // namespace
 
 config read_runtime_config(int& argc, char** argv) { return config(runtime_settings(), argc, argv, environ); }
@@ -203,6 +230,10 @@ runtime_options options_from(const config& settings) {
   o.task_stealing = settings.get<bool>("task-stealing");
   o.check_races = settings.get<bool>("check-races");
   o.busiest_elements = settings.get<int>("busiest-elements");
+  o.balance.strategy = settings.text("balance");
+  o.balance.interval_ms = settings.get<int>("balance-every-ms");
+  o.balance.record = settings.text("balance-record");
+  check_balance(o);
   o.single_thread = settings.get<bool>("single-thread");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));

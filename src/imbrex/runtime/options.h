@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "imbrex/balance/balance_options.h"
 #include "imbrex/base/config.h"
 #include "imbrex/base/log.h"
 #include "imbrex/comm/data/protocol.h"
@@ -38,6 +39,7 @@ struct runtime_options {
   bool task_stealing = true;                           ///< idle PEs run other PEs' tasks of the host
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
+  balance_options balance;                             ///< whether and how loads are balanced
   int busiest_elements = 0;                            ///< so many of each PE are named at the end; 0: none, not timed
   bool single_thread = false;                          ///< one thread runs all PEs of a rank, a step of each at a time
   std::optional<bool> pin;                             ///< a PE to a core; empty: when the cores suffice

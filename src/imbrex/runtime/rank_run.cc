@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/balance/live/balancer.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/log.h"
 #include "imbrex/base/topology.h"
@@ -91,6 +92,11 @@ void rank_run::make_pes() {
     if (context_.transport != nullptr)
       pe.mover = std::make_unique<data_mover>(pe, *context_.transport, id, i, sharing_, options_.protocols);
     context_.pes.push_back(&pe);
+    if (!options_.balance.strategy.empty()) {
+      const int ranks_per_node = transport_ != nullptr ? transport_->num_local_ranks() : 1;
+      pe.balancing = std::make_unique<balancer>(pe, options_.balance,
+                                                pe_shape{context_.num_pes(), agreed_.plan.pes, ranks_per_node});
+    }
     if (options_.busiest_elements > 0) times_.push_back(std::make_unique<element_times>(pe));
   }
   if (agreed_.plan.pes > 1 && options_.task_stealing)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/async/task.h"
+#include "imbrex/balance/live/balancer.h"
 #include "imbrex/object/chare.h"
 #include "imbrex/runtime/options.h"
 
@@ -39,6 +40,11 @@ class runtime {
   /// The PE this is called on.
   pe_id pe() const { return scheduler::current().id(); }
   const runtime_options& options() const { return options_; }
+  /// What balancing has done so far; on PE 0, where the main chare is. Empty without `--imbrex-balance`.
+  balance_summary balancing() const {
+    const balancer* const b = balancer::of(scheduler::current());
+    return b != nullptr ? b->summary() : balance_summary{};
+  }
   /// "none" with one rank, else "loopback", "mpi".
   std::string transport_name() const { return rank_.transport != nullptr ? rank_.transport->name() : "none"; }
 

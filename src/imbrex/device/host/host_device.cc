@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "imbrex/async/actor.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/topology.h"
 #include "imbrex/device/host/host_stream.h"
@@ -112,7 +113,7 @@ struct wait_operation final : stream_operation {
 }  // namespace
 
 host_stream::host_stream(host_device& d, executor& pe, stream_priority p, std::string label)
-    : stream(std::move(label)), device_(&d), pe_(&pe), priority_(p) {
+    : stream(std::move(label)), device_(&d), pe_(&pe), owner_(pe.acting()), priority_(p) {
   turn_ = new (slab::allocate(sizeof(turn))) turn;
   turn_->owner = this;
   turn_->act = &host_stream::take_turn;
@@ -136,6 +137,7 @@ host_stream::~host_stream() {
 void host_stream::arrive(device& here) {
   device_ = static_cast<host_device*>(&here);
   pe_ = &device_->pe();
+  owner_ = pe_->acting();
 }
 
 void host_stream::take_turn(work* w, work_action action) {
@@ -185,7 +187,10 @@ void host_stream::advance() {
     trace_track* const track = op->is_kernel ? pe_->track : nullptr;
     if (track != nullptr) [[unlikely]]
       track->begin(op->name, trace_category::kernel);
-    op->act(op, work_action::run);
+    {
+      const actor_turn of_owner(*pe_, owner_);
+      op->act(op, work_action::run);
+    }
     if (track != nullptr) [[unlikely]]
       track->end();
     if (has_computed && first_ != nullptr && first_->is_kernel) {

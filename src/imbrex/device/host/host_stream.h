@@ -45,6 +45,7 @@ class host_stream final : public stream {
 
   host_device* device_;
   executor* pe_;
+  const actor* owner_;  // who made it, or took it to this PE: its operations are that one's code
   const stream_priority priority_;
   phase phase_ = phase::empty;
   stream_operation* first_ = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -65,6 +66,14 @@ class array_part : public collection {
 
   std::string text(const element_base& e) const override {
     return chare_name() + to_text(static_cast<const element<Index>&>(e).index);
+  }
+  int place_of(const element_base& e, std::array<double, 3>& place) const override {
+    if constexpr (is_grid_index<Index>) {
+      if (volume(extent_) == 0) return 0;
+      return relative_place(static_cast<const element<Index>&>(e).index, extent_, place);
+    } else {
+      return 0;
+    }
   }
   void for_each_known(const std::function<void(element_base&)>& f) const override {
     table_.for_each([&](element<Index>* e) { f(*e); });

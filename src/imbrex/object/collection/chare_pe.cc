@@ -70,6 +70,8 @@ void chare_pe::for_each_collection(F f) const {
   }
 }
 
+void chare_pe::for_each_part(const std::function<void(collection&)>& f) const { for_each_collection(f); }
+
 // ------------------------------------------------------------------------------------------------ messages that wait
 
 void chare_pe::release_held(collection_id c) {

@@ -63,7 +63,10 @@ class chare_pe final : public scheduler {
   entry_activity* first_activity = nullptr;  ///< those of no chare that exist on this PE
   std::uint64_t num_activities = 0;          ///< all on this PE
 
-  std::unique_ptr<pe_part> moves;  ///< `move_requests`, once an element could not move at once
+  std::unique_ptr<pe_part> moves;      ///< `move_requests`, once an element could not move at once
+  std::unique_ptr<pe_part> balancing;  ///< `balancer`; null: loads are not balanced
+  /// Calls `f` with each collection that this PE has a part of.
+  void for_each_part(const std::function<void(collection&)>& f) const;
 
   /// An exception left `method` of `e` (null: the main chare, or the runtime itself): reports it and ends the job.
   void fail_method(const element_base* e, const char* method, std::exception_ptr failure) noexcept;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -105,6 +106,11 @@ class collection {
 
   /// Moves element `e`, which lives here, to PE `to`: it is serialised. Throws `usage_error` when it cannot be moved.
   virtual void move(element_base& e, pe_id to) = 0;
+  /// Has `e`, which lives here, moved to PE `to` as soon as that can be done, as `chare::migrate_to` does.
+  virtual void wish_to_move(element_base& e, pe_id to) = 0;
+  /// Where `e` is in the box of the array, each coordinate between 0 and 1, and how many coordinates there are; 0 for
+  /// an element whose index is no place in a box.
+  virtual int place_of(const element_base& e, std::array<double, 3>& place) const = 0;
   /// Whether the class of the elements can be serialised.
   virtual bool is_serialized() const = 0;
   /// Moves `e`, which nothing binds to this PE, to PE `to` of this process: handed over as it is.

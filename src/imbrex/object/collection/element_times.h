@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "imbrex/async/actor.h"
 #include "imbrex/object/collection/element.h"
 
 namespace imbrex {
 
-/// How long the code of each element has run on a PE, by the PE's clock: its methods, and what they run on the PE's own
-/// thread while they last; not what its streams do later. For the PE's thread.
+/// How long the code of each element has run on a PE, by the PE's clock: its methods, and what its streams run on the
+/// PE's own thread. For the PE's thread.
 class element_times final : public actor_observer {
  public:
   explicit element_times(executor& pe) : pe_(pe) { watch(pe); }
@@ -26,6 +27,8 @@ class element_times final : public actor_observer {
 
   /// Nanoseconds; of an element that has never run here, or has left, 0.
   std::int64_t of(const element_base& e) const;
+  /// What each has run since this was called last; of those that are still here.
+  std::unordered_map<const actor*, std::int64_t> take() { return std::exchange(times_, {}); }
   /// Of all, those that have left among them.
   std::int64_t total_ns() const { return total_ns_; }
   /// A line about all and the `most` that ran longest: "12.3 ms in elements: block(0, 1) 3.1 ms, ...".

@@ -63,6 +63,7 @@ class array_part<no_index> : public collection {
   pe_id next_stop_to(const no_index& i);
 
   std::string text(const element_base& e) const override;
+  int place_of(const element_base&, std::array<double, 3>&) const override { return 0; }
   void for_each_known(const std::function<void(element_base&)>& f) const override;
 
  private:

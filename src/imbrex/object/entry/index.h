@@ -51,6 +51,20 @@ constexpr std::uint64_t volume(index1d e) { return static_cast<std::uint64_t>(e.
 constexpr std::uint64_t volume(index2d e) { return volume(index1d(e.x)) * volume(index1d(e.y)); }
 constexpr std::uint64_t volume(index3d e) { return volume(index2d{e.x, e.y}) * volume(index1d(e.z)); }
 
+/// The middle of cell `i` of the box, each coordinate between 0 and 1; gives how many there are.
+inline int relative_place(index1d i, index1d e, std::array<double, 3>& place) {
+  place[0] = (i.x + 0.5) / e.x;
+  return 1;
+}
+inline int relative_place(index2d i, index2d e, std::array<double, 3>& place) {
+  place[1] = (i.y + 0.5) / e.y;
+  return 1 + relative_place(index1d(i.x), index1d(e.x), place);
+}
+inline int relative_place(index3d i, index3d e, std::array<double, 3>& place) {
+  place[2] = (i.z + 0.5) / e.z;
+  return 1 + relative_place(index2d{i.x, i.y}, index2d{e.x, e.y}, place);
+}
+
 /// Whether `i` lies in the box [0, extent).
 constexpr bool inside(index1d i, index1d e) {
   return static_cast<std::uint32_t>(i.x) < static_cast<std::uint32_t>(e.x);

@@ -72,7 +72,10 @@ struct hand_over_body {
     }
     papers.arrive(pe, *part, [&](element<Index>& e) {
       part->takes_over(e, *made_of);
-      if (stream_set* const s = chare_access::streams(*e.object); s != nullptr) s->arrive(*pe.default_device);
+      if (stream_set* const s = chare_access::streams(*e.object); s != nullptr) {
+        const actor_turn turn(pe, &e);  // whose streams they are
+        s->arrive(*pe.default_device);
+      }
       detail::waits_arrive(pe, e);
       detail::tell_of_move<C>(pe, e, papers.from);
       return true;

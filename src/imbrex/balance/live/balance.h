@@ -1,0 +1,35 @@
+#pragma once
+
+#include <variant>
+
+#include "imbrex/balance/live/balance_messages.h"
+#include "imbrex/object/chare.h"
+
+namespace imbrex {
+
+namespace detail {
+
+/// Where the results of allreduces go whose contributors are to be balanced before they go on.
+struct to_balanced {
+  template <class T>
+  void operator()(scheduler& pe, const reduction_id& which, T&& value) const {
+    if (balancer::of(pe) == nullptr) return to_contributors{}(pe, which, std::forward<T>(value));
+    pe.send(0, balance_call{pe.id(), which}, priorities::communication);
+  }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+}  // namespace detail
+
+/// `co_await ix::balance(*this)` in a coroutine of every element of an array: waits until all have come here, and goes
+/// on once loads have been looked at and, if moving elements pays, those that move are on their way: an element that
+/// waits here goes before it goes on. Without `--imbrex-balance` it is a barrier. Counts as one of the array's
+/// reductions.
+template <class C, class Index>
+detail::allreduce_wait<std::monostate, detail::take_any, detail::to_balanced> balance(chare<C, Index>& self) {
+  detail::check_in_array<Index>();
+  return {&self, section_id{}, true, std::monostate{}, detail::take_any{}};
+}
+
+}  // namespace imbrex

@@ -1,0 +1,145 @@
+#include "imbrex/balance/live/balancer.h"
+
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "imbrex/balance/balance_record.h"
+#include "imbrex/balance/live/balance_messages.h"
+#include "imbrex/base/log.h"
+#include "imbrex/object/collection/collection.h"
+
+namespace imbrex {
+
+namespace {
+constexpr double seconds_per_move = 10e-6;  // inside a process, with what its neighbours have to learn
+}
+
+balancer::balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape)
+    : pe_(pe), options_(options), shape_(shape), times_(pe), last_ns_(pe.now_ns()) {
+  if (pe.id() == 0) {
+    strategy_ = make_strategy(options.strategy);
+    if (!options.record.empty()) record_ = std::make_unique<balance_record_writer>(options.record);
+  }
+  if (options.interval_ms > 0) watch(pe);
+}
+
+balancer::~balancer() {
+  if (options_.interval_ms > 0) unwatch(pe_);
+}
+
+balancer* balancer::of(scheduler& pe) { return static_cast<balancer*>(chare_pe::of(pe).balancing.get()); }
+
+// Only while elements run: a job in which nothing happens comes to rest.
+void balancer::run_changes(const actor*, const actor*, std::int64_t now) {
+  if (now - last_ns_ < std::int64_t{options_.interval_ms} * 1'000'000) [[likely]]
+    return;
+  last_ns_ = now;
+  pe_.send(0, balance_wanted{round_}, priorities::communication);
+}
+
+// ------------------------------------------------------------------------------------------------ a round
+
+void balancer::begin_round(std::vector<std::pair<pe_id, reduction_id>> and_then) {
+  next_round_.insert(next_round_.end(), and_then.begin(), and_then.end());
+  if (running_) {
+    wanted_again_ |= !and_then.empty();
+    return;
+  }
+  running_ = true;
+  wanted_again_ = false;
+  told_after_ = std::exchange(next_round_, {});
+  pe_.spread(balance_measure{pe_.id(), ++round_}, priorities::communication);
+}
+
+void balancer::measure(std::uint32_t round) {
+  round_ = round;
+  measured_in_ = round;
+  last_ns_ = pe_.now_ns();
+  sum_.begin(pe_, 0, loads_of(pe_, times_.take(), measured_));
+  pass_on();
+}
+
+void balancer::add(element_loads&& below) {
+  sum_.add(std::move(below));
+  pass_on();
+}
+
+void balancer::pass_on() {
+  if (!sum_.is_complete()) return;
+  if (sum_.above() != no_pe) {
+    pe_.send(sum_.above(), balance_measured{sum_.take()}, priorities::communication);
+  } else {
+    decide(sum_.take());
+  }
+}
+
+void balancer::decide(element_loads&& loads) {
+  const balance_problem problem = problem_of(loads, shape_);
+  ++summary_.num_rounds;
+  if (record_ != nullptr) record_->write({.program = "", .step = round_, .problem = problem});
+  balance_plan plan;
+  const std::int64_t began = now_ns();
+  try {
+    plan = plan_live(*strategy_, problem, loads, shape_);
+  } catch (const error& e) {
+    if (!std::exchange(has_warned_, true))
+      log_warning(fmt::format("loads are not balanced by '{}': {}", options_.strategy, e.what()));
+  }
+  const double planning = static_cast<double>(now_ns() - began) * 1e-9;
+  summary_.planning_seconds += planning;
+  const judgement before = judge(problem, {}), after = judge(problem, plan);
+  if (summary_.num_rounds == 1) summary_.first_efficiency = before.efficiency;
+  summary_.last_efficiency = before.efficiency;
+  const balance_gain gain = gain_of(plan, before.time, after.time, planning, seconds_per_move, shape_.num_pes);
+  log_info(fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent)",
+                       round_, before.efficiency, plan.moves.size(), after.efficiency, gain.seconds_saved * 1e3,
+                       gain.seconds_spent * 1e3));
+  if (!plan.moves.empty() && gain.pays()) {
+    ++summary_.num_plans;
+    summary_.num_moves += plan.moves.size();
+    num_ordered_ = send_orders(plan, loads);
+  }
+  if (num_ordered_ == 0) end_round();
+}
+
+std::size_t balancer::send_orders(const balance_plan& plan, const element_loads& loads) {
+  // Where the elements of each PE begin: they lie together, in whatever order the tree brought them.
+  std::unordered_map<pe_id, std::size_t> first;
+  for (std::size_t i = 0; i < loads.all.size(); ++i) first.try_emplace(loads.all[i].pe, i);
+  std::unordered_map<pe_id, balance_orders> orders;
+  for (const balance_move& m : plan.moves) {
+    const auto i = static_cast<std::size_t>(m.element);
+    const pe_id from = loads.all[i].pe;
+    orders[from].moves.emplace_back(static_cast<std::uint32_t>(i - first.at(from)), m.to);
+  }
+  for (auto& [pe, order] : orders) {
+    order.round = round_;
+    pe_.send(pe, std::move(order), priorities::communication);
+  }
+  return orders.size();
+}
+
+void balancer::carry_out(std::uint32_t round, const std::vector<std::pair<std::uint32_t, pe_id>>& moves) {
+  if (round == measured_in_) {
+    for (const auto& [which, to] : moves) {
+      const measured_element& m = measured_.at(which);
+      if (m.element->object != nullptr && m.element->epoch == m.epoch) m.element->part->wish_to_move(*m.element, to);
+    }
+  }
+  // Behind the wishes: when it has come, those that could move at once have gone.
+  pe_.send(pe_.id(), balance_moves_begun{}, priorities::communication);
+}
+
+void balancer::carried_out() {
+  if (--num_ordered_ == 0) end_round();
+}
+
+void balancer::end_round() {
+  running_ = false;
+  for (const auto& [root, which] : std::exchange(told_after_, {}))
+    pe_.send(root, balance_over{which}, priorities::communication);
+  if (wanted_again_) begin_round({});
+}
+
+}  // namespace imbrex

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/balance/balance_options.h"
+#include "imbrex/balance/live/element_loads.h"
+#include "imbrex/balance/live/live_plan.h"
+#include "imbrex/object/collection/element_times.h"
+#include "imbrex/object/collection/reducer.h"
+#include "imbrex/pe/tree_sum.h"
+
+namespace imbrex {
+
+class balance_record_writer;
+
+/// What balancing has done; of the whole job on PE 0, empty elsewhere.
+struct balance_summary {
+  std::uint64_t num_rounds = 0;  ///< how often loads were looked at
+  std::uint64_t num_plans = 0;   ///< of these, how often moving paid
+  std::uint64_t num_moves = 0;
+  double first_efficiency = 1;  ///< mean load of the PEs against the largest, when it was looked at first
+  double last_efficiency = 1;   ///< and last
+  double planning_seconds = 0;
+};
+
+/// One PE's part of balancing a job while it runs. Every PE times its elements. A round: PE 0 asks, all PEs tell what
+/// their elements have cost since the last round, up the spanning tree; PE 0 has the strategy make a plan and, if that
+/// pays, tells the PEs which elements go where; those go as soon as they can, as with `chare::migrate_to`. Nothing
+/// stops meanwhile. Rounds are begun by elements that call `balance`, and, at most that often, each interval in which
+/// elements run. For the PE's thread.
+class balancer final : public pe_part, actor_observer {
+ public:
+  balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape);
+  ~balancer() override;
+  /// The one of `pe`, or null.
+  static balancer* of(scheduler& pe);
+
+  const balance_summary& summary() const { return summary_; }
+
+  /// \name PE 0
+  ///@{
+  /// A round begins, or does once the one that runs is over; `and_then`, if any, is told when the elements are told to
+  /// move: an allreduce that waits for that, at its root.
+  void begin_round(std::vector<std::pair<pe_id, reduction_id>> and_then);
+  /// The same, if round `last` was the last one.
+  void begin_round_after(std::uint32_t last) {
+    if (round_ == last && !running_) begin_round({});
+  }
+  ///@}
+
+  /// \name What messages bring
+  ///@{
+  void measure(std::uint32_t round);
+  void add(element_loads&& below);
+  void carry_out(std::uint32_t round, const std::vector<std::pair<std::uint32_t, pe_id>>& moves);
+  void carried_out();
+  ///@}
+
+ private:
+  void run_changes(const actor* from, const actor* to, std::int64_t now) override;
+  void has_left(const actor&) override {}
+  void pass_on();
+  void decide(element_loads&& loads);
+  std::size_t send_orders(const balance_plan& plan, const element_loads& loads);
+  void end_round();
+
+  chare_pe& pe_;
+  const balance_options options_;
+  const pe_shape shape_;
+  element_times times_;
+  std::unique_ptr<balance_strategy> strategy_;  // PE 0
+  std::unique_ptr<balance_record_writer> record_;
+  std::int64_t last_ns_ = 0;  // when it was measured last here
+  std::vector<measured_element> measured_;
+  std::uint32_t measured_in_ = 0;
+  tree_sum<element_loads> sum_;
+
+  // PE 0
+  bool running_ = false;
+  std::uint32_t round_ = 0;
+  std::size_t num_ordered_ = 0;  // PEs that have been told to move elements, and have not answered
+  std::vector<std::pair<pe_id, reduction_id>> told_after_;  // this round
+  std::vector<std::pair<pe_id, reduction_id>> next_round_;
+  bool wanted_again_ = false;
+  bool has_warned_ = false;
+  balance_summary summary_;
+};
+
+}  // namespace imbrex

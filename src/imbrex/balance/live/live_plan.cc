@@ -1,0 +1,75 @@
+#include "imbrex/balance/live/live_plan.h"
+
+#include <algorithm>
+
+namespace imbrex {
+
+balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
+  balance_problem p;
+  p.elements.reserve(loads.all.size());
+  p.pes.reserve(static_cast<std::size_t>(shape.num_pes));
+  for (int i = 0; i < shape.num_pes; ++i) {
+    const int rank = i / shape.pes_per_rank;
+    p.pes.push_back({.rank = rank, .node = rank / shape.ranks_per_node});
+  }
+  bool all_have_places = !loads.all.empty();
+  for (const element_load& l : loads.all) {
+    p.elements.push_back(
+        {.host_seconds = static_cast<double>(l.host_ns) * 1e-9, .pe = l.pe, .pinned = l.pinned || l.host_ns == 0});
+    all_have_places &= l.num_dimensions > 0;
+  }
+  if (!all_have_places) return p;
+  p.places.reserve(loads.all.size());
+  for (const element_load& l : loads.all) {
+    p.places.push_back(l.place);
+    p.num_dimensions = std::max(p.num_dimensions, l.num_dimensions);
+  }
+  return p;
+}
+
+namespace {
+
+/// The part of `whole` that is of one rank, whose first PE becomes PE 0.
+balance_problem of_rank(const balance_problem& whole, int rank, const pe_shape& shape, std::vector<int>& elements) {
+  balance_problem part;
+  const int first = rank * shape.pes_per_rank;
+  part.num_dimensions = whole.num_dimensions;
+  part.pes.assign(whole.pes.begin() + first, whole.pes.begin() + first + shape.pes_per_rank);
+  elements.clear();
+  for (std::size_t i = 0; i < whole.elements.size(); ++i) {
+    if (whole.elements[i].pe / shape.pes_per_rank != rank) continue;
+    elements.push_back(static_cast<int>(i));
+    part.elements.push_back(whole.elements[i]);
+    part.elements.back().pe -= first;
+    if (!whole.places.empty()) part.places.push_back(whole.places[i]);
+  }
+  return part;
+}
+
+}  // namespace
+
+balance_plan plan_live(const balance_strategy& strategy, const balance_problem& problem, const element_loads& loads,
+                       const pe_shape& shape) {
+  const int num_ranks = shape.num_pes / shape.pes_per_rank;
+  const bool all_cross = std::ranges::all_of(
+      loads.all, [](const element_load& l) { return l.crosses_processes || l.pinned || l.host_ns == 0; });
+  if (num_ranks == 1 || all_cross) return strategy.plan(problem);
+  balance_plan all;
+  std::vector<int> elements;
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    const balance_problem part = of_rank(problem, rank, shape, elements);
+    for (const balance_move& m : strategy.plan(part).moves) {
+      all.moves.push_back({elements[static_cast<std::size_t>(m.element)], m.to + rank * shape.pes_per_rank});
+    }
+  }
+  std::ranges::sort(all.moves, {}, &balance_move::element);
+  return all;
+}
+
+balance_gain gain_of(const balance_plan& plan, double time_before, double time_after, double planning_seconds,
+                     double seconds_per_move, int num_pes) {
+  return {.seconds_saved = time_before - time_after,
+          .seconds_spent = planning_seconds + static_cast<double>(plan.moves.size()) * seconds_per_move / num_pes};
+}
+
+}  // namespace imbrex

@@ -1,0 +1,204 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imbrex/imbrex.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "imbrex/balance/balance_record.h"
+#include "unit/object/job.h"
+
+/// Whole jobs whose loads are balanced while they run.
+namespace {
+
+namespace ix = imbrex;
+using imbrex_test::command_line;
+using imbrex_test::job_shape;
+
+/// Keeps its PE busy for so many microseconds.
+void work_for(std::int64_t us) {
+  const std::int64_t end = ix::now_ns() + us * 1000;
+  while (ix::now_ns() < end) {
+  }
+}
+
+/// Of two PEs, with the dear quarter of the elements on the first one.
+constexpr double placed_efficiency = 0.7;
+
+/// Works as long as it is dear, and talks to its neighbour meanwhile.
+struct worker : ix::chare<worker, ix::index1d> {
+  worker() : out_(on_host(), 4), in_(on_host(), 4) {
+    const int n = extent().x;
+    to_ = ix::channel<int>(*this, array()[(index().x + 1) % n], 0, 1);
+    from_ = ix::channel<int>(*this, array()[(index().x + n - 1) % n], 1, 0);
+  }
+  ix::task<> run(int steps, bool calls, bool on_stream) {
+    const int cost = index().x < extent().x / 4 ? 400 : 100;
+    int errors = 0;
+    ix::stream_set& s = streams();
+    for (int k = 0; k < steps; ++k) {
+      if (on_stream) {
+        s.compute.call("work", [cost] { work_for(cost); });
+        co_await s.compute.done();
+      } else {
+        work_for(cost);
+      }
+      std::fill_n(out_.data(), 4, k);
+      const auto sent = to_.send(out_, s.pack);
+      co_await from_.recv(in_, s.unpack);
+      co_await s.unpack.done();
+      errors += in_.data()[3] != k;
+      co_await sent;
+      if (calls && k % 5 == 4) co_await ix::balance(*this);
+    }
+    contribute(errors, ix::sum);
+  }
+  int where() { return pe(); }
+
+ private:
+  ix::buffer<int> out_, in_;
+  ix::channel<int> to_, from_;
+};
+
+/// 0 when the placement at the end is about even, 3 when it is not.
+ix::task<int> quarter_is_dear(ix::runtime& rt, bool calls, bool on_stream) {
+  constexpr int elements = 16;
+  auto a = rt.create_array<worker>(ix::index1d(elements));
+  a.broadcast<&worker::run>(40, calls, on_stream);
+  const int errors = co_await a.reduction<int>();
+  EXPECT_EQ(errors, 0);
+  std::vector<int> cost(static_cast<std::size_t>(rt.num_pes()));
+  int all = 0, most = 0;
+  for (int i = 0; i < elements; ++i) {
+    const int where = co_await a[i].call<&worker::where>();
+    const int mine = i < elements / 4 ? 4 : 1;
+    all += mine;
+    most = std::max(most, cost[static_cast<std::size_t>(where)] += mine);
+  }
+  const double efficiency = double(all) / (most * rt.num_pes());
+  const ix::balance_summary s = rt.balancing();
+  EXPECT_GT(s.num_rounds, 0u);
+  EXPECT_GT(s.num_moves, 0u);
+  co_return efficiency > placed_efficiency + 0.1 ? 0 : 3;
+}
+
+/// What is measured is the time that passes, also while the machine does something else: where its cores are wanted by
+/// others one run tells nothing.
+void expect_even_at_last(const std::function<int()>& run) {
+  int code = 3;
+  for (int attempt = 0; attempt < 10 && code == 3; ++attempt) code = run();
+  EXPECT_EQ(code, 0);
+}
+
+int run_balanced(const job_shape& s, const std::string& strategy, std::vector<std::string> more, auto start,
+                 auto... extra) {
+  more.push_back("--imbrex-balance=" + strategy);
+  command_line line(s, more);
+  return ix::run(line.count(), line.values(), start, extra...);
+}
+
+TEST(live_balance, evens_out_at_a_call) {
+  for (const char* strategy : {"greedy", "refine", "hierarchical", "rcb", "sfc"}) {
+    for (const bool on_stream : {false, true}) {
+      SCOPED_TRACE(strategy);
+      expect_even_at_last([&] {
+        return run_balanced({2, 1}, strategy, {"--imbrex-balance-every-ms=0"}, quarter_is_dear, true, on_stream);
+      });
+    }
+  }
+}
+
+TEST(live_balance, evens_out_by_itself) {
+  for (const char* strategy : {"greedy", "refine", "diffusion"}) {
+    SCOPED_TRACE(strategy);
+    expect_even_at_last(
+        [&] { return run_balanced({2, 1}, strategy, {"--imbrex-balance-every-ms=8"}, quarter_is_dear, false, true); });
+  }
+}
+
+// The channels of a ring go between the processes: each is balanced by itself, as far as its own elements allow.
+ix::task<int> dear_ones_on_two_ranks(ix::runtime& rt) {
+  auto a = rt.create_array<worker>(ix::index1d(12));
+  a.broadcast<&worker::run>(12, true, true);
+  const int errors = co_await a.reduction<int>();
+  EXPECT_EQ(errors, 0);
+  EXPECT_GT(rt.balancing().num_rounds, 0u);
+  co_return 0;
+}
+
+TEST(live_balance, leaves_elements_that_cannot_cross_in_their_process) {
+  EXPECT_EQ(run_balanced({2, 2}, "greedy", {"--imbrex-balance-every-ms=5"}, dear_ones_on_two_ranks), 0);
+}
+
+/// Nothing that could not cross processes.
+struct free_worker : ix::chare<free_worker, ix::index2d> {
+  void work(int us) {
+    work_for(index().y == 0 ? 4 * us : us);
+    if (--left_ > 0) proxy().send<&free_worker::work>(us);
+  }
+  void start(int times, int us) {
+    left_ = times;
+    proxy().send<&free_worker::work>(us);
+  }
+  int where() { return pe(); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & left_;
+  }
+
+ private:
+  int left_ = 0;
+};
+
+ix::task<int> over_processes(ix::runtime& rt) {
+  auto a = rt.create_array<free_worker>(ix::index2d{2, 8});
+  a.broadcast<&free_worker::start>(60, 100);
+  co_await rt.quiescence();
+  EXPECT_GT(rt.balancing().num_moves, 0u);
+  co_return 0;
+}
+
+TEST(live_balance, moves_elements_between_processes) {
+  EXPECT_EQ(run_balanced({1, 2}, "greedy", {"--imbrex-balance-every-ms=5"}, over_processes), 0);
+  EXPECT_EQ(run_balanced({2, 3}, "greedy", {"--imbrex-balance-every-ms=5"}, over_processes), 0);
+}
+
+ix::task<int> barrier_only(ix::runtime& rt) {
+  auto a = rt.create_array<worker>(ix::index1d(4));
+  a.broadcast<&worker::run>(10, true, false);
+  const int errors = co_await a.reduction<int>();
+  EXPECT_EQ(errors, 0);
+  EXPECT_EQ(rt.balancing().num_rounds, 0u);
+  co_return 0;
+}
+
+TEST(live_balance, is_a_barrier_where_nobody_asked_for_it) {
+  for (const job_shape& s : {job_shape{2, 1}, {1, 2}, {5, 1, 3}})
+    EXPECT_EQ(imbrex_test::run_job_with(s, barrier_only), 0);
+}
+
+TEST(live_balance, writes_what_it_measured) {
+  const std::string file = testing::TempDir() + "live_balance_record.jsonl";
+  EXPECT_NE(run_balanced({2, 1}, "greedy", {"--imbrex-balance-every-ms=0", "--imbrex-balance-record=" + file},
+                         quarter_is_dear, true, true),
+            70);
+  ix::balance_record_reader reader(file);
+  int rounds = 0;
+  while (const auto record = reader.next()) {
+    ++rounds;
+    EXPECT_EQ(record->problem.elements.size(), 16u);
+    EXPECT_EQ(record->problem.pes.size(), 2u);
+    EXPECT_EQ(record->problem.num_dimensions, 1);
+  }
+  EXPECT_GE(rounds, 8);
+}
+
+TEST(live_balance, by_an_unknown_strategy_is_an_error_that_lists_the_known_ones) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_balanced({1, 1}, "gready", {}, barrier_only), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(testing::HasSubstr("--imbrex-balance=gready"), testing::HasSubstr("greedy")));
+}
+
+}  // namespace
