@@ -1,5 +1,7 @@
 #include "imbrex/object/moving/binding.h"
 
+#include <algorithm>
+
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/object/collection/element.h"
@@ -26,10 +28,16 @@ bool has_channel_to_other_process(const chare_pe& pe, const port_table& ports) {
   return found;
 }
 
+// Memory of one GPU would have to follow to another, and only `serialize` knows of it.
+bool drives_several_gpus(const rank_context& rank) {
+  return std::ranges::any_of(rank.gpu_of_pe, [&](int gpu) { return gpu != rank.gpu_of_pe.front(); });
+}
+
 }  // namespace
 
 binding binding_of(const chare_pe& pe, const element_base& e) {
   if (pe.hetero != nullptr && !pe.hetero->is_unused()) return binding::objects;
+  if (drives_several_gpus(pe.rank())) return binding::objects;
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
     if (!may_leave(*a)) return binding::wait;
   }
@@ -49,7 +57,7 @@ std::string text(binding b) {
     case binding::ties: return "it has futures or exposed memory";
     case binding::wait: return "a coroutine of it waits for something of this PE, such as a device";
     case binding::channel: return "it has a channel to another process";
-    case binding::objects: return "its PE has coherent objects, and one of its coroutines waits";
+    case binding::objects: return "its PE has coherent objects, or its process several GPUs, and one of its coroutines waits";
   }
   return "?";
 }

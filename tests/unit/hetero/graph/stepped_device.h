@@ -52,6 +52,7 @@ class stepped_stream final : public imbrex::stream {
     if (!e.complete()) queue_.push_back({kind::wait, nullptr, nullptr, e});
   }
   bool idle() const override { return queue_.empty(); }
+  void arrive(imbrex::device&) override {}  // no chare has any
 
   /// Passes events; true when there were some.
   bool pass_events() {
