@@ -27,15 +27,6 @@ struct block : ix::chare<block, ix::index1d> {
   int number = 0;
 };
 
-struct no_default : ix::chare<no_default, ix::index1d> {
-  explicit no_default(int) {}
-  void move() {
-#ifdef MISTAKES  // expect: a chare that moves needs a default constructor
-    migrate_to(0);
-#endif
-  }
-};
-
 struct opaque {
   int* pointer = nullptr;
 };

@@ -57,7 +57,8 @@ std::string text(binding b) {
     case binding::ties: return "it has futures or exposed memory";
     case binding::wait: return "a coroutine of it waits for something of this PE, such as a device";
     case binding::channel: return "it has a channel to another process";
-    case binding::objects: return "its PE has coherent objects, or its process several GPUs, and one of its coroutines waits";
+    case binding::objects:
+      return "its PE has coherent objects, or its process several GPUs, and one of its coroutines waits";
   }
   return "?";
 }
