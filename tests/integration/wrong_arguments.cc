@@ -27,6 +27,10 @@ struct block : ix::chare<block, ix::index1d> {
   int number = 0;
 };
 
+struct no_default : ix::chare<no_default, ix::index1d> {
+  explicit no_default(int) {}
+};
+
 struct opaque {
   int* pointer = nullptr;
 };
