@@ -19,7 +19,7 @@ constexpr std::array tree_letters{"-t", "-a", "-d", "-b", "-r", "-f", "-q", "-m"
 
 /// What the command line said; empty where it says nothing, so that what --tree says stays.
 struct raw_options {
-  std::string tree, impl = "chares";
+  std::string tree, impl = "chares", order = "deep";
   std::optional<int> kind, shape, depth, branching;
   std::optional<double> root_branching, shift, probability;
   std::optional<std::uint32_t> seed;
@@ -42,6 +42,9 @@ void declare_run(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--grain", o.grain, "nodes that a chare visits, at most")->capture_default_str();
   app.add_option("--split", o.split,
                  "chares that it makes of the nodes left then, at most; 0: one for each, as a recursion would")
+      ->capture_default_str();
+  app.add_option("--order", raw.order,
+                 "which waiting chare a PE runs first: deep, one deep in the tree (few wait then), or arrival")
       ->capture_default_str();
   app.add_option("--repeats", o.repeats, "how often the tree is searched; times are medians")->capture_default_str();
   app.add_flag("--compare", o.compare, "search it by the serial loop too, in turns, and tell the parallel efficiency");
@@ -84,9 +87,12 @@ void take_tree(options& o, const raw_options& raw, bool any_letter) {
 void take_implementation(const CLI::App& app, options& o, const raw_options& raw) {
   if (raw.impl != "chares" && raw.impl != "serial")
     refuse(fmt::format("--impl {} is unknown: use chares or serial", raw.impl));
+  if (raw.order != "deep" && raw.order != "arrival")
+    refuse(fmt::format("--order {} is unknown: use deep or arrival", raw.order));
+  o.deepest_first = raw.order == "deep";
   if (raw.impl == "chares") return;
   o.impl = implementation::serial;
-  for (const char* const option : {"--grain", "--split", "--compare"}) {
+  for (const char* const option : {"--grain", "--split", "--order", "--compare"}) {
     if (app.count(option) > 0) refuse(fmt::format("{} needs --impl chares: leave it out", option));
   }
   if (o.verify && known_tree(o.tree) == nullptr)
@@ -103,6 +109,7 @@ void check_numbers(const options& o) {
 }  // namespace
 
 const char* name(implementation impl) { return impl == implementation::serial ? "serial" : "chares"; }
+const char* order_name(const options& o) { return o.deepest_first ? "deep" : "arrival"; }
 
 std::optional<options> parse_options(int argc, const char* const* argv) {
   CLI::App app("Unbalanced Tree Search: how a tree that nobody can foresee is divided, by chares that make chares.", "uts");

@@ -19,6 +19,7 @@ struct options {
   implementation impl = implementation::chares;
   std::int64_t grain = 100;  ///< nodes that a chare visits, at most
   int split = 2;             ///< chares that are made of what is left then, at most; 0: one for each node
+  bool deepest_first = true;  ///< --order: else chares search in the order in which they came
   int repeats = 1;
   bool compare = false;  ///< the serial loop, too, in turns with the chares
   bool verify = false;
@@ -26,6 +27,9 @@ struct options {
   std::string report;   ///< JSON; empty: none
   std::string command;  ///< as it was typed, for the report
 };
+
+/// "deep" or "arrival".
+const char* order_name(const options& o);
 
 /// Reads a command line. Arguments that start with `--imbrex-` belong to the runtime and are passed over, with the
 /// value that follows them where there is one. Returns nothing when help was asked for (it is printed to stdout).

@@ -70,6 +70,7 @@ std::string report_json(const options& o, const result& r) {
   j["transport"] = r.transport;
   j["grain"] = chares ? json(o.grain) : json(nullptr);
   j["split"] = chares ? json(o.split) : json(nullptr);
+  j["order"] = chares ? json(order_name(o)) : json(nullptr);
   j["repeats"] = o.repeats;
   j["nodes"] = r.counts.nodes;
   j["leaves"] = r.counts.leaves;

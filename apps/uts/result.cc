@@ -66,7 +66,8 @@ std::string header_text(const options& o, const result& r) {
   std::string text = fmt::format("uts  {}{}: {}; {}", known != nullptr ? fmt::format("{}, ", known->name) : "",
                                  kind_text(o.tree), options_text(o.tree), name(o.impl));
   if (o.impl == implementation::chares) {
-    text += fmt::format(", grain {}, split {}; {} PE{}", o.grain, o.split, r.pes, r.pes == 1 ? "" : "s");
+    text += fmt::format(", grain {}, split {}, order {}; {} PE{}", o.grain, o.split, order_name(o), r.pes,
+                        r.pes == 1 ? "" : "s");
     if (r.ranks > 1) text += fmt::format(" of {} ranks, transport {}", r.ranks, r.transport);
   }
   return text + "\n";

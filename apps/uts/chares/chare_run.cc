@@ -16,7 +16,7 @@ ix::task<double> search(ix::runtime* rt, ix::array_proxy<searcher> all, tree_par
   all.broadcast<&searcher::begin>();
   co_await rt->quiescence();
   const auto begin = ix::now_ns();
-  rt->create<explorer>(tree(p).root());
+  rt->create<explorer>(tree(p).root(), std::vector<node>{});
   co_await rt->quiescence();
   const auto end = ix::now_ns();
   all.broadcast<&searcher::report>();
@@ -51,7 +51,7 @@ ix::task<int> start(ix::runtime& rt, const options* o) {
   r.transport = rt.transport_name();
   if (!o->quiet) fmt::print("{}", header_text(*o, r));
   std::fflush(stdout);
-  const auto all = rt.create_group<searcher>(search_plan{o->tree, o->grain, o->split});
+  const auto all = rt.create_group<searcher>(search_plan{o->tree, o->grain, o->split, o->deepest_first});
   co_await searchers.share(all);
   co_await rt.quiescence();  // the group is on all PEs
   node_progress shown(expected_nodes(*o), !o->quiet);

@@ -6,8 +6,9 @@ namespace uts {
 
 ix::readonly<ix::array_proxy<searcher>> searchers;
 
-void searcher::search(const node* first, std::size_t count) {
-  stack_.assign(first, first + count);
+void searcher::search(const node& first, const std::vector<node>& others) {
+  stack_.push_back(first);
+  stack_.insert(stack_.end(), others.begin(), others.end());
   explore(tree_, stack_, plan_.grain, share_.counts);
   ++share_.chares;
   if (!stack_.empty()) give_away();
@@ -19,16 +20,19 @@ void searcher::give_away() {
   const std::size_t nodes = stack_.size();
   const std::size_t chares = plan_.split == 0 ? nodes : std::min(nodes, static_cast<std::size_t>(plan_.split));
   for (std::size_t i = 0; i < chares; ++i) {
-    if (i + chares >= nodes) {
-      rt().create<explorer>(stack_[i]);
-      continue;
-    }
-    std::vector<node> part;
-    part.reserve((nodes - i + chares - 1) / chares);
-    for (std::size_t j = i; j < nodes; j += chares) part.push_back(stack_[j]);
-    rt().create<explorer>(std::move(part));
+    std::vector<node> others;
+    others.reserve((nodes - i - 1) / chares);
+    for (std::size_t j = i + chares; j < nodes; j += chares) others.push_back(stack_[j]);
+    rt().create<explorer>(stack_[i], std::move(others));
   }
   stack_.clear();
+}
+
+ix::priority searcher::urgency(const node& n) const {
+  if (!plan_.deepest_first) return ix::priorities::normal;
+  constexpr int least = ix::priority::least_urgent, most = ix::priorities::communication.value + 1;
+  const std::int64_t steps = std::int64_t{n.depth} * (least - most) / expected_depth(plan_.tree);
+  return ix::priority(static_cast<int>(std::max<std::int64_t>(most, least - steps)));
 }
 
 }  // namespace uts

@@ -16,12 +16,13 @@ namespace ix = imbrex;
 /// What all searchers are given.
 struct search_plan {
   tree_parameters tree;
-  std::int64_t grain = 1;  ///< as in `options`
+  std::int64_t grain = 1;  ///< as in `options`, as what follows
   int split = 0;
+  bool deepest_first = true;
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & tree & grain & split;
+    ar & tree & grain & split & deepest_first;
   }
 };
 
@@ -31,9 +32,13 @@ class searcher : public ix::chare<searcher, ix::index1d> {
  public:
   explicit searcher(const search_plan& p) : plan_(p), tree_(p.tree) {}
 
-  /// On this PE, in a chare: visits `first[0]` to `first[count - 1]` and what is below them, up to the grain, and makes
-  /// chares of what is left then.
-  void search(const node* first, std::size_t count);
+  /// On this PE, in a chare: visits `first`, `others` and what is below them, up to the grain, and makes chares of what
+  /// is left then.
+  void search(const node& first, const std::vector<node>& others);
+
+  /// How urgent a chare is whose part begins with `n`: deeper ones go first, so that few wait at a time; after all that
+  /// arrives and ends.
+  ix::priority urgency(const node& n) const;
 
   /// The next `report` is of what is searched from now on.
   void begin() { share_ = {pe(), {}, 0}; }
@@ -56,17 +61,20 @@ class searcher : public ix::chare<searcher, ix::index1d> {
 /// Known to all chares before the first is made.
 extern ix::readonly<ix::array_proxy<searcher>> searchers;
 
-/// A part of the tree: some nodes and all below them. Searches it while it is constructed, and ends.
+/// A part of the tree: some nodes and all below them. Searches it when its turn comes, and ends.
 class explorer : public ix::chare<explorer> {
  public:
-  explicit explorer(const node& n) {
-    searchers->local_branch()->search(&n, 1);
+  explorer(const node& first, const std::vector<node>& others) : first_(first), others_(others) {
+    proxy().with(searchers->local_branch()->urgency(first)).send<&explorer::search>();
+  }
+  void search() {
+    searchers->local_branch()->search(first_, others_);
     destroy();
   }
-  explicit explorer(const std::vector<node>& nodes) {
-    searchers->local_branch()->search(nodes.data(), nodes.size());
-    destroy();
-  }
+
+ private:
+  const node first_;
+  const std::vector<node> others_;
 };
 
 }  // namespace uts

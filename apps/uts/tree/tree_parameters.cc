@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "imbrex/base/error.h"
 #include "tree/tree.h"
 
@@ -41,6 +39,8 @@ void check(const tree_parameters& p) {
     refuse(fmt::format("-f {} is no part of the depth: give 0 to 1", p.shift));
   if (has_inner_nodes(p)) check_inner_nodes(p);
 }
+
+int expected_depth(const tree_parameters& p) { return p.kind == tree_kind::binomial ? 1 : p.depth; }
 
 std::string options_text(const tree_parameters& p) {
   std::string text = fmt::format("-t {}", static_cast<int>(p.kind));
