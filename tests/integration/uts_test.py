@@ -104,7 +104,7 @@ def bad_input(p):
         "--tree T9": "use one of T1",
         "--grain 0": "use at least 1",
         "--grain x": "--grain",
-        "-t 0 -q 0.5 -m 2": "no end",
+        "-t 0 -q 0.6 -m 2": "no end",
         "--impl serial --compare": "leave it out",
         "--nonsense": "see uts --help",
     }.items():

@@ -22,9 +22,10 @@ void check_inner_nodes(const tree_parameters& p) {
     refuse(fmt::format("-m {} cannot be used: give 0 to {}", p.branching, most_children));
   if (!(p.inner_probability >= 0 && p.inner_probability <= 1))
     refuse(fmt::format("-q {} is no probability: give 0 to 1", p.inner_probability));
-  if (p.inner_probability * p.branching >= 1)
-    refuse(fmt::format("-q {} with -m {} gives each node a child or more on average, and the tree no end: use -q < {}",
-                       p.inner_probability, p.branching, 1.0 / p.branching));
+  constexpr double most = 1.01;  // T3L has 1.00007
+  if (p.inner_probability * p.branching > most)
+    refuse(fmt::format("-q {} with -m {} gives a node {:.3g} children on average, and the tree no end: use -q up to {:.6g}",
+                       p.inner_probability, p.branching, p.inner_probability * p.branching, most / p.branching));
 }
 
 }  // namespace

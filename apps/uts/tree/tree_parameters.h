@@ -33,7 +33,7 @@ struct tree_parameters {
 /// Whether they define the same tree: what the kind does not use is not compared.
 bool same_tree(const tree_parameters& a, const tree_parameters& b);
 
-/// Throws usage_error where a value cannot be used, or no end of the tree can be expected; named by its option.
+/// Throws usage_error where a value cannot be used, or the tree would hardly end; named by its option.
 void check(const tree_parameters& p);
 
 /// At least 1; a tree widens down to about this depth, and may go on below it. Binomial trees are widest early.

@@ -63,7 +63,7 @@ TEST(uts_options, what_cannot_be_is_refused_with_the_remedy) {
   EXPECT_THAT(refusal("--tree T9"), HasSubstr("--tree T9 is unknown: use one of T1, T2"));
   EXPECT_THAT(refusal("-t 4"), HasSubstr("-t 4 is unknown: use 0 to 3"));
   EXPECT_THAT(refusal("-a 4"), HasSubstr("-a 4 is unknown: use 0 to 3"));
-  EXPECT_THAT(refusal("-t 0 -q 0.5 -m 2"), HasSubstr("no end: use -q < 0.5"));
+  EXPECT_THAT(refusal("-t 0 -q 0.6 -m 2"), HasSubstr("no end: use -q up to 0.505"));
   EXPECT_THAT(refusal("-t 0 -m 101"), HasSubstr("-m 101 cannot be used: give 0 to 100"));
   EXPECT_THAT(refusal("-t 0 -q 1.5"), HasSubstr("-q 1.5 is no probability"));
   EXPECT_THAT(refusal("-d 0"), HasSubstr("-d 0 is too small: use at least 1"));
