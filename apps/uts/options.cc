@@ -26,7 +26,8 @@ struct raw_options {
 };
 
 void declare_tree(CLI::App& app, raw_options& raw) {
-  app.add_option("--tree", raw.tree, "a tree of the benchmark's list, see below (default: T1, where no tree is defined)");
+  app.add_option("--tree", raw.tree,
+                 "a tree of the benchmark's list, see below (default: T1, where no tree is defined)");
   app.add_option("-t", raw.kind, "kind: 0 binomial, 1 geometric (default), 2 hybrid, 3 balanced");
   app.add_option("-a", raw.shape, "shape of geometric trees: 0 linear (default), 1 exponential, 2 cyclic, 3 fixed");
   app.add_option("-d", raw.depth, "depth in which the shape counts (default: 6)");
@@ -48,7 +49,8 @@ void declare_run(CLI::App& app, options& o, raw_options& raw) {
       ->capture_default_str();
   app.add_option("--repeats", o.repeats, "how often the tree is searched; times are medians")->capture_default_str();
   app.add_flag("--compare", o.compare, "search it by the serial loop too, in turns, and tell the parallel efficiency");
-  app.add_flag("--verify", o.verify, "compare the counts with those published, or of other trees with the serial loop's");
+  app.add_flag("--verify", o.verify,
+               "compare the counts with those published, or of other trees with the serial loop's");
   app.add_option("--report", o.report, "write a JSON report");
   app.add_flag("--quiet", o.quiet, "print errors only");
 }
@@ -96,7 +98,8 @@ void take_implementation(const CLI::App& app, options& o, const raw_options& raw
     if (app.count(option) > 0) refuse(fmt::format("{} needs --impl chares: leave it out", option));
   }
   if (o.verify && known_tree(o.tree) == nullptr)
-    refuse("--verify needs --impl chares for a tree that is in no list: the serial loop is what others are compared with");
+    refuse(
+        "--verify needs --impl chares for a tree that is in no list: the serial loop is what others are compared with");
 }
 
 void check_numbers(const options& o) {
@@ -112,7 +115,8 @@ const char* name(implementation impl) { return impl == implementation::serial ? 
 const char* order_name(const options& o) { return o.deepest_first ? "deep" : "arrival"; }
 
 std::optional<options> parse_options(int argc, const char* const* argv) {
-  CLI::App app("Unbalanced Tree Search: how a tree that nobody can foresee is divided, by chares that make chares.", "uts");
+  CLI::App app("Unbalanced Tree Search: how a tree that nobody can foresee is divided, by chares that make chares.",
+               "uts");
   app.footer(footer());
   options o;
   raw_options raw;

@@ -17,8 +17,8 @@ const char* name(implementation impl);
 struct options {
   tree_parameters tree;
   implementation impl = implementation::chares;
-  std::int64_t grain = 100;  ///< nodes that a chare visits, at most
-  int split = 2;             ///< chares that are made of what is left then, at most; 0: one for each node
+  std::int64_t grain = 100;   ///< nodes that a chare visits, at most
+  int split = 2;              ///< chares that are made of what is left then, at most; 0: one for each node
   bool deepest_first = true;  ///< --order: else chares search in the order in which they came
   int repeats = 1;
   bool compare = false;  ///< the serial loop, too, in turns with the chares

@@ -11,9 +11,7 @@
 namespace uts {
 namespace {
 
-double median(const std::vector<double>& values) {
-  return values.empty() ? 0 : apps::statistics_of(values).median;
-}
+double median(const std::vector<double>& values) { return values.empty() ? 0 : apps::statistics_of(values).median; }
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
@@ -81,7 +79,8 @@ std::string figures_text(const options& o, const result& r) {
     text += fmt::format("serial loop {}: speedup {:.3f}, parallel efficiency {:.3f}\n", seconds_text(r.serial_seconds),
                         r.speedup(), r.efficiency());
   if (o.verify && r.wrong.empty())
-    text += fmt::format("verified: {}\n", known_tree(o.tree) != nullptr ? "the published counts" : "the serial loop's counts");
+    text += fmt::format("verified: {}\n",
+                        known_tree(o.tree) != nullptr ? "the published counts" : "the serial loop's counts");
   return text;
 }
 

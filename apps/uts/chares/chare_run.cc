@@ -12,7 +12,8 @@ namespace uts {
 namespace {
 
 /// One search, from the root to quiescence, which says that no chare is left; the counts are fetched when it is over.
-ix::task<double> search(ix::runtime* rt, ix::array_proxy<searcher> all, tree_parameters p, std::vector<pe_share>* shares) {
+ix::task<double> search(ix::runtime* rt, ix::array_proxy<searcher> all, tree_parameters p,
+                        std::vector<pe_share>* shares) {
   all.broadcast<&searcher::begin>();
   co_await rt->quiescence();
   const auto begin = ix::now_ns();
@@ -39,7 +40,8 @@ void search_serially(const options& o, result& r, node_progress& shown) {
 
 void note_differences(result& r, const tree_counts& found, int repeat) {
   if (repeat > 0 && !(found == r.counts))
-    r.wrong.push_back(fmt::format("search {} found {} nodes, the one before it {}", repeat + 1, found.nodes, r.counts.nodes));
+    r.wrong.push_back(
+        fmt::format("search {} found {} nodes, the one before it {}", repeat + 1, found.nodes, r.counts.nodes));
   r.counts = found;
 }
 

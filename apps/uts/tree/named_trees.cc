@@ -61,11 +61,13 @@ const named_tree& find_tree(const std::string& name) {
     if (name == t.name) return t;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", t.name);
   }
-  throw imbrex::usage_error(fmt::format("--tree {} is unknown: use one of {}, or define one by -t and its like", name, names));
+  throw imbrex::usage_error(
+      fmt::format("--tree {} is unknown: use one of {}, or define one by -t and its like", name, names));
 }
 
 const named_tree* known_tree(const tree_parameters& p) {
-  const auto found = std::ranges::find_if(named_trees(), [&](const named_tree& t) { return same_tree(t.parameters, p); });
+  const auto found =
+      std::ranges::find_if(named_trees(), [&](const named_tree& t) { return same_tree(t.parameters, p); });
   return found == named_trees().end() ? nullptr : &*found;
 }
 

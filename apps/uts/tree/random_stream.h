@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 
-/// The splittable stream of random numbers that trees are drawn from: a node's state is the SHA-1 digest of its parent's
-/// state and its own number among the children, so that whoever has a node can draw all below it (Olivier et al., LCPC
-/// 2006, 2.2). All numbers are big-endian, as in the benchmark's own generator, whose trees these are, node for node.
-/// Any thread.
+/// The splittable stream of random numbers that trees are drawn from: a node's state is the SHA-1 digest of its
+/// parent's state and its own number among the children, so that whoever has a node can draw all below it (Olivier et
+/// al., LCPC 2006, 2.2). All numbers are big-endian, as in the benchmark's own generator, whose trees these are, node
+/// for node. Any thread.
 namespace uts {
 
 using stream_state = std::array<unsigned char, 20>;

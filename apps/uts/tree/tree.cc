@@ -17,8 +17,7 @@ double mean_children(const tree_parameters& p, std::int32_t depth) {
   switch (p.shape) {
     case tree_shape::linear: return b * (1.0 - at / scale);
     case tree_shape::exponential: return b * std::pow(at, -std::log(b) / std::log(scale));
-    case tree_shape::cyclic:
-      return at > 5 * scale ? 0 : std::pow(b, std::sin(2.0 * std::numbers::pi * at / scale));
+    case tree_shape::cyclic: return at > 5 * scale ? 0 : std::pow(b, std::sin(2.0 * std::numbers::pi * at / scale));
     case tree_shape::fixed: break;
   }
   return at < scale ? b : 0;

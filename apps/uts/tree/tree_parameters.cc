@@ -8,12 +8,8 @@
 namespace uts {
 namespace {
 
-bool has_shape(const tree_parameters& p) {
-  return p.kind == tree_kind::geometric || p.kind == tree_kind::hybrid;
-}
-bool has_inner_nodes(const tree_parameters& p) {
-  return p.kind == tree_kind::binomial || p.kind == tree_kind::hybrid;
-}
+bool has_shape(const tree_parameters& p) { return p.kind == tree_kind::geometric || p.kind == tree_kind::hybrid; }
+bool has_inner_nodes(const tree_parameters& p) { return p.kind == tree_kind::binomial || p.kind == tree_kind::hybrid; }
 
 [[noreturn]] void refuse(const std::string& what) { throw imbrex::usage_error(what); }
 
@@ -24,8 +20,9 @@ void check_inner_nodes(const tree_parameters& p) {
     refuse(fmt::format("-q {} is no probability: give 0 to 1", p.inner_probability));
   constexpr double most = 1.01;  // T3L has 1.00007
   if (p.inner_probability * p.branching > most)
-    refuse(fmt::format("-q {} with -m {} gives a node {:.3g} children on average, and the tree no end: use -q up to {:.6g}",
-                       p.inner_probability, p.branching, p.inner_probability * p.branching, most / p.branching));
+    refuse(fmt::format(
+        "-q {} with -m {} gives a node {:.3g} children on average, and the tree no end: use -q up to {:.6g}",
+        p.inner_probability, p.branching, p.inner_probability * p.branching, most / p.branching));
 }
 
 }  // namespace

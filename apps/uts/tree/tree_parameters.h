@@ -7,8 +7,8 @@
 namespace uts {
 
 /// -t: 0, 1, 2, 3. Binomial: many children at the root, below it either `branching` or none. Geometric: a number of
-/// children drawn about a mean that depends on the depth. Hybrid: geometric near the root, binomial below. Balanced: the
-/// same number of children at every node above the deepest.
+/// children drawn about a mean that depends on the depth. Hybrid: geometric near the root, binomial below. Balanced:
+/// the same number of children at every node above the deepest.
 enum class tree_kind : std::uint8_t { binomial, geometric, hybrid, balanced };
 /// -a: 0, 1, 2, 3: how the mean number of children of geometric trees depends on the depth.
 enum class tree_shape : std::uint8_t { linear, exponential, cyclic, fixed };
