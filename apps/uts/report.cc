@@ -34,6 +34,7 @@ json machine() {
 json shares(const result& r, std::int64_t (*value)(const pe_share&)) {
   if (r.shares.empty()) return nullptr;
   std::vector<double> values;
+  values.reserve(r.shares.size());
   for (const pe_share& s : r.shares) values.push_back(static_cast<double>(value(s)));
   const apps::statistics s = apps::statistics_of(values);
   json j{{"min", s.min}, {"mean", s.mean}, {"max", s.max}};

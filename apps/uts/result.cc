@@ -34,6 +34,7 @@ std::string seconds_text(const std::vector<double>& seconds) {
 
 std::string shares_text(const result& r) {
   std::vector<double> nodes;
+  nodes.reserve(r.shares.size());
   for (const pe_share& s : r.shares) nodes.push_back(static_cast<double>(s.counts.nodes));
   const apps::statistics s = apps::statistics_of(nodes);
   return fmt::format("{} chares, {:.1f} nodes each; nodes of a PE: {:.0f} to {:.0f}, mean {:.0f}\n", r.chares(),
