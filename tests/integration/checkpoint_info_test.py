@@ -39,7 +39,7 @@ with tempfile.TemporaryDirectory() as here:
     expect(written.returncode == 0, written.stderr)
 
     says(info("checkpoints"), "checkpoints/000003", "checkpoints/000001", "a label", "element", "117.2 KiB",
-         "0000000000000abc", "restart with --imbrex-restart checkpoints/000003")
+         "0000000000000abc", "restart from checkpoints/000003")
     one = json.loads(info("checkpoints/000002/", "--json", "--verify").stdout)["checkpoints"]
     expect(len(one) == 1 and one[0]["whole"] and one[0]["step"] == 200 and one[0]["ranks"] == 3, f"it says {one}")
     expect(one[0]["kinds"][0] == {"name": "element", "records": 12, "payload_bytes": 120000}, f"it says {one}")
@@ -47,9 +47,9 @@ with tempfile.TemporaryDirectory() as here:
     with open("checkpoints/000003/rank_000001", "r+b") as f:
         f.seek(500)
         f.write(b"?")
-    says(info("checkpoints"), "restart with --imbrex-restart checkpoints/000003")
+    says(info("checkpoints"), "restart from checkpoints/000003")
     says(info("checkpoints", "--verify"), "rank_000001 is damaged in the record of kind 0",
-         "restart with --imbrex-restart checkpoints/000002")
+         "restart from checkpoints/000002")
     says(info("checkpoints/000003", "--verify", code=1), "none is whole")
     os.truncate("checkpoints/000002/rank_000000", 1000)
     says(info("checkpoints/000002", code=1), "has 1000 bytes where")

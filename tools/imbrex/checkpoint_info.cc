@@ -100,7 +100,7 @@ void print_text(const std::vector<listed_checkpoint>& list, check_depth depth) {
   }
   print_kinds(*newest);
   if (depth != check_depth::payloads) fmt::print("payloads were not read: --verify compares their checksums, too\n");
-  fmt::print("restart with --imbrex-restart {}\n", newest->path);
+  fmt::print("restart from {}\n", newest->path);
 }
 
 json as_json(const listed_checkpoint& c) {

@@ -75,7 +75,7 @@ std::string parent_of(const std::string& path) {
 }
 
 std::string restart_with(const std::string& checkpoint) {
-  return fmt::format("{0} is whole: restart with --imbrex-restart {0}", checkpoint);
+  return fmt::format("{0} is whole: restart from {0}", checkpoint);
 }
 
 void remove_folder(const std::string& path) {

@@ -94,8 +94,8 @@ TEST_F(checkpoint_folder, a_remedy_is_named_as_the_user_named_the_folder) {
   fs::current_path(folder);
   const auto f = error_of([] { snapshot_reader r("checkpoints/000007"); });
   fs::current_path(before);
-  EXPECT_THAT(e.what(), testing::EndsWith("; 000002 is whole: restart with --imbrex-restart 000002"));
-  EXPECT_THAT(f.what(), testing::EndsWith("--imbrex-restart checkpoints/000002"));
+  EXPECT_THAT(e.what(), testing::EndsWith("; 000002 is whole: restart from 000002"));
+  EXPECT_THAT(f.what(), testing::EndsWith("restart from checkpoints/000002"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct snapshot_faults : checkpoint_fixture {
     return error_of([&] { snapshot_reader r(path, checks); });
   }
   std::string file(int rank) const { return rank_file_path(newer, rank); }
-  std::string older_is_whole() const { return ": " + older + " is whole: restart with --imbrex-restart " + older; }
+  std::string older_is_whole() const { return ": " + older + " is whole: restart from " + older; }
 
   void expect_older_remains(const snapshot_error& e, snapshot_fault fault, const std::string& name) const {
     EXPECT_EQ(e.fault(), fault) << e.what();
@@ -223,7 +223,7 @@ TEST_F(snapshot_faults, what_is_no_folder) {
   EXPECT_THAT(e.what(), StartsWith(file(0) + " is not a folder: name the folder of a checkpoint"));
   e = opening(base + "/000099");
   EXPECT_EQ(e.fault(), snapshot_fault::no_folder);
-  EXPECT_THAT(e.what(), EndsWith(newer + " is whole: restart with --imbrex-restart " + newer));
+  EXPECT_THAT(e.what(), EndsWith(newer + " is whole: restart from " + newer));
   EXPECT_EQ(error_of([&] { find_latest(folder + "/none"); }).fault(), snapshot_fault::no_folder);
   EXPECT_EQ(error_of([&] { find_latest(file(0)); }).fault(), snapshot_fault::not_a_folder);
   EXPECT_EQ(error_of([&] { partial_checkpoint p(file(0)); }).fault(), snapshot_fault::not_a_folder);
@@ -233,9 +233,9 @@ TEST_F(snapshot_faults, what_is_no_folder) {
 TEST_F(snapshot_faults, the_folder_above) {
   const auto e = opening(base);
   EXPECT_EQ(e.fault(), snapshot_fault::missing_file);
-  EXPECT_STREQ(e.what(), (base + " is a folder of checkpoints and none itself: " + newer +
-                          " is whole: restart with --imbrex-restart " + newer)
-                             .c_str());
+  EXPECT_STREQ(
+      e.what(),
+      (base + " is a folder of checkpoints and none itself: " + newer + " is whole: restart from " + newer).c_str());
 }
 
 TEST_F(snapshot_faults, none_that_is_whole) {
@@ -268,7 +268,7 @@ TEST_F(snapshot_faults, no_permission) {
     const auto e = opening(newer);
     EXPECT_EQ(e.fault(), snapshot_fault::no_permission);
     EXPECT_THAT(e.what(), StartsWith(file(1) + " could not be opened (permission denied): give this user the right"));
-    EXPECT_THAT(e.what(), EndsWith(older + " is whole: restart with --imbrex-restart " + older));
+    EXPECT_THAT(e.what(), EndsWith(older + " is whole: restart from " + older));
   }
   fs::permissions(file(1), fs::perms::all);
   fs::permissions(base, fs::perms::owner_read | fs::perms::owner_exec);
