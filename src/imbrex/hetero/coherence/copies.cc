@@ -35,7 +35,7 @@ hetero_data* hetero_copies::make(hetero_domain& domain, std::uint64_t bytes) {
   d->domain = &domain;
   d->bytes = bytes;
   d->num_places = static_cast<std::uint16_t>(n);
-  ++num_objects_;
+  num_objects_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < n; ++i) {
     auto* c = new (d->copies() + i) hetero_copy;
     c->of = d;
@@ -70,7 +70,7 @@ void hetero_copies::destroy(hetero_data* d) {
   }
   d->~hetero_data();
   slab::free(d);
-  --num_objects_;
+  num_objects_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // ------------------------------------------------------------------------------------------------ moving

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -35,7 +36,7 @@ class hetero_copies {
   const hetero_counts& counts() const { return counts_; }
   hetero_counts& counts() { return counts_; }
   /// Objects and slices that exist.
-  std::uint64_t num_objects() const { return num_objects_; }
+  std::uint64_t num_objects() const { return num_objects_.load(std::memory_order_relaxed); }
 
   hetero_data* make(hetero_domain& domain, std::uint64_t bytes);
   /// Bytes of an object, or of what it is a slice of, as an object; the range is inside. No reference is counted.
@@ -139,7 +140,7 @@ class hetero_copies {
   std::vector<std::uint64_t> retiring_;  // by place: bytes that will be free without anybody doing anything
   std::vector<lane_point> pending_;
   hetero_counts counts_;
-  std::uint64_t num_objects_ = 0;
+  std::atomic<std::uint64_t> num_objects_{0};  // tasks that run on other PEs make objects, too
 };
 
 }  // namespace imbrex
