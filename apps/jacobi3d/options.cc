@@ -59,6 +59,10 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--input", raw.input, "initial state from a .npy file, float64, C order, shape (nz, ny, nx)");
   app.add_option("--output", o.outputs, "final field to .npy, .vti or .pvti files; may be repeated")->delimiter(',');
   app.add_option("--tolerance", o.tolerance, "stop when the L2 norm of the change falls below this");
+  app.add_option("--point-every", o.point_every,
+                 "iterations between points at which a checkpoint may be made (see --imbrex-help)")
+      ->check(whole<std::int64_t>())
+      ->capture_default_str();
   app.add_option("--check-every", raw.check_every, "iterations between checks of the tolerance (default 10)")
       ->check(whole<std::int64_t>());
   app.add_option("--alpha", raw.alpha, "weighted update: alpha*c + beta*(sum of the neighbours)");
@@ -278,6 +282,7 @@ void check_numbers(options& o, const raw_options& raw) {
   check_at_least("-i", o.iterations, 0);
   check_at_least("--repeats", o.repeats, 1);
   check_at_least("--imbalance", o.imbalance, 1);
+  check_at_least("--point-every", o.point_every, 1);
   if (o.tolerance && !(*o.tolerance > 0 && std::isfinite(*o.tolerance)))
     refuse(fmt::format("--tolerance {} cannot be used: give a positive number", *o.tolerance));
   if (!raw.check_every) return;

@@ -64,6 +64,7 @@ struct options {
   stencil formula;
   std::optional<double> tolerance;  ///< stop when the L2 norm of the change falls below it; see stopping_rule.h
   std::int64_t check_every = 10;
+  std::int64_t point_every = 100;  ///< iterations between points at which a checkpoint may be made
   implementation impl = implementation::chare;
   map_kind map = map_kind::block;
   int imbalance = 1;     ///< a quarter of the blocks costs so many times as much as the others; of chares on the host

@@ -30,6 +30,7 @@ std::string digest(const options& o) {
   line("--alpha --beta", o.formula.weighted ? fmt::format("{} {}", o.formula.alpha, o.formula.beta) : "not given");
   line("--tolerance", o.tolerance ? fmt::format("{}", *o.tolerance) : "not given");
   line("--check-every", fmt::format("{}", o.check_every));
+  line("--point-every", fmt::format("{}", o.point_every));
   line("--impl", name(o.impl));
   line("--map", name(o.map));
   line("--imbalance", fmt::format("{}", o.imbalance));

@@ -28,8 +28,8 @@ ROOMS = {
     "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
-    "object": [{"entry"}, {"data"}, {"collection"}, {"moving"}, {""}],
-    "checkpoint": [{"erasure_code"}, {""}],
+    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"moving"}, {""}],
+    "checkpoint": [{"erasure_code"}, {""}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],
 }
 SESSIONS = ["base", "routines", "driver", "staging", "library"]  # rooms of sessions/src, from the lowest

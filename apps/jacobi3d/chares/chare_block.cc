@@ -93,6 +93,8 @@ imbrex::task<> block::prepare(std::int64_t done_before) {
     failure = e.what();
   }
   field_.reset_ghosts(options_.boundary.value);
+  reached_ = 0;
+  outcome_ = {};
   // All blocks have their initial state before any sends its faces; and if one has none, nobody starts.
   const std::string failures = co_await allreduce(failure, imbrex::concatenate);
   if (failures.empty()) {
@@ -107,18 +109,17 @@ imbrex::task<> block::prepare(std::int64_t done_before) {
 
 imbrex::task<> block::iterate(std::int64_t done_before) {
   const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
-  repeat_outcome outcome;
-  std::int64_t k = 0;
-  while (k < rule.limit() && !outcome.converged) {
-    ++k;
+  outcome_.done_before = reached_;
+  while (reached_ < rule.limit() && !outcome_.converged) {
+    const std::int64_t k = ++reached_;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
-      outcome.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
-      outcome.has_norm = true;
-      outcome.converged = rule.met(outcome.norm);
+      outcome_.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
+      outcome_.has_norm = true;
+      outcome_.converged = rule.met(outcome_.norm);
     }
     co_await one_iteration();
-    if (rule.is_check(k) && !outcome.converged) {
+    if (rule.is_check(k) && !outcome_.converged) {
       change_ = apps::exact_sum();
       streams().compute.call("change", [this, before = field_.previous(), after = field_.current()] {
         add_squared_changes(change_, before, after, cells_.size, field_.pitch());
@@ -127,10 +128,11 @@ imbrex::task<> block::iterate(std::int64_t done_before) {
       contribute(change_.limbs(), imbrex::sum, imbrex::deliver<&block::changes>(array(), checks_++));
     }
     if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(done_before + k);
+    if (k % options_.point_every == 0) co_await imbrex::checkpoint_point(*this);
   }
   co_await streams().compute.done();
-  outcome.iterations = k;
-  contribute(outcome, any_outcome{});
+  outcome_.iterations = reached_;
+  contribute(outcome_, any_outcome{});
 }
 
 void block::hash() { contribute(hash_share(options_.grid, cells_, field_.current(), field_.pitch()), imbrex::sum); }

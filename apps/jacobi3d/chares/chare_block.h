@@ -30,6 +30,7 @@ struct repeat_outcome {
   bool converged = false;
   bool has_norm = false;
   double norm = 0;
+  std::int64_t done_before = 0;  ///< iterations that were done before the job was restarted
 };
 
 /// One block of the grid (2022 paper, Figure 3): exchanges its six faces with its neighbours by channels and updates
@@ -54,6 +55,12 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   /// Compares this block with what it should be, row-major without padding.
   verification compare(std::vector<double> expected);
 
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & reached_ & outcome_ & checks_ & consumed_ & changes;
+    field_.serialize_current(ar);
+  }
+
  private:
   /// Enqueues one iteration; waits only until the neighbours' faces have come.
   imbrex::task<> one_iteration();
@@ -67,6 +74,8 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   int passes_ = 1;  // how often each iteration is computed, with the same result: `--imbalance`
   std::array<imbrex::channel<double>, num_faces> channels_;
   std::vector<face> neighbours_;
+  std::int64_t reached_ = 0;  // iterations of this repeat
+  repeat_outcome outcome_;
   apps::exact_sum change_;
   std::int64_t checks_ = 0;    // contributed to
   std::int64_t consumed_ = 0;  // ... and been looked at

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "chares/chare_block.h"
+#include "chares/chare_state.h"
 #include "field/field_output.h"
 #include "field/serial_reference.h"
 #include "options.h"
@@ -87,31 +88,46 @@ inline result facts_of(const ix::runtime& rt, const options& o, const decomposit
   return r;
 }
 
-/// One repeat; its time and iterations go to `r`.
+/// Notes how a repeat ended, and what its iterations took of which this run has done the last.
+inline void note_outcome(const repeat_outcome& outcome, double microseconds, result& r) {
+  r.iterations = outcome.iterations;
+  r.converged = outcome.converged;
+  if (outcome.has_norm) r.change_norm = outcome.norm;
+  if (outcome.iterations > outcome.done_before)
+    r.iteration_us.push_back(microseconds / static_cast<double>(outcome.iterations - outcome.done_before));
+}
+
+/// One repeat, or what is left of it after a restart; its time and iterations go to `r`. `job` may be null.
 template <class Block>
-ix::task<> run_repeat(ix::array_proxy<Block> blocks, const options* o, result* r, std::int64_t done_before) {
+ix::task<> run_repeat(ix::array_proxy<Block> blocks, const options* o, result* r, std::int64_t done_before,
+                      job_state* job) {
   using clock = std::chrono::steady_clock;
-  blocks.template broadcast<&Block::prepare>(done_before);
-  const std::string failures = co_await blocks.template reduction<std::string>();
-  if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
+  if (job == nullptr || !job->iterating) {
+    blocks.template broadcast<&Block::prepare>(done_before);
+    const std::string failures = co_await blocks.template reduction<std::string>();
+    if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
+    if (job != nullptr) job->iterating = true;
+  }
   const clock::time_point begin = clock::now();
   blocks.template broadcast<&Block::iterate>(done_before + o->warm_up);
   const auto outcome = co_await blocks.template reduction<repeat_outcome>();
   const double microseconds = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-  r->iterations = outcome.iterations;
-  r->converged = outcome.converged;
-  if (outcome.has_norm) r->change_norm = outcome.norm;
-  if (outcome.iterations > 0) r->iteration_us.push_back(microseconds / static_cast<double>(outcome.iterations));
+  note_outcome(outcome, microseconds, *r);
+  if (job == nullptr) co_return;
+  job->iterating = false;
+  ++job->repeat;
+  job->iteration_us = r->iteration_us;
 }
 
-/// All repeats, with the progress line.
+/// All repeats that `job` has not done yet (null: all), with the progress line.
 template <class Block>
-ix::task<> run_repeats(ix::array_proxy<Block> blocks, const options* o, result* r) {
+ix::task<> run_repeats(ix::array_proxy<Block> blocks, const options* o, result* r, job_state* job) {
+  if (job != nullptr) r->iteration_us = job->iteration_us;
   const std::int64_t each = o->warm_up + o->iterations;
   apps::iteration_progress shown(o->repeats * each, !o->quiet);
   this_job.shown = &shown;
-  for (int repeat = 0; repeat < o->repeats; ++repeat) {
-    auto one = run_repeat(blocks, o, r, repeat * each);
+  for (int repeat = job != nullptr ? job->repeat : 0; repeat < o->repeats; ++repeat) {
+    auto one = run_repeat(blocks, o, r, repeat * each, job);
     co_await one;
   }
   shown.finish();
@@ -135,8 +151,8 @@ ix::task<int> conclude(ix::array_proxy<Block> blocks, const options* o, const de
   co_return exit_code(*r);
 }
 
-/// The main chare on GPUs.
-ix::task<int> start_on_gpus(ix::runtime& rt);
+/// The main chare on GPUs; `restarted`: of what `job` knows.
+ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted);
 /// The main chare of --impl hetero, on any device.
 ix::task<int> start_with_tasks(ix::runtime& rt);
 

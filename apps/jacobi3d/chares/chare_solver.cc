@@ -18,9 +18,11 @@ void check_host_memory(const ix::runtime& rt, const options& o, const decomposit
   check_memory(needed);
 }
 
-ix::task<int> start(ix::runtime& rt) {
+ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
   const options& o = *this_job.given;
   if (o.impl == implementation::hetero) {
+    if (restarted || !rt.options().checkpoint.folder.empty())
+      throw ix::usage_error("--impl hetero makes no checkpoints: leave --impl out");
     auto with_tasks = start_with_tasks(rt);
     co_return co_await with_tasks;
   }
@@ -30,11 +32,13 @@ ix::task<int> start(ix::runtime& rt) {
   }
 #if IMBREX_HAVE_CUDA
   if (rt.kind_of_device() == ix::device_kind::cuda) {
-    auto on_gpus = start_on_gpus(rt);
+    auto on_gpus = run_on_gpus(rt, job, restarted);
     co_return co_await on_gpus;
   }
 #endif
-  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()));
+  if (restarted) check_restarted_state(*job, o, false);
+  const decomposition cut =
+      restarted ? job->cut() : decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()));
   result r = facts_of(rt, o, cut);
   check_report_writable(o);
   check_host_memory(rt, o, cut);
@@ -42,8 +46,12 @@ ix::task<int> start(ix::runtime& rt) {
   if (!o.quiet) fmt::print("{}", header_text(o, r));
   std::fflush(stdout);
 
-  const blocks_proxy blocks = create_blocks<block>(rt, o, cut);
-  auto repeats = run_repeats(blocks, &o, &r);
+  if (!restarted) {
+    begin_state(*job, o, cut, false);
+    job->blocks = create_blocks<block>(rt, o, cut);
+  }
+  const blocks_proxy blocks = job->blocks;
+  auto repeats = run_repeats(blocks, &o, &r, job);
   co_await repeats;
   const ix::balance_summary balanced = rt.balancing();
   r.balance_looks = balanced.num_rounds;
@@ -53,6 +61,17 @@ ix::task<int> start(ix::runtime& rt) {
   auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
   co_return co_await concluded;
 }
+
+struct program {
+  job_state job;
+
+  ix::task<int> start(ix::runtime& rt) { return run_job(rt, &job, false); }
+  ix::task<int> restart(ix::runtime& rt) { return run_job(rt, &job, true); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & job;
+  }
+};
 
 }  // namespace
 
@@ -69,7 +88,8 @@ int run_chare_solver(int argc, char** argv, const options& o) {
   pointers.reserve(words.size() + 1);
   for (std::string& w : words) pointers.push_back(w.data());
   pointers.push_back(nullptr);
-  return ix::run(static_cast<int>(words.size()), pointers.data(), &start);
+  int count = static_cast<int>(words.size());
+  return ix::run<program>(count, pointers.data());
 }
 
 }  // namespace jacobi

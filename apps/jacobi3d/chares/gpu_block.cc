@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how) {
 
 gpu_block::gpu_block()
     : options_(*this_job.given),
-      strategy_(gpu_strategy::of(options_, rt().num_ranks())),
+      strategy_(gpu_strategy::of(options_, rt())),
       blocks_(options_.grid, extent().x, extent().y, extent().z),
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
@@ -214,6 +215,8 @@ imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
     failure = e.what();
   }
   packed_ = false;
+  reached_ = 0;
+  outcome_ = {};
   const std::string failures = co_await allreduce(failure, imbrex::concatenate);
   if (failures.empty() && strategy_.fusion != fusion_strategy::d) {
     for (std::int64_t i = 0; i < options_.warm_up; ++i) {
@@ -240,27 +243,30 @@ imbrex::task<apps::exact_sum::limb_array> gpu_block::squared_changes() {
 
 imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
   const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
-  repeat_outcome outcome;
-  std::int64_t k = 0;
-  while (k < rule.limit() && !outcome.converged) {
-    ++k;
+  outcome_.done_before = reached_;
+  if (std::exchange(lacks_next_, false)) {
+    streams_.compute->copy(next(), current(), fields_[0].size() * sizeof(double));
+  }
+  while (reached_ < rule.limit() && !outcome_.converged) {
+    const std::int64_t k = ++reached_;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
-      outcome.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
-      outcome.has_norm = true;
-      outcome.converged = rule.met(outcome.norm);
+      outcome_.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
+      outcome_.has_norm = true;
+      outcome_.converged = rule.met(outcome_.norm);
     }
     co_await one_iteration();
-    if (rule.is_check(k) && !outcome.converged) {
+    if (rule.is_check(k) && !outcome_.converged) {
       auto changed = squared_changes();
       const apps::exact_sum::limb_array limbs = co_await changed;
       contribute(limbs, imbrex::sum, imbrex::deliver<&gpu_block::changes>(array(), checks_++));
     }
     if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + k);
+    if (k % options_.point_every == 0) co_await imbrex::checkpoint_point(*this);
   }
   co_await streams_.compute->done();
-  outcome.iterations = k;
-  contribute(outcome, any_outcome{});
+  outcome_.iterations = reached_;
+  contribute(outcome_, any_outcome{});
 }
 
 imbrex::task<> gpu_block::measure() {

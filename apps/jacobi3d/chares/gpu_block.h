@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chares/chare_block.h"
 #include "chares/gpu_strategy.h"
 #include "decomposition.h"
 #include "kernels/gpu_kernels.h"
@@ -32,6 +33,15 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
 
   /// Fusion D: contributes the limbs of the sum of the squared changes of the last iteration.
   imbrex::task<> measure();
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & reached_ & outcome_ & checks_ & consumed_ & changes & parity_& fields_[static_cast<std::size_t>(parity_)];
+    if constexpr (Archive::is_loading) {
+      packed_ = false;
+      lacks_next_ = true;
+    }
+  }
 
  private:
   using face_memory = std::array<imbrex::buffer<double>, num_faces>;
@@ -70,7 +80,8 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   // Fusion none, A, B, C. Outgoing faces are double-buffered: a neighbour's faces for the iteration after next can only
   // come once it has read ours.
   int parity_ = 0;
-  bool packed_ = false;  ///< the outgoing faces of the current field are in `outgoing_`
+  bool lacks_next_ = false;  ///< after a restart: the ghosts of the next field
+  bool packed_ = false;      ///< the outgoing faces of the current field are in `outgoing_`
   std::array<face_memory, 2> outgoing_;
   face_memory incoming_;
   std::array<face_memory, 2> outgoing_on_host_;
@@ -81,6 +92,8 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   imbrex::run_ahead ahead_{2};
   std::int64_t enqueued_ = 0;
 
+  std::int64_t reached_ = 0;  // iterations of this repeat
+  repeat_outcome outcome_;
   std::int64_t checks_ = 0;    // contributed to
   std::int64_t consumed_ = 0;  // ... and been looked at
 };

@@ -79,11 +79,14 @@ ix::task<repeat_outcome> iterate(gpu_blocks blocks, std::int64_t done_before) {
 }
 
 /// One repeat; its time and iterations go to `r`.
-ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const options* o, result* r,
-                      std::int64_t done_before) {
-  blocks.broadcast<&gpu_block::prepare>(done_before);
-  const std::string failures = co_await blocks.reduction<std::string>();
-  if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
+ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const options* o, result* r, job_state* job) {
+  const std::int64_t done_before = job->repeat * (o->warm_up + o->iterations);
+  if (!job->iterating) {
+    blocks.broadcast<&gpu_block::prepare>(done_before);
+    const std::string failures = co_await blocks.reduction<std::string>();
+    if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
+    job->iterating = true;
+  }
   if (fused) {
     std::vector<std::int64_t> lengths{o->warm_up};
     if (!o->tolerance) lengths.push_back(o->iterations);
@@ -97,18 +100,20 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
       fused ? iterate_fused(blocks, teams, o, done_before + o->warm_up) : iterate(blocks, done_before + o->warm_up);
   const repeat_outcome outcome = co_await timed;
   const double microseconds = std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count();
-  r->iterations = outcome.iterations;
-  r->converged = outcome.converged;
-  if (outcome.has_norm) r->change_norm = outcome.norm;
-  if (outcome.iterations > 0) r->iteration_us.push_back(microseconds / static_cast<double>(outcome.iterations));
+  note_outcome(outcome, microseconds, *r);
+  job->iterating = false;
+  ++job->repeat;
+  job->iteration_us = r->iteration_us;
 }
 
 }  // namespace
 
-ix::task<int> start_on_gpus(ix::runtime& rt) {
+ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted) {
   const options& o = *this_job.given;
-  const gpu_strategy how = gpu_strategy::of(o, rt.num_ranks());
-  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+  const gpu_strategy how = gpu_strategy::of(o, rt);
+  if (restarted) check_restarted_state(*job, o, true);
+  const decomposition cut =
+      restarted ? job->cut() : decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
   result r = facts_of(rt, o, cut);
   r.device = "cuda";
   r.gpus = rt.num_gpus();
@@ -126,10 +131,15 @@ ix::task<int> start_on_gpus(ix::runtime& rt) {
   const std::int64_t each = o.warm_up + o.iterations;
   apps::iteration_progress shown(o.repeats * each, !o.quiet);
   this_job.shown = &shown;
-  const gpu_blocks blocks = create_blocks<gpu_block>(rt, o, cut);
-  const gpu_teams teams = rt.create_group<gpu_team>();
-  for (int repeat = 0; repeat < o.repeats; ++repeat) {
-    auto one = run_repeat(blocks, teams, fused, &o, &r, repeat * each);
+  if (!restarted) {
+    begin_state(*job, o, cut, true);
+    job->gpu_blocks = create_blocks<gpu_block>(rt, o, cut);
+  }
+  const gpu_blocks blocks = job->gpu_blocks;
+  const gpu_teams teams = fused ? rt.create_group<gpu_team>() : gpu_teams();
+  r.iteration_us = job->iteration_us;
+  while (job->repeat < o.repeats) {
+    auto one = run_repeat(blocks, teams, fused, &o, &r, job);
     co_await one;
   }
   shown.finish();

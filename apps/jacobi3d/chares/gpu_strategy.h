@@ -21,8 +21,8 @@ struct gpu_strategy {
   bool graph = true;
 
   /// What was asked for, and for the rest what is fastest. Throws usage_error for what cannot be done by several
-  /// processes.
-  static gpu_strategy of(const options& o, int num_ranks);
+  /// processes, or with checkpoints.
+  static gpu_strategy of(const options& o, const imbrex::runtime& rt);
   std::string text() const;
 };
 

@@ -48,7 +48,7 @@ void gpu_share::fetch_ghosts(const decomposition& cut, bool periodic, int parity
 
 gpu_team::gpu_team()
     : options_(*this_job.given),
-      strategy_(gpu_strategy::of(options_, rt().num_ranks())),
+      strategy_(gpu_strategy::of(options_, rt())),
       cut_(decomposition::of_least_surface(options_.grid, chare_count(options_, rt().num_pes()), gpu_x_face_weight)) {}
 
 gpu_share gpu_team::make_share(int gpu) const {

@@ -61,6 +61,13 @@ class block_field {
   /// Fills all ghosts with one value again.
   void reset_ghosts(double value);
 
+  /// The current field in a checkpoint. What is read back is as after the update before, ghosts but for those.
+  template <class Archive>
+  void serialize_current(Archive& ar) {
+    ar.bytes(current(), static_cast<std::size_t>(num_rows() * pitch_) * sizeof(double));
+    if constexpr (Archive::is_loading) pack_faces();
+  }
+
   /// What the kernel reads and writes for the next update: from current to next, packing the next outgoing faces.
   block_view view();
 

@@ -40,7 +40,7 @@ ix::task<int> start_with_tasks(ix::runtime& rt) {
   std::fflush(stdout);
 
   const auto blocks = create_blocks<hetero_block>(rt, o, cut);
-  auto repeats = run_repeats(blocks, &o, &r);
+  auto repeats = run_repeats(blocks, &o, &r, nullptr);
   co_await repeats;
   auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
   co_return co_await concluded;

@@ -51,6 +51,8 @@ struct wait_mobility {
   bool (*may_leave)(const waiter&);
   void (*leave)(waiter&, departure&);
   void (*arrive)(waiter&);
+  /// Whether the coroutine may be left out of a checkpoint here: whoever started it starts it again.
+  bool is_checkpoint_point = false;
 };
 
 /// One suspended place. Lives inside an awaiter, that is in a coroutine frame. Resumed by its PE's loop and by

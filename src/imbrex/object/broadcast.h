@@ -252,7 +252,7 @@ void broadcast_entry(scheduler& pe, collection_id c, section_id s, priority p, a
     const std::uint32_t number = chare_pe::of(pe).number_broadcast(c, p);
     pe.spread(broadcast_body<E, Index>{no_pe, c, level, number, std::move(args)}, p);
   } else {
-    pe.send(s.creator, section_broadcast_body<E, Index>{c, s, level, std::move(args)}, p);
+    pe.send(pe.standing_for(s.creator), section_broadcast_body<E, Index>{c, s, level, std::move(args)}, p);
   }
 }
 

@@ -1,11 +1,18 @@
 #pragma once
 
+#include <memory>
 #include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
 
 #include "imbrex/object/collection/array_part.h"
+#include "imbrex/object/collection/collection_kind.h"
+#include "imbrex/object/moving/element_saving.h"
 #include "imbrex/object/moving/hand_over.h"
 #include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/moving/serialized_move.h"
+#include "imbrex/object/section_impl.h"
 
 namespace imbrex {
 
@@ -16,7 +23,9 @@ class chare_part final : public array_part<typename C::index_type> {
   using Index = typename C::index_type;
 
   chare_part(chare_pe& pe, collection_id id, const array_shape<Index, Map>& shape)
-      : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled), map_(shape.map) {}
+      : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled),
+        map_(shape.map),
+        filled_(shape.filled) {}
 
   void wish_to_move(element_base& e, pe_id to) override {
     scheduler& pe = this->pe();
@@ -35,10 +44,32 @@ class chare_part final : public array_part<typename C::index_type> {
     }
   }
 
+  collection_recipe recipe() const override {
+    array_shape<Index, Map> shape{this->extent(), map_, filled_};
+    return {kind_.name(), to_bytes(shape)};
+  }
+  std::vector<std::byte> save(element_base& e) override { return detail::save_element<C>(*this, e); }
+  bool restore(element_base& e, const std::vector<std::byte>& state) override {
+    return detail::restore_element<C>(*this, e, state);
+  }
+  void restore_section(section_id s, const std::vector<std::vector<std::byte>>& members) override {
+    section_request<Index> request{this->id(), s, {}};
+    for (const std::vector<std::byte>& m : members) from_bytes(m, request.members.emplace_back());
+    this->pe().send(this->pe().id(), std::move(request), priorities::communication);
+  }
+
  private:
+  static std::unique_ptr<collection> make(chare_pe& pe, collection_id id, const std::vector<std::byte>& saved) {
+    array_shape<Index, Map> shape;
+    from_bytes(saved, shape);
+    return std::make_unique<chare_part>(pe, id, shape);
+  }
+  inline static const collection_kind kind_{typeid(chare_part).name(), &make};
+
   pe_id mapped(const Index& i) const override { return map_to_pe(map_, i, this->extent(), this->pe().num_pes()); }
 
   Map map_;
+  bool filled_;
 };
 
 }  // namespace imbrex

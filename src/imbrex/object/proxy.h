@@ -214,7 +214,7 @@ class section_proxy {
   /// The next result contributed to this section without another target.
   template <class T>
   [[nodiscard]] detail::reduction_wait<T> reduction() const {
-    return {reduction_id{array_, section_, 0}, section_.creator};
+    return {reduction_id{array_, section_, 0}, scheduler::current().standing_for(section_.creator)};
   }
   /// The same section, spoken to with another priority.
   section_proxy with(priority p) const {
@@ -223,7 +223,10 @@ class section_proxy {
     return other;
   }
   /// Ends the section, once what was sent to it before has passed; what is broadcast or contributed later is dropped.
-  void free() const { scheduler::current().send(section_.creator, section_end{array_, section_}, priorities::normal); }
+  void free() const {
+    scheduler& pe = scheduler::current();
+    pe.send(pe.standing_for(section_.creator), section_end{array_, section_}, priorities::normal);
+  }
 
   collection_id array_id() const { return array_; }
   section_id id() const { return section_; }
@@ -274,7 +277,7 @@ class array_proxy {
   /// reductions, each by one awaiter, from any PE.
   template <class T>
   [[nodiscard("co_await it")]] detail::reduction_wait<T> reduction() const {
-    return {reduction_id{array_, section_id{}, 0}, array_.creator};
+    return {reduction_id{array_, section_id{}, 0}, scheduler::current().standing_for(array_.creator)};
   }
 
   /// Creates element `i` on its home PE while the program runs. When awaited: it exists, and every reduction begun

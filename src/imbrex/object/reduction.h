@@ -388,7 +388,7 @@ struct section_reduced {
 };
 
 /// `co_await` of an allreduce: contributes when the coroutine suspends. `Target`: what has the result sent to the
-/// contributors, at once or later.
+/// contributors, at once or later; whether a checkpoint may be made while it waits (`is_checkpoint_point`).
 template <class T, class Op, class Target = to_contributors>
 class allreduce_awaiter : public all_reduced_waiter<T> {
  public:
@@ -411,7 +411,7 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
         [](const waiter* w) {
           return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->number);
         },
-        &reducer::all_waiter::follows);
+        mobility_of_wait());
     this->number = counter;
     this->of = whole ? &part.reductions() : &section_reducer(part, s, at_home_);
     this->of->wait_for_all(this);
@@ -422,6 +422,14 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
   T await_resume() { return std::move(*this->value); }
 
  private:
+  static const wait_mobility* mobility_of_wait() {
+    if constexpr (requires { requires Target::is_checkpoint_point; }) {
+      return &reducer::all_waiter::follows_from_checkpoint_point;
+    } else {
+      return &reducer::all_waiter::follows;
+    }
+  }
+
   element_base& element_;  // of the PE where it suspends
   const bool at_home_;
   T mine_;

@@ -57,7 +57,7 @@ void section_announcement<Index>::operator()(scheduler& pe) {
   for (const Index& i : places.front().members) {
     element<Index>& e = part->record(i);
     if (e.state == presence::deleted) {
-      pe.send(section.creator, member_end{array, section, 0}, priorities::communication);
+      pe.send(pe.standing_for(section.creator), member_end{array, section, 0}, priorities::communication);
     } else {
       s.members.push_back(&e);
     }

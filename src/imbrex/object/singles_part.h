@@ -3,7 +3,9 @@
 #include <memory>
 #include <tuple>
 #include <typeinfo>
+#include <vector>
 
+#include "imbrex/object/moving/element_saving.h"
 #include "imbrex/object/moving/hand_over.h"
 #include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/moving/serialized_move.h"
@@ -31,6 +33,11 @@ class singles_part final : public array_part<no_index> {
     } else {
       refuse_move(*this, e, to);
     }
+  }
+  collection_recipe recipe() const override { return {}; }
+  std::vector<std::byte> save(element_base& e) override { return save_element<C>(*this, e); }
+  bool restore(element_base& e, const std::vector<std::byte>& state) override {
+    return restore_element<C>(*this, e, state);
   }
 };
 

@@ -102,6 +102,8 @@ class scheduler : public executor {
 
   pe_id id() const { return id_; }
   int num_pes() const { return num_pes_; }
+  /// The PE that does what `pe` did, which a job that was restarted with fewer PEs does not have; else `pe` itself.
+  pe_id standing_for(pe_id pe) const { return pe < num_pes_ ? pe : pe % num_pes_; }
   rank_context& rank() const { return rank_; }
 
   /// Makes the calling thread this PE's: binds its memory.

@@ -4,7 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <iterator>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "imbrex/balance/balance_strategy.h"
 #include "imbrex/base/build_config.h"
@@ -148,6 +153,28 @@ const std::vector<setting>& runtime_settings() {
        .kind = text,
        .default_value = "",
        .help = "with balance: file for what was measured each time, for imbrex balance-replay"},
+      {.name = "checkpoint",
+       .kind = text,
+       .default_value = "",
+       .help =
+           "folder for checkpoints, the same for all ranks: one is made where the program has a point for it and one "
+           "is due, on SIGUSR1, and on SIGTERM, which ends the job then; empty: none"},
+      {.name = "checkpoint-every",
+       .kind = text,
+       .default_value = "10min",
+       .help = "with checkpoint: when one is due: a time such as 30s, 10min or 2h since the last, or a number: at each "
+               "so-manieth point; 0: only on signals"},
+      {.name = "checkpoint-keep",
+       .kind = integer,
+       .default_value = "2",
+       .min = 1,
+       .max = 1'000'000,
+       .help = "so many of the newest checkpoints stay"},
+      {.name = "restart",
+       .kind = text,
+       .default_value = "",
+       .help = "begin with this checkpoint, or with the newest whole one of a folder of them; auto: that of the folder "
+               "for checkpoints, or from the start where there is none"},
       {.name = "single-thread",
        .kind = flag,
        .default_value = "off",
@@ -198,6 +225,39 @@ void check_balance(const runtime_options& o) {
     throw config_error(fmt::format("--imbrex-balance={}: {}", o.balance.strategy, e.what()));
   }
 }
+
+/// "30s", "10min", "2h": a time; "5": so many points.
+void parse_every(const std::string& text, checkpoint_options& o) {
+  double number = 0;
+  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view rest(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
+  const bool is_number = error == std::errc{} && number >= 0;
+  const double most = 1e9;  // of any unit
+  if (is_number && rest.empty() && number <= most && number == std::floor(number)) {
+    o.every_points = static_cast<std::uint32_t>(number);
+    return;
+  }
+  for (const auto& [name, seconds] : {std::pair("s", 1.0), {"min", 60.0}, {"h", 3600.0}}) {
+    if (!is_number || rest != name || number * seconds > most) continue;
+    o.every_ns = static_cast<std::int64_t>(number * seconds * 1e9);
+    return;
+  }
+  throw config_error(fmt::format(
+      "--imbrex-checkpoint-every={}: give a time such as 30s, 10min or 2h, or a whole number of points", text));
+}
+
+void read_checkpoint(const config& settings, checkpoint_options& o) {
+  o.folder = settings.text("checkpoint");
+  o.keep = settings.get<int>("checkpoint-keep");
+  o.restart = settings.text("restart");
+  parse_every(settings.text("checkpoint-every"), o);
+  if (!o.folder.empty()) return;
+  for (const char* name : {"checkpoint-every", "checkpoint-keep"}) {
+    if (settings.is_set(name))
+      throw config_error(fmt::format("--imbrex-{} needs --imbrex-checkpoint=FOLDER, too", name));
+  }
+  if (o.restart == "auto") throw config_error("--imbrex-restart=auto needs --imbrex-checkpoint=FOLDER, too");
+}
 }  // namespace
 
 config read_runtime_config(int& argc, char** argv) { return config(runtime_settings(), argc, argv, environ); }
@@ -234,6 +294,7 @@ runtime_options options_from(const config& settings) {
   o.balance.interval_ms = settings.get<int>("balance-every-ms");
   o.balance.record = settings.text("balance-record");
   check_balance(o);
+  read_checkpoint(settings, o.checkpoint);
   o.single_thread = settings.get<bool>("single-thread");
   o.schedule_seed = settings.get<std::uint64_t>("schedule-seed");
   o.log = parse_log_level(settings.text("log"));

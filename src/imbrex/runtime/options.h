@@ -8,6 +8,7 @@
 #include "imbrex/balance/balance_options.h"
 #include "imbrex/base/config.h"
 #include "imbrex/base/log.h"
+#include "imbrex/checkpoint/checkpoint_options.h"
 #include "imbrex/comm/data/protocol.h"
 #include "imbrex/device/completion_mode.h"
 #include "imbrex/hetero/hetero_options.h"
@@ -40,6 +41,7 @@ struct runtime_options {
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
   balance_options balance;                             ///< whether and how loads are balanced
+  checkpoint_options checkpoint;                       ///< whether and when checkpoints are made
   int busiest_elements = 0;                            ///< so many of each PE are named at the end; 0: none, not timed
   bool single_thread = false;                          ///< one thread runs all PEs of a rank, a step of each at a time
   std::optional<bool> pin;                             ///< a PE to a core; empty: when the cores suffice

@@ -11,6 +11,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/log.h"
 #include "imbrex/base/topology.h"
+#include "imbrex/checkpoint/live/checkpointer.h"
+#include "imbrex/checkpoint/live/restoring.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/pe/pe_stepper.h"
 #include "imbrex/pe/quiescence.h"
@@ -63,7 +65,7 @@ void keep_freed_memory() {
 }
 }  // namespace
 
-int rank_run::run(const main_function& main) {
+int rank_run::run(const main_program& main) {
   keep_freed_memory();
   facade_ = std::make_unique<runtime>(context_, options_);
   context_.facade = facade_.get();
@@ -97,6 +99,8 @@ void rank_run::make_pes() {
       pe.balancing = std::make_unique<balancer>(pe, options_.balance,
                                                 pe_shape{context_.num_pes(), agreed_.plan.pes, ranks_per_node});
     }
+    pe.checkpointing = std::make_unique<checkpointer>(
+        pe, options_.checkpoint, checkpointed_globals{&readonly_base::save_shared, &readonly_base::load_shared});
     if (options_.busiest_elements > 0) times_.push_back(std::make_unique<element_times>(pe));
   }
   if (agreed_.plan.pes > 1 && options_.task_stealing)
@@ -150,14 +154,14 @@ void rank_run::start_transport() {
 
 // ------------------------------------------------------------------------------------------------ threads
 
-void rank_run::run_by_threads(const main_function& main) {
+void rank_run::run_by_threads(const main_program& main) {
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < pes_.size(); ++i) threads.emplace_back([this, i, &main] { pe_thread(i, main); });
   pe_thread(0, main);
   for (std::thread& t : threads) t.join();
 }
 
-void rank_run::pe_thread(std::size_t i, const main_function& main) {
+void rank_run::pe_thread(std::size_t i, const main_program& main) {
   scheduler& pe = *pes_[i];
   if (context_.num_ranks > 1) set_thread_log_rank(context_.rank);
   if (const int processor = processors_of_pes()[i]; processor >= 0) pin_this_thread(processor);
@@ -169,7 +173,7 @@ void rank_run::pe_thread(std::size_t i, const main_function& main) {
 }
 
 /// All that the PEs allocate comes from the first one's slab: the others' belong to no thread.
-void rank_run::run_by_one_thread(const main_function& main) {
+void rank_run::run_by_one_thread(const main_program& main) {
   if (context_.num_ranks > 1) set_thread_log_rank(context_.rank);
   pes_[0]->bind_to_this_thread();
   become(0);
@@ -184,10 +188,31 @@ void rank_run::become(std::size_t i) {
   if (devices_ != nullptr) devices_->bind_to_this_thread(i);
 }
 
-void rank_run::start_main(scheduler& pe, const main_function& main) {
+namespace {
+/// Of the main chare: of the program from the start, or once what a checkpoint has is there again.
+task<int> main_coroutine(runtime& rt, const main_program& main, std::vector<std::string> arguments,
+                         const checkpoint_options& o) {
+  const std::string from = o.restart.empty() ? "" : checkpoint_to_restart_from(o);
+  if (from.empty()) {
+    auto started = main.start(rt, std::move(arguments));
+    co_return co_await started;
+  }
+  if (!main.restart) {
+    throw config_error(
+        "--imbrex-restart: this program cannot be restarted: it is none that imbrex::run<program> starts, see "
+        "docs/checkpoints.md");
+  }
+  auto restored = restore_job(from);
+  std::vector<std::byte> program = co_await restored;
+  auto started = main.restart(rt, std::move(arguments), std::move(program));
+  co_return co_await started;
+}
+}  // namespace
+
+void rank_run::start_main(scheduler& pe, const main_program& main) {
   try {
-    entry_activity::start(pe, nullptr, main_chare_name, main(*facade_, arguments_), reply_to{},
-                          [](scheduler& on, entry_activity& a) {
+    entry_activity::start(pe, nullptr, main_chare_name, main_coroutine(*facade_, main, arguments_, options_.checkpoint),
+                          reply_to{}, [](scheduler& on, entry_activity& a) {
                             using promise = task_promise<int>;
                             auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
                             if (p.failure) {

@@ -18,8 +18,6 @@
 
 namespace imbrex::detail {
 
-using main_function = std::function<task<int>(runtime&, std::vector<std::string>)>;
-
 /// One rank's life from its options to its exit code: agrees with the other ranks, makes the PEs, runs them by a thread
 /// each or all by one, and takes everything down again (rank_end.cc). `transport` may be null (one rank). The calling
 /// thread is the first PE's.
@@ -31,7 +29,7 @@ class rank_run {
   /// Settles with the other ranks what must be the same on all. Throws `config_error`, or what kept a rank from
   /// starting: the same on every rank.
   void agree(const std::string& command_line);
-  int run(const main_function& main);
+  int run(const main_program& main);
 
  private:
   void make_pes();
@@ -41,11 +39,11 @@ class rank_run {
 
   /// \name Threads
   ///@{
-  void run_by_threads(const main_function& main);
-  void pe_thread(std::size_t i, const main_function& main);
-  void run_by_one_thread(const main_function& main);
+  void run_by_threads(const main_program& main);
+  void pe_thread(std::size_t i, const main_program& main);
+  void run_by_one_thread(const main_program& main);
   void become(std::size_t i);
-  void start_main(scheduler& pe, const main_function& main);
+  void start_main(scheduler& pe, const main_program& main);
   ///@}
 
   /// \name The end

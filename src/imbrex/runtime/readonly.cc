@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "imbrex/async/when_all.h"
 #include "imbrex/object/collection/entry_message.h"
@@ -73,6 +74,7 @@ void readonly_value::operator()(scheduler& pe) {
 task<> readonly_base::send_to_all() {
   scheduler& pe = scheduler::current();
   if (pe.id() != 0) throw usage_error("a read-only global is shared by the main chare alone");
+  was_shared_ = true;
   const rank_context& rank = pe.rank();
   if (rank.transport == nullptr || rank.transport->shares_process()) co_return;
   const auto which = static_cast<std::uint64_t>(std::find(all().begin(), all().end(), this) - all().begin());
@@ -92,7 +94,29 @@ void readonly_base::check_settable() {
   if (is_sealed) throw usage_error("a read-only global was set after the start of the job: set it before imbrex::run");
 }
 
-void readonly_base::seal(bool sealed) { is_sealed = sealed; }
+void readonly_base::seal(bool sealed) {
+  is_sealed = sealed;
+  if (sealed) {
+    for (readonly_base* r : all()) r->was_shared_ = false;
+  }
+}
+
+std::vector<std::byte> readonly_base::save_shared() {
+  std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> values;
+  for (std::size_t i = 0; i < all().size(); ++i) {
+    if (all()[i]->was_shared_) values.emplace_back(i, all()[i]->save());
+  }
+  return to_bytes(values);
+}
+
+void readonly_base::load_shared(const std::vector<std::byte>& bytes) {
+  std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> values;
+  from_bytes(bytes, values);
+  for (const auto& [which, value] : values) {
+    load_one(which, value);
+    all()[which]->was_shared_ = true;
+  }
+}
 
 std::vector<std::byte> readonly_base::save_all() {
   std::vector<std::vector<std::byte>> values;

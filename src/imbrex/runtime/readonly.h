@@ -25,6 +25,11 @@ class readonly_base {
   static void load_all(const std::vector<std::byte>& bytes);
   /// The same for one, by its place in that order.
   static void load_one(std::uint64_t which, const std::vector<std::byte>& bytes);
+  /// \name For checkpoints: of those that were shared while the job ran (others are set again by whoever restarts it)
+  ///@{
+  static std::vector<std::byte> save_shared();
+  static void load_shared(const std::vector<std::byte>& bytes);
+  ///@}
   /// While a job runs nothing may be set.
   static void seal(bool sealed);
 
@@ -38,6 +43,8 @@ class readonly_base {
  private:
   virtual std::vector<std::byte> save() const = 0;
   virtual void load(const std::vector<std::byte>& bytes) = 0;
+
+  bool was_shared_ = false;  // by this process, in this job
 };
 
 }  // namespace detail

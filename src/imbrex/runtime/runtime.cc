@@ -4,13 +4,14 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "imbrex/base/address_watch.h"
 #include "imbrex/base/build_config.h"
+#include "imbrex/checkpoint/live/checkpoint_signal.h"
 #include "imbrex/comm/loopback/loopback_transport.h"
 #include "imbrex/hetero/placement/cost_store.h"
-#include "imbrex/pe/quiescence.h"
 #include "imbrex/runtime/make_transport.h"
 #include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
@@ -22,21 +23,10 @@ namespace imbrex {
 
 namespace {
 
-/// The wish to know of quiescence, at PE 0.
-struct quiescence_request {
-  static constexpr bool counted = false;
-  reply_to who;
-  void operator()(scheduler& pe) { pe.quiescence().ask(who); }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & who;
-  }
-};
-
 /// One rank from start to end, kept in `rank`; errors before the PEs run are reported by rank 0 alone.
 int run_rank(std::unique_ptr<detail::rank_run>& rank, const runtime_options& options, transport* t,
              const std::vector<std::string>& arguments, const std::string& command_line,
-             const detail::main_function& main) {
+             const detail::main_program& main) {
   try {
     rank = std::make_unique<detail::rank_run>(options, t, arguments);
     rank->agree(command_line);
@@ -48,7 +38,7 @@ int run_rank(std::unique_ptr<detail::rank_run>& rank, const runtime_options& opt
 }
 
 int run_loopback(const runtime_options& options, const std::vector<std::string>& arguments,
-                 const std::string& command_line, const detail::main_function& main) {
+                 const std::string& command_line, const detail::main_program& main) {
   auto network =
       std::make_shared<loopback_network>(options.ranks, loopback_options{.seed = options.loopback_seed,
                                                                          .max_delay_us = options.loopback_delay_us,
@@ -74,12 +64,17 @@ int run_loopback(const runtime_options& options, const std::vector<std::string>&
 
 }  // namespace
 
-void runtime::quiescence_awaiter::await_suspend(std::coroutine_handle<> h) {
-  const reply_to r = expect_anywhere(h, [](const waiter*) { return std::string("quiescence"); });
-  scheduler::current().send(0, quiescence_request{r}, priorities::communication);
+task<std::string> runtime::checkpoint(std::string folder) const {
+  scheduler& pe = scheduler::current();
+  if (pe.id() != 0) throw usage_error("a checkpoint is made by the main chare, or by elements in checkpoint_point");
+  if (folder.empty()) folder = options_.checkpoint.folder;
+  if (folder.empty())
+    throw usage_error("a checkpoint needs a folder: name it to checkpoint(), or start with --imbrex-checkpoint=FOLDER");
+  auto made = checkpointer::of(pe).make(std::move(folder));
+  co_return co_await made;
 }
 
-int detail::run_job(int& argc, char** argv, const main_function& main) {
+int detail::run_job(int& argc, char** argv, const main_program& main) {
   std::string command_line;
   for (int i = 1; i < argc; ++i) command_line += (i == 1 ? "" : " ") + std::string(argv[i]);
   try {
@@ -99,6 +94,8 @@ int detail::run_job(int& argc, char** argv, const main_function& main) {
     if (t == nullptr || t->rank() == 0) {
       for (const std::string& w : options.warnings) log_warning(w);
     }
+    std::optional<checkpoint_signals> signals;
+    if (!options.checkpoint.folder.empty()) signals.emplace();
     readonly_base::seal(true);
     std::unique_ptr<rank_run> rank;
     const int code = choice == detail::transport_choice::loopback

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -8,7 +10,10 @@
 
 #include "imbrex/async/task.h"
 #include "imbrex/balance/live/balancer.h"
+#include "imbrex/checkpoint/live/checkpointer.h"
+#include "imbrex/checkpoint/live/program_point.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/pe/quiescence_wait.h"
 #include "imbrex/runtime/options.h"
 
 namespace imbrex {
@@ -125,19 +130,21 @@ class runtime {
   /// nothing runs but coroutines that wait (this one among them).
   [[nodiscard]] auto quiescence() const { return quiescence_wait{}; }
 
+  /// `co_await rt.checkpoint(folder)`, from the main chare, at a moment when nothing is under way but what ends by
+  /// itself: makes a checkpoint in that folder of checkpoints, or in that of `--imbrex-checkpoint`, and gives its path
+  /// once it is whole, on the disk. The program is one that `run<Program>` started; all its chares have a default
+  /// constructor and `serialize`. Throws `usage_error` where none can be made, naming what is under way;
+  /// `snapshot_error` when it cannot be written.
+  [[nodiscard("co_await it")]] task<std::string> checkpoint(std::string folder = "") const;
+  /// `co_await rt.checkpoint_point()`, from the main chare, at such a moment: makes one when one is due (with
+  /// `--imbrex-checkpoint`), and goes on as soon as it has been taken, while it is written. Gives whether one was.
+  [[nodiscard("co_await it")]] detail::program_point checkpoint_point() const { return {}; }
+
   /// Ends the job now, on all ranks, with this exit code; what is queued is dropped. A main chare that returns lets
   /// everything that is on its way finish first. A failure that is reported all the same decides the exit code.
   void exit(int code) { scheduler::current().exit_job(code, false); }
 
  private:
-  struct [[nodiscard]] quiescence_awaiter : reply_awaiter<void> {
-    void await_suspend(std::coroutine_handle<> h);
-    void await_resume() { take(); }
-  };
-  struct [[nodiscard]] quiescence_wait {
-    quiescence_awaiter operator co_await() const { return quiescence_awaiter(); }
-  };
-
   template <class C, class... A>
   static constexpr void check_constructor() {
     static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
@@ -162,8 +169,45 @@ class runtime {
 };
 
 namespace detail {
-/// Runs the job. `main` is called on PE 0 of rank 0 and makes the main chare's coroutine.
-int run_job(int& argc, char** argv, const std::function<task<int>(runtime&, std::vector<std::string>)>& main);
+
+/// What runs as the main chare: on PE 0 of rank 0 it makes that one's coroutine.
+struct main_program {
+  std::function<task<int>(runtime&, std::vector<std::string> arguments)> start;
+  /// Of a job that begins with a checkpoint; `saved`: what the program was. Empty: it cannot be restarted.
+  std::function<task<int>(runtime&, std::vector<std::string> arguments, std::vector<std::byte> saved)> restart;
+};
+
+/// Runs the job.
+int run_job(int& argc, char** argv, const main_program& main);
+
+template <class P>
+concept restartable_program = std::is_class_v<P> && requires { &P::start, &P::restart; };
+
+template <class P>
+task<int> start_program(P& p, runtime& rt, std::vector<std::string> arguments) {
+  if constexpr (requires { p.start(rt, arguments); }) {
+    return p.start(rt, std::move(arguments));
+  } else {
+    static_assert(
+        requires {
+          { p.start(rt) } -> std::same_as<task<int>>;
+        }, "imbrex: a program has `task<int> start(runtime&)`, or with `std::vector<std::string>`");
+    return p.start(rt);
+  }
+}
+template <class P>
+task<int> restart_program(P& p, runtime& rt, std::vector<std::string> arguments) {
+  if constexpr (requires { p.restart(rt, arguments); }) {
+    return p.restart(rt, std::move(arguments));
+  } else {
+    static_assert(
+        requires {
+          { p.restart(rt) } -> std::same_as<task<int>>;
+        }, "imbrex: a program has `task<int> restart(runtime&)`, or with `std::vector<std::string>`");
+    return p.restart(rt);
+  }
+}
+
 }  // namespace detail
 
 /// Runs a job: every process of it calls this from `main`. Reads `--imbrex-...` and `IMBREX_...`, starts the PEs, and
@@ -178,8 +222,9 @@ int run_job(int& argc, char** argv, const std::function<task<int>(runtime&, std:
 /// Blocks the calling thread, which serves as the rank's first PE. One job at a time per process.
 /// What imbrex took is gone from `argc` and `argv` afterwards, as it is from `arguments`.
 template <class Start, class... Extra>
+  requires(!detail::restartable_program<Start>)
 int run(int& argc, char** argv, Start start, Extra... extra) {
-  return detail::run_job(argc, argv, [=](runtime& rt, std::vector<std::string> arguments) -> task<int> {
+  auto main = [=](runtime& rt, std::vector<std::string> arguments) -> task<int> {
     if constexpr (sizeof...(Extra) > 0) {
       return start(rt, extra...);
     } else if constexpr (std::is_invocable_v<Start, runtime&, std::vector<std::string>>) {
@@ -190,7 +235,32 @@ int run(int& argc, char** argv, Start start, Extra... extra) {
                     "extra arguments given to run");
       return start(rt);
     }
-  });
+  };
+  return detail::run_job(argc, argv, {std::move(main), nullptr});
+}
+/// Runs a job that can make checkpoints and be restarted (docs/checkpoints.md): the main chare is an object of class
+/// `Program`, constructed with copies of `extra`, which has
+///
+///     task<int> start(runtime&);      // or with std::vector<std::string>, as above
+///     task<int> restart(runtime&);    // instead, with --imbrex-restart: chares are there, no coroutine runs
+///     template <class Archive> void serialize(Archive&);   // what `restart` needs of it
+template <class Program, class... Extra>
+  requires detail::restartable_program<Program>
+int run(int& argc, char** argv, Extra... extra) {
+  auto make = [=] {
+    auto p = std::make_shared<Program>(extra...);
+    checkpointer::of(scheduler::current()).saves_program_by([p] { return to_bytes(*p); });
+    return p;
+  };
+  auto start = [=](runtime& rt, std::vector<std::string> arguments) {
+    return detail::start_program(*make(), rt, std::move(arguments));
+  };
+  auto restart = [=](runtime& rt, std::vector<std::string> arguments, std::vector<std::byte> saved) {
+    const std::shared_ptr<Program> p = make();
+    from_bytes(saved, *p);
+    return detail::restart_program(*p, rt, std::move(arguments));
+  };
+  return detail::run_job(argc, argv, {std::move(start), std::move(restart)});
 }
 /// The same with a number that cannot be changed: `argv` ends with a null pointer after what is left.
 template <class Start, class... Extra>

@@ -165,6 +165,8 @@ class parked_message {
     if (std::exchange(counted_, false)) ++executor::current()->operations;
     return std::move(message_);
   }
+  /// Whether it is a `send`, and not the other end telling of itself.
+  bool is_send() const { return !message_.hello.known(); }
 
  private:
   channel_message message_;
@@ -238,6 +240,8 @@ class channel_end {
   std::uint32_t element_bytes() const { return element_bytes_; }
   /// What the other end has told of itself, if it is in another process.
   const channel_peer& peer() const { return peer_; }
+  /// Whether something has come that was not received.
+  bool has_messages() const { return !ready_.empty() || !early_.empty(); }
   data_mover* mover() const { return mover_; }
   /// Its chare goes to another PE of the process, whose mover this is, with all that has come and all who wait. Nothing
   /// is on its way to or from another process.

@@ -39,7 +39,7 @@ class array_part : public collection {
     }
     const pe_id where = mapped(i);
     if (where < 0 || where >= pe().num_pes()) [[unlikely]]
-      bad_home(i, where);
+      return home_of_unplaced(i, where);
     return where;
   }
   const Index& extent() const { return extent_; }
@@ -49,7 +49,8 @@ class array_part : public collection {
       if (bounded_ && !inside(i, extent_)) return otherwise;
     }
     const pe_id where = mapped(i);
-    return where < 0 || where >= pe().num_pes() ? otherwise : where;
+    if (where >= 0 && where < pe().num_pes()) return where;
+    return where >= 0 && folds_homes() ? where % pe().num_pes() : otherwise;
   }
 
   /// What is known of element `i`; made, pointing to its home, when nothing was. Throws `usage_error` for an index
@@ -80,8 +81,19 @@ class array_part : public collection {
     for (auto& known : known_) f(*known.second);
   }
 
+  std::vector<std::byte> index_bytes(const element_base& e) const override {
+    return to_bytes(static_cast<const element<Index>&>(e).index);
+  }
+  pe_id home_of(const std::vector<std::byte>& index) const override { return home(index_from(index)); }
+  element_base& record_of(const std::vector<std::byte>& index) override { return record(index_from(index)); }
+
  private:
   virtual pe_id mapped(const Index& i) const = 0;
+  static Index index_from(const std::vector<std::byte>& bytes) {
+    Index i{};
+    from_bytes(bytes, i);
+    return i;
+  }
 
   [[gnu::noinline]] element<Index>& look_up(const Index& i) {
     if constexpr (is_grid_index<Index>) {
@@ -113,7 +125,8 @@ class array_part : public collection {
     throw usage_error(
         fmt::format("{} has no element {}: its extent is {}", chare_name(), to_text(i), to_text(extent_)));
   }
-  [[noreturn]] void bad_home(const Index& i, pe_id where) const {
+  pe_id home_of_unplaced(const Index& i, pe_id where) const {
+    if (where >= 0 && folds_homes()) return where % pe().num_pes();
     throw usage_error(fmt::format("the map of {} puts element {} on PE {}, but the PEs are 0 to {}", chare_name(),
                                   to_text(i), where, pe().num_pes() - 1));
   }

@@ -36,10 +36,11 @@ collection* chare_pe::look_up_collection(collection_id c) {
     return before.part;
   }
   if (c.is_of_singles()) return look_up_singles(c);
-  if (static_cast<std::uint32_t>(c.creator) >= static_cast<std::uint32_t>(num_pes())) [[unlikely]]
-    refuse_pe(c.creator);
   const auto known = collections_.find({c.creator, c.number});
-  if (known == collections_.end()) return nullptr;
+  if (known == collections_.end()) {
+    if (static_cast<std::uint32_t>(c.creator) >= static_cast<std::uint32_t>(num_pes())) refuse_pe(c.creator);
+    return nullptr;
+  }
   return note_found(c, known->second.get());
 }
 

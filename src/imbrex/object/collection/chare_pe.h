@@ -35,6 +35,15 @@ class chare_pe final : public scheduler {
   ///@{
   collection_id new_collection_id() { return {id(), next_collection_++}; }
   section_id new_section_id() { return {id(), next_section_++}; }
+  /// How many of each this PE has named; and that it names none of the first so many, which a job before had.
+  std::uint32_t num_collections_named() const { return next_collection_; }
+  std::uint32_t num_sections_named() const { return next_section_; }
+  std::uint64_t num_singles_before() const { return num_singles_before_; }
+  void number_after(std::uint32_t collections, std::uint32_t sections, std::uint64_t singles) {
+    next_collection_ = collections;
+    next_section_ = sections;
+    num_singles_before_ = singles;
+  }
   /// The PE of the next singleton that this PE makes without naming one: all in turn, from this one on.
   pe_id next_seed_pe() {
     const pe_id pe = id() + next_seed_ < num_pes() ? id() + next_seed_ : id() + next_seed_ - num_pes();
@@ -63,8 +72,9 @@ class chare_pe final : public scheduler {
   entry_activity* first_activity = nullptr;  ///< those of no chare that exist on this PE
   std::uint64_t num_activities = 0;          ///< all on this PE
 
-  std::unique_ptr<pe_part> moves;      ///< `move_requests`, once an element could not move at once
-  std::unique_ptr<pe_part> balancing;  ///< `balancer`; null: loads are not balanced
+  std::unique_ptr<pe_part> moves;          ///< `move_requests`, once an element could not move at once
+  std::unique_ptr<pe_part> balancing;      ///< `balancer`; null: loads are not balanced
+  std::unique_ptr<pe_part> checkpointing;  ///< `checkpointer`
   /// Calls `f` with each collection that this PE has a part of.
   void for_each_part(const std::function<void(collection&)>& f) const;
 
@@ -114,6 +124,7 @@ class chare_pe final : public scheduler {
   std::array<found, num_found> found_;
   std::uint32_t next_collection_ = 0;
   std::uint32_t next_section_ = 0;
+  std::uint64_t num_singles_before_ = 0;  // numbers of singletons that a job before has used
   pe_id next_seed_ = 0;
   struct held {
     collection_id id;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/data/port_table.h"
@@ -48,7 +51,7 @@ collection::collection(chare_pe& pe, collection_id id, const char* chare_name)
     : pe_(pe),
       id_(id),
       chare_name_(chare_name),
-      reductions_(pe, *this, section_id{}, id.creator),
+      reductions_(pe, *this, section_id{}, pe.standing_for(id.creator)),
       census_(*this),
       heads_(*this) {}
 
@@ -448,8 +451,43 @@ void collection::member_ended(element_base& e, const section_numbers& next) {
   for (auto& [id, part] : sections_) {
     if (std::erase(part->members, &e) == 0) continue;
     const auto number = std::find_if(next.begin(), next.end(), [&, of = id](const auto& n) { return n.first == of; });
-    pe_.send(id.creator, member_end{id_, id, number != next.end() ? number->second : 0}, priorities::communication);
+    pe_.send(pe_.standing_for(id.creator), member_end{id_, id, number != next.end() ? number->second : 0},
+             priorities::communication);
   }
+}
+
+// ------------------------------------------------------------------------------------------------ checkpoints
+
+std::string collection::what_is_under_way() const {
+  if (!calm()) return fmt::format("broadcasts to {} have not been heard by all", chare_name_);
+  if (std::string reduction = reductions_.what_is_under_way(); !reduction.empty())
+    return fmt::format("{}: {}", chare_name_, reduction);
+  for (const auto& [id, part] : sections_) {
+    if (std::string reduction = part->reductions.what_is_under_way(); !reduction.empty())
+      return fmt::format("a section of {}: {}", chare_name_, reduction);
+  }
+  std::string found;
+  for_each_known([&](element_base& e) {
+    if (!found.empty() || !e.extras) return;
+    if (e.extras->held_first != nullptr) found = fmt::format("messages wait for {}, which does not exist", text(e));
+    if (e.object == nullptr) return;
+    if (e.extras->ties != nullptr && e.extras->ties->ties())
+      found = fmt::format("{} has futures or exposed memory", text(e));
+    if (e.extras->ports != nullptr && e.extras->ports->has_messages())
+      found = fmt::format("a message in a channel of {} has not been received", text(e));
+  });
+  return found;
+}
+
+void collection::for_each_section(const std::function<void(const section_id&, const section_part&)>& f) const {
+  for (const auto& [id, part] : sections_) f(id, *part);
+}
+
+void collection::has_come_back(std::uint64_t below, std::uint64_t in_all, bool not_at_home) {
+  ever_changed_ = not_at_home;
+  if (in_all == 0) set_changing(0);
+  reductions_.expect(below, in_all);
+  set_complete();
 }
 
 }  // namespace imbrex

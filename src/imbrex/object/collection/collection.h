@@ -17,11 +17,12 @@
 #include "imbrex/object/collection/section.h"
 #include "imbrex/object/entry/index.h"
 #include "imbrex/object/entry/map.h"
+#include "imbrex/object/state/saved_part.h"
 
 namespace imbrex {
 
 /// This PE's part of a chare array, group or singleton: the elements that live here and what is known of others.
-class collection {
+class collection : public saved_part {
  public:
   collection(chare_pe& pe, collection_id id, const char* chare_name);
   virtual ~collection();
@@ -31,7 +32,7 @@ class collection {
   chare_pe& pe() const { return pe_; }
   collection_id id() const { return id_; }
   /// The PE that created the collection: where its reductions end.
-  pe_id root() const { return id_.creator; }
+  pe_id root() const { return pe_.standing_for(id_.creator); }
   const char* chare_name() const { return chare_name_; }
   const std::vector<element_base*>& here() const { return here_; }
   /// "block(1, 2, 3)".
@@ -150,9 +151,23 @@ class collection {
   void member_ended(element_base& e, const section_numbers& next);
   ///@}
 
+  /// \name Checkpoints (checkpoint/live), once all is quiet
+  ///@{
+  /// What is on its way all the same and would be lost; empty: nothing.
+  std::string what_is_under_way() const;
+  /// Calls `f` for each section that this PE knows.
+  void for_each_section(const std::function<void(const section_id&, const section_part&)>& f) const;
+  const std::vector<section_id>& freed_sections() const { return freed_sections_; }
+  /// All elements of a restored array are there: `below` in the subtree of this PE, `in_all`; not all of them at home.
+  void has_come_back(std::uint64_t below, std::uint64_t in_all, bool not_at_home);
+  /// Homes that this job does not have, since it has fewer PEs than the one that was saved, are others instead.
+  void fold_homes() { folds_homes_ = true; }
+  ///@}
+
  protected:
   /// Of singletons: nobody is told how many there are.
   void has_no_reductions() { has_reductions_ = false; }
+  bool folds_homes() const { return folds_homes_; }
 
  private:
   chare_base* leave_list(element_base& e, presence becomes, pe_id where);
@@ -168,6 +183,7 @@ class collection {
   bool complete_ = false;
   bool ever_changed_ = false;
   bool has_reductions_ = true;
+  bool folds_homes_ = false;
   std::uint32_t last_here_ = 0;
   std::uint32_t num_unheard_or_blocked_ = 0;  // broadcasts in slices, reasons why elements are blocked
   std::uint32_t num_ahead_ = 0;               // streams of which elements have heard more than this PE

@@ -81,7 +81,7 @@ void bring_to_single(scheduler& pe, array_part<no_index>& part, Body& body) {
   element<no_index>* const e = part.find(body.index);
   if (e != nullptr) {
     bring_to_element(pe, part, *e, body);
-  } else if (const pe_id home = body.index.home; home != pe.id()) {
+  } else if (const pe_id home = part.home(body.index); home != pe.id()) {
     const priority p = priority_on_the_way(body);
     if constexpr (requires { body.leave_pe(); }) body.leave_pe();
     pe.send(home, std::move(body), p);

@@ -236,20 +236,22 @@ void reducer::hand_out() {
   }
 }
 
-const wait_mobility reducer::all_waiter::follows{
-    [](const waiter&) { return true; },
-    [](waiter& w, departure& d) {
-      auto& self = static_cast<all_waiter&>(w);
-      self.of->forget(&self);
-      self.of->gone_.emplace_back(self.number, d.route());
-      self.of = nullptr;
-    },
-    [](waiter& w) {
-      auto& self = static_cast<all_waiter&>(w);
-      collection& part = *static_cast<const element_base*>(w.owner->of)->part;
-      self.of = self.section.whole_array() ? &part.reductions() : &part.add_section(self.section).reductions;
-      self.of->wait_for_all(&self);
-    }};
+const wait_mobility reducer::all_waiter::follows{&may_leave, &leave, &arrive};
+const wait_mobility reducer::all_waiter::follows_from_checkpoint_point{&may_leave, &leave, &arrive, true};
+
+void reducer::all_waiter::leave(waiter& w, departure& d) {
+  auto& self = static_cast<all_waiter&>(w);
+  self.of->forget(&self);
+  self.of->gone_.emplace_back(self.number, d.route());
+  self.of = nullptr;
+}
+
+void reducer::all_waiter::arrive(waiter& w) {
+  auto& self = static_cast<all_waiter&>(w);
+  collection& part = *static_cast<const element_base*>(w.owner->of)->part;
+  self.of = self.section.whole_array() ? &part.reductions() : &part.add_section(self.section).reductions;
+  self.of->wait_for_all(&self);
+}
 
 std::vector<std::shared_ptr<const work_route>> reducer::take_gone(std::uint32_t number) {
   std::vector<std::shared_ptr<const work_route>> all;
@@ -294,6 +296,12 @@ std::string reducer::describe() const {
                         pe_.id() == root_ ? fmt::format(" of {}", expected(number)) : std::string(" on this PE"));
   }
   return text;
+}
+
+std::string reducer::what_is_under_way() const {
+  if (std::string begun = describe(); !begun.empty()) return begun;
+  if (!results_.empty()) return fmt::format("nobody has taken the result of reduction {}", results_.front().first);
+  return "";
 }
 
 }  // namespace imbrex

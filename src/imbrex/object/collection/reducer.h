@@ -126,6 +126,12 @@ class reducer {
     all_waiter* next_waiter = nullptr;
     /// It goes on waiting at its new PE; what comes to the old one follows, for the result may have passed the new one.
     static const wait_mobility follows;
+    static const wait_mobility follows_from_checkpoint_point;
+
+   private:
+    static bool may_leave(const waiter&) { return true; }
+    static void leave(waiter& w, departure& d);
+    static void arrive(waiter& w);
   };
   void wait_for_all(all_waiter* w) {
     w->next_waiter = waiting_;
@@ -143,6 +149,8 @@ class reducer {
   }
 
   bool idle() const { return slots_.empty(); }
+  /// What a checkpoint would lose of it; empty: nothing.
+  std::string what_is_under_way() const;
   std::string describe() const;
   pe_id root() const { return root_; }
 

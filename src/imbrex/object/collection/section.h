@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "imbrex/object/collection/reducer.h"
+#include "imbrex/pe/scheduler.h"
 
 namespace imbrex {
 
 class collection;
-class scheduler;
 struct element_base;
 
 /// For sections to which an element has contributed, the number of its next reduction.
@@ -20,7 +20,8 @@ using section_numbers = std::vector<std::pair<section_id, std::uint32_t>>;
 /// have a part of no tree: what is contributed there goes straight to the root.
 class section_part {
  public:
-  section_part(scheduler& pe, collection& array, section_id id) : reductions(pe, array, id, id.creator) {}
+  section_part(scheduler& pe, collection& array, section_id id)
+      : reductions(pe, array, id, pe.standing_for(id.creator)) {}
 
   std::vector<element_base*> members;
   std::vector<pe_id> children;

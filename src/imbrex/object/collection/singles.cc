@@ -15,6 +15,8 @@ std::uint64_t singles_class::seal() { return detail::number_by_name(registry());
 using singles = array_part<no_index>;
 
 singles::array_part(chare_pe& pe, collection_id id, const char* chare_name) : collection(pe, id, chare_name) {
+  named_.start_after(pe.num_singles_before());
+  made_.start_after(pe.num_singles_before());
   set_complete();
   has_no_reductions();
 }
@@ -45,7 +47,7 @@ singles::record_type& singles::record(const no_index& i) {
   record_type& e = known_.try_emplace(i, i).first->second;
   if (e.part == nullptr) {
     e.part = this;
-    e.where = i.home;
+    e.where = home(i);
   }
   return e;
 }
@@ -54,7 +56,7 @@ void singles::forget(record_type& e) { known_.erase(no_index(e.index)); }
 
 pe_id singles::next_stop_to(const no_index& i) {
   const record_type* const e = find(i);
-  if (e == nullptr) return i.home;
+  if (e == nullptr) return home(i);
   return e->object != nullptr ? pe().id() : e->where;
 }
 
@@ -63,5 +65,21 @@ std::string singles::text(const element_base&) const { return chare_name(); }
 void singles::for_each_known(const std::function<void(element_base&)>& f) const {
   for (auto& [index, e] : known_) f(e);
 }
+
+namespace {
+no_index index_from(const std::vector<std::byte>& bytes) {
+  no_index i;
+  from_bytes(bytes, i);
+  return i;
+}
+}  // namespace
+
+std::vector<std::byte> singles::index_bytes(const element_base& e) const {
+  return to_bytes(static_cast<const record_type&>(e).index);
+}
+pe_id singles::home_of(const std::vector<std::byte>& index) const { return home(index_from(index)); }
+element_base& singles::record_of(const std::vector<std::byte>& index) { return record(index_from(index)); }
+
+std::uint64_t singles::largest_number() const { return named_.largest(); }
 
 }  // namespace imbrex

@@ -44,7 +44,7 @@ class array_part<no_index> : public collection {
   array_part(chare_pe& pe, collection_id id, const char* chare_name);
   ~array_part() override;
 
-  pe_id home(const no_index& i) const { return i.home; }
+  pe_id home(const no_index& i) const { return pe().standing_for(i.home); }
   const no_index& extent() const { return extent_; }
 
   /// Names the next one that this PE makes on PE `home`.
@@ -65,6 +65,13 @@ class array_part<no_index> : public collection {
   std::string text(const element_base& e) const override;
   int place_of(const element_base&, std::array<double, 3>&) const override { return 0; }
   void for_each_known(const std::function<void(element_base&)>& f) const override;
+
+  std::vector<std::byte> index_bytes(const element_base& e) const override;
+  pe_id home_of(const std::vector<std::byte>& index) const override;
+  element_base& record_of(const std::vector<std::byte>& index) override;
+  void restore_section(section_id, const std::vector<std::vector<std::byte>>&) override {}
+  /// Of all numbers by which this PE has named some.
+  std::uint64_t largest_number() const;
 
  private:
   no_index extent_;

@@ -32,6 +32,13 @@ class port_table {
   bool empty() const {
     return std::ranges::all_of(entries_, [](const entry& e) { return e.end == nullptr && e.early.empty(); });
   }
+  /// Whether something has come that was not received.
+  bool has_messages() const {
+    return std::ranges::any_of(entries_, [](const entry& e) {
+      return (e.end != nullptr && e.end->has_messages()) ||
+             std::ranges::any_of(e.early, [](const parked_message& m) { return m.is_send(); });
+    });
+  }
   /// Calls `f` for each end that is open.
   template <class F>
   void for_each_end(F f) const {

@@ -77,6 +77,11 @@ struct array_shape {
   Index extent{};
   Map map{};
   bool filled = true;  ///< false: starts empty, elements are inserted
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & extent & map & filled;
+  }
 };
 
 /// An array of the given extent, placed by `m`.

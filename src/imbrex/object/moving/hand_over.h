@@ -100,7 +100,7 @@ void hand_over_element(array_part<typename C::index_type>& part, element<typenam
   pe.send(to, std::move(body), priorities::communication);
   if constexpr (std::is_same_v<Index, no_index>) {
     // Its home knows; what comes here for its coroutines must know, too.
-    if (e.index.home != pe.id() && !leaving.is_followed()) part.forget(e);
+    if (part.home(e.index) != pe.id() && !leaving.is_followed()) part.forget(e);
   }
 }
 

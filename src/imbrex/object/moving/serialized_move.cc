@@ -1,5 +1,7 @@
 #include "imbrex/object/moving/serialized_move.h"
 
+#include "imbrex/object/moving/element_saving.h"
+
 namespace imbrex {
 
 void detail::refuse_move(const collection& part, const element_base& e, pe_id to) {
@@ -7,6 +9,11 @@ void detail::refuse_move(const collection& part, const element_base& e, pe_id to
       "{} cannot move to PE {}, which is of another process: its class needs a default constructor and a serialize "
       "member",
       part.text(e), to));
+}
+
+void detail::refuse_saving(const collection& part, const element_base& e) {
+  throw usage_error(fmt::format(
+      "{} cannot be part of a checkpoint: its class needs a default constructor and a serialize member", part.text(e)));
 }
 
 }  // namespace imbrex

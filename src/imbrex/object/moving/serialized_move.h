@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "imbrex/object/collection/construction.h"
-#include "imbrex/object/collection/element_state.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/moving/travel_papers.h"
+#include "imbrex/object/state/element_state.h"
 
 /// How elements move between processes: serialised, destroyed, default-constructed over there and read back.
 namespace imbrex {
@@ -67,7 +67,7 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   part.becomes_absent(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
   if constexpr (std::is_same_v<typename C::index_type, no_index>) {
-    if (e.index.home != pe.id()) part.forget(e);  // its home knows
+    if (part.home(e.index) != pe.id()) part.forget(e);  // its home knows
   }
 }
 

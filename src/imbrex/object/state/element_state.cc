@@ -1,4 +1,4 @@
-#include "imbrex/object/collection/element_state.h"
+#include "imbrex/object/state/element_state.h"
 
 #include "imbrex/hetero/coherence/slices.h"
 #include "imbrex/hetero/tasks/open_task.h"

@@ -1,0 +1,258 @@
+#include "imbrex/checkpoint/live/checkpointer.h"
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <thread>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "imbrex/async/completion.h"
+#include "imbrex/base/log.h"
+#include "imbrex/checkpoint/checkpoint_folder.h"
+#include "imbrex/checkpoint/live/checkpoint_signal.h"
+#include "imbrex/checkpoint/live/point_messages.h"
+#include "imbrex/checkpoint/live/tree_call.h"
+#include "imbrex/checkpoint/partial_checkpoint.h"
+#include "imbrex/checkpoint/snapshot_writer.h"
+#include "imbrex/object/program_digest.h"
+#include "imbrex/pe/quiescence_wait.h"
+
+namespace imbrex {
+
+namespace {
+
+/// Runs `f` on a thread of its own; when awaited it has ended. Quiescence waits for it.
+template <class F>
+task<> behind(F f) {
+  completion ended;
+  std::exception_ptr failure;
+  std::thread worker([&] {
+    try {
+      f();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    ended.set();
+  });
+  struct joined {
+    std::thread& t;
+    ~joined() { t.join(); }
+  } join{worker};
+  co_await ended;
+  if (failure) std::rethrow_exception(failure);
+}
+
+struct take_request {
+  using result = std::monostate;
+  static constexpr const char* name = "taking a checkpoint";
+  task<result> on_pe(chare_pe& pe) {
+    checkpointer::of(pe).take();
+    co_return std::monostate{};
+  }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+struct write_request {
+  using result = rank_file_facts;
+  static constexpr const char* name = "writing a checkpoint";
+  std::string folder;
+  task<result> on_pe(chare_pe& pe) {
+    if (pe.id() != pe.rank().first_pe()) co_return rank_file_facts{.rank = -1, .kinds = {}};
+    auto written = checkpointer::of(pe).write(folder);
+    co_return co_await written;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & folder;
+  }
+};
+
+/// A coroutine that waits until another checkpoint has been made; no operation, for that one waits for quiescence.
+struct turn_wait : reply_awaiter<void> {
+  explicit turn_wait(std::vector<reply_to>& line) : line_(line) {}
+  void await_suspend(std::coroutine_handle<> h) {
+    line_.push_back(expect(h, [](const waiter*) { return std::string("another checkpoint to be made"); }));
+  }
+  void await_resume() { take(); }
+
+ private:
+  std::vector<reply_to>& line_;
+};
+
+rank_file_facts write_records(const std::string& folder, rank_id rank,
+                              std::vector<std::vector<snapshot_record>>& of_pes) {
+  snapshot_writer file(folder, rank);
+  for (std::vector<snapshot_record>& records : of_pes) {
+    for (const snapshot_record& r : std::exchange(records, {}))
+      file.add(static_cast<std::uint32_t>(r.kind), r.key, r.payload);
+  }
+  return file.finish();
+}
+
+}  // namespace
+
+checkpointer::checkpointer(chare_pe& pe, const checkpoint_options& options, checkpointed_globals globals)
+    : pe_(pe), options_(options), globals_(std::move(globals)), last_made_ns_(pe.now_ns()) {}
+
+checkpointer& checkpointer::of(scheduler& pe) { return static_cast<checkpointer&>(*chare_pe::of(pe).checkpointing); }
+
+// ------------------------------------------------------------------------------------------------ every PE
+
+void checkpointer::take() {
+  taken_.clear();
+  taken_ = take_snapshot(pe_);
+  if (pe_.id() != 0) return;
+  taken_.push_back({record_kind::program, {}, save_program_()});
+  taken_.push_back({record_kind::readonly_values, {}, globals_.save()});
+}
+
+task<rank_file_facts> checkpointer::write(std::string folder) {
+  std::vector<std::vector<snapshot_record>> of_pes;
+  for (scheduler* pe : pe_.rank().pes) of_pes.push_back(std::move(of(*pe).taken_));
+  rank_file_facts facts;
+  auto written = behind([&] { facts = write_records(folder, pe_.rank().rank, of_pes); });
+  co_await written;
+  co_return facts;
+}
+
+// ------------------------------------------------------------------------------------------------ PE 0
+
+task<> checkpointer::my_turn() {
+  while (running_) {
+    turn_wait turn(next_turns_);
+    co_await turn;
+  }
+  running_ = true;
+}
+
+void checkpointer::end_turn() {
+  running_ = false;
+  for (const reply_to& next : std::exchange(next_turns_, {})) send_reply<void>(pe_, next, std::monostate{});
+}
+
+task<> checkpointer::take_everywhere() {
+  if (!save_program_) {
+    throw usage_error(
+        "this program cannot be restarted, and so makes no checkpoints: start it as a class that has start, restart "
+        "and "
+        "serialize, by imbrex::run<program>(argc, argv)");
+  }
+  quiescence_wait quiet;
+  co_await quiet;
+  auto taken = on_all_pes(take_request{});
+  co_await taken;
+}
+
+task<std::string> checkpointer::write_everywhere(std::string base) {
+  partial_checkpoint partial(std::move(base));
+  auto written = on_all_pes(write_request{partial.folder()});
+  std::vector<rank_file_facts> files = co_await written;
+  std::erase_if(files, [](const rank_file_facts& f) { return f.rank < 0; });
+  snapshot_facts facts;
+  facts.program = program_digest();
+  const rank_context& rank = pe_.rank();
+  facts.shape = {rank.num_ranks, rank.pes_per_rank, static_cast<std::int32_t>(pe_.gpus.size())};
+  facts.kinds = record_kind_names();
+  std::string path;
+  auto committed = behind([&] { path = partial.commit(facts, std::move(files), options_.keep); });
+  co_await committed;
+  log_info(fmt::format("checkpoint {} is whole", path));
+  co_return path;
+}
+
+namespace {
+/// What is done at the end of a scope.
+template <class F>
+struct at_end {
+  F f;
+  ~at_end() { f(); }
+};
+template <class F>
+at_end(F) -> at_end<F>;
+}  // namespace
+
+task<std::string> checkpointer::make(std::string base) {
+  auto turn = my_turn();
+  co_await turn;
+  const at_end over{[this] { end_turn(); }};
+  auto taken = take_everywhere();
+  co_await taken;
+  let_go(std::exchange(waiting_, {}), true);
+  auto written = write_everywhere(std::move(base));
+  co_return co_await written;
+}
+
+// ------------------------------------------------------------------------------------------------ PE 0: points
+
+bool checkpointer::is_due(const point& p, int signal) {
+  auto known = std::ranges::find_if(passed_, [&](const passed& q) { return q.array == p.which.array; });
+  if (known == passed_.end()) known = passed_.insert(passed_.end(), {p.which.array});
+  ++known->times;
+  return signal != 0 || (options_.every_points > 0 && known->times >= options_.every_points) ||
+         (options_.every_ns > 0 && pe_.now_ns() - last_made_ns_ >= options_.every_ns);
+}
+
+void checkpointer::reached(const point& p, int signal) {
+  if (!is_due(p, signal)) return let_go({p}, false);
+  waiting_.push_back(p);
+  if (waiting_.size() == 1)
+    entry_activity::start(pe_, nullptr, "making a checkpoint", make_at_points(), reply_to{},
+                          &detail::conclude_entry<void>);
+}
+
+void checkpointer::let_go(const std::vector<point>& points, bool made) {
+  for (const point& p : points) {
+    if (p.root == no_pe) {
+      send_reply<bool>(pe_, p.program, bool(made));
+    } else {
+      pe_.send(p.root, point_over{p.which, made}, priorities::communication);
+    }
+  }
+}
+
+// What fails here is no failure of the program: it goes on, and tries again at a later point.
+task<> checkpointer::make_at_points() {
+  auto turn = my_turn();
+  co_await turn;
+  const at_end over{[this] { end_turn(); }};
+  if (waiting_.empty()) co_return;  // `make` has made one meanwhile
+  const int signal = checkpoint_signals::pending();
+  std::exception_ptr failure;
+  try {
+    auto taken = take_everywhere();
+    co_await taken;
+  } catch (const error&) {
+    failure = std::current_exception();
+  }
+  passed_.clear();
+  checkpoint_signals::clear();
+  const std::vector<point> points = std::exchange(waiting_, {});
+  if (signal != SIGTERM || failure) let_go(points, failure == nullptr);
+  if (!failure) {
+    try {
+      auto written = write_everywhere(options_.folder);
+      co_await written;
+    } catch (const error&) {
+      failure = std::current_exception();
+      if (signal == SIGTERM) let_go(points, false);
+    }
+  }
+  last_made_ns_ = pe_.now_ns();
+  if (failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& e) {
+      log_warning(fmt::format("no checkpoint was made, the job goes on: {}", e.what()));
+    }
+    co_return;
+  }
+  if (signal == SIGTERM) {
+    log_warning(fmt::format("the job ends by a signal (SIGTERM); its newest checkpoint is in {}", options_.folder));
+    pe_.exit_job(128 + SIGTERM, false);
+  }
+}
+
+}  // namespace imbrex

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "imbrex/object/collection/chare_pe.h"
+
+/// What one PE has of a job, as records of a checkpoint (snapshot_writer.h). Taken when all is quiet: no message is on
+/// its way, and coroutines of chares wait at points alone.
+namespace imbrex {
+
+/// The kinds of records. Keys and payloads are written by `to_bytes`.
+enum class record_kind : std::uint32_t {
+  program,          ///< no key; the object that `run` started
+  readonly_values,  ///< no key; all read-only globals
+  numbers,          ///< no key; `pe_numbers_record`: one of each PE
+  array,            ///< key: id; payload: `collection_recipe`. By PE 0
+  element,          ///< key: `element_key`; payload: its state
+  ended,            ///< key: `element_key`; no payload. By its home
+  section,          ///< key: `section_key`; payload: indices of members that are at home on the PE that wrote it
+  freed_section,    ///< key: `section_key`; no payload
+};
+/// In their order.
+std::vector<std::string> record_kind_names();
+
+struct snapshot_record {
+  record_kind kind{};
+  std::vector<std::byte> key;
+  std::vector<std::byte> payload;
+};
+
+struct element_key {
+  collection_id array;
+  pe_id where = no_pe;
+  std::uint64_t epoch = 0;
+  std::vector<std::byte> index;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & where & epoch & index;
+  }
+};
+
+struct section_key {
+  collection_id array;
+  section_id section;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & section;
+  }
+};
+
+/// What may be named next without naming anything twice: collections and sections of this PE, singletons of any class.
+struct pe_numbers_record {
+  std::uint32_t collections = 0;
+  std::uint32_t sections = 0;
+  std::uint64_t singles = 0;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & collections & sections & singles;
+  }
+};
+
+/// Of all that lives on `pe`. Throws `usage_error` when something is under way that would be lost, naming it, or when
+/// the class of an element cannot be serialised.
+std::vector<snapshot_record> take_snapshot(chare_pe& pe);
+
+}  // namespace imbrex

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <vector>
+
+#include "imbrex/object/collection/construction.h"
+#include "imbrex/object/moving/serialized_move.h"
+#include "imbrex/object/state/element_state.h"
+
+/// Elements of a known class as bytes, for checkpoints, and back.
+namespace imbrex::detail {
+
+[[noreturn]] void refuse_saving(const collection& part, const element_base& e);
+
+template <class C>
+std::vector<std::byte> save_element(const collection& part, element_base& e) {
+  if constexpr (is_movable<C>) {
+    const actor_turn turn(part.pe(), &e);
+    return state_to_bytes(*static_cast<C*>(e.object));
+  } else {
+    refuse_saving(part, e);
+  }
+}
+
+template <class C>
+bool restore_element(collection& part, element_base& e, const std::vector<std::byte>& state) {
+  if constexpr (is_movable<C>) {
+    if (!construct_element<C>(part.pe(), part, e, std::tuple<>{})) return false;
+    const actor_turn turn(part.pe(), &e);
+    state_from_bytes(state, *static_cast<C*>(e.object));
+    return true;
+  } else {
+    refuse_saving(part, e);
+  }
+}
+
+}  // namespace imbrex::detail

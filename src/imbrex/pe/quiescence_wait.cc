@@ -1,0 +1,30 @@
+#include "imbrex/pe/quiescence_wait.h"
+
+#include <string>
+
+#include "imbrex/pe/quiescence.h"
+#include "imbrex/pe/scheduler.h"
+
+namespace imbrex {
+
+namespace {
+
+/// The wish to know of quiescence, at PE 0.
+struct quiescence_request {
+  static constexpr bool counted = false;
+  reply_to who;
+  void operator()(scheduler& pe) { pe.quiescence().ask(who); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & who;
+  }
+};
+
+}  // namespace
+
+void quiescence_wait::awaiter::await_suspend(std::coroutine_handle<> h) {
+  const reply_to r = expect_anywhere(h, [](const waiter*) { return std::string("quiescence"); });
+  scheduler::current().send(0, quiescence_request{r}, priorities::communication);
+}
+
+}  // namespace imbrex

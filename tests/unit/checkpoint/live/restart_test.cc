@@ -1,0 +1,350 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imbrex/imbrex.h>
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/base/hash.h"
+#include "unit/checkpoint/live/job_with_checkpoints.h"
+
+// Whole jobs that are ended in the middle and begun again from their last checkpoint, on other numbers of ranks and
+// PEs.
+namespace {
+
+namespace ix = imbrex;
+using namespace imbrex_test;
+
+// ------------------------------------------------------------------------------------------------ points
+
+/// A ring of cells whose values depend on each other in every step.
+struct cell : ix::chare<cell, ix::index1d> {
+  cell() : value(ix::mix(static_cast<std::uint64_t>(index().x))) {}
+
+  ix::task<> run(int until, int dies_at) {
+    const int n = extent().x;
+    while (step < until) {
+      array()[(index().x + 1) % n].send<&cell::arrived>(step, value);
+      auto [left] = co_await arrived(step);
+      value = ix::mix(value ^ (left + static_cast<std::uint64_t>(step)));
+      ++step;
+      if (step == dies_at && index().x == n / 2) rt().exit(9);
+      if (step % 3 == 0) co_await ix::checkpoint_point(*this);
+      if (step % 4 == index().x % 4) migrate_to((pe() + 1) % num_pes());
+    }
+    contribute(value, ix::bit_xor);
+  }
+
+  ix::when<int, std::uint64_t> arrived;
+  std::uint64_t value = 0;
+  int step = 0;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & value & step & arrived;
+  }
+};
+
+constexpr int steps = 20;
+
+std::uint64_t expected_of_ring(int n) {
+  std::vector<std::uint64_t> now(static_cast<std::size_t>(n)), next(now);
+  for (std::size_t i = 0; i < now.size(); ++i) now[i] = ix::mix(i);
+  for (int k = 0; k < steps; ++k) {
+    for (std::size_t i = 0; i < now.size(); ++i)
+      next[i] = ix::mix(now[i] ^ (now[(i + now.size() - 1) % now.size()] + static_cast<std::uint64_t>(k)));
+    now.swap(next);
+  }
+  std::uint64_t all = 0;
+  for (const std::uint64_t v : now) all ^= v;
+  return all;
+}
+
+struct ring {
+  ring() = default;
+  ring(int num_cells, int step) : n(num_cells), dies_at(step) {}
+  int n = 0, dies_at = 0;
+  ix::array_proxy<cell> cells;
+
+  ix::task<int> start(ix::runtime& rt) {
+    cells = rt.create_array<cell>(ix::index1d(n));
+    auto rest = finish(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime& rt) {
+    dies_at = 0;
+    auto rest = finish(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> finish(ix::runtime&) {
+    cells.broadcast<&cell::run>(steps, dies_at);
+    auto result = cells.reduction<std::uint64_t>();
+    co_return co_await result == expected_of_ring(n) ? 0 : 1;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & n & dies_at & cells;
+  }
+};
+
+TEST(restart, goes_on_from_the_last_point_on_other_numbers_of_pes) {
+  for (const job_shape& s : all_shapes()) {
+    SCOPED_TRACE("ended: " + to_text(s));
+    folder_of_checkpoints at;
+    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1"}, 13, 11), 9);
+    if (!at.has_any()) continue;  // it died before the first was whole
+    for (const job_shape& t : all_shapes()) {
+      SCOPED_TRACE("restarted: " + to_text(t));
+      EXPECT_EQ(run_program<ring>(t, {"--imbrex-restart=" + at.path()}, 13, 11), 0);
+    }
+  }
+}
+
+/// Ends three times, each time some steps later.
+struct often_ended : ring {
+  using ring::ring;
+  ix::task<int> start(ix::runtime& rt) {
+    auto rest = ring::start(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime& rt) {
+    dies_at = dies_at > 0 && dies_at < 17 ? dies_at + 3 : 0;
+    auto rest = finish(rt);
+    co_return co_await rest;
+  }
+};
+
+TEST(restart, survives_any_number_of_ends) {
+  for (const job_shape& s : {job_shape{2, 1}, {2, 2, 3, 50}}) {
+    SCOPED_TRACE(to_text(s));
+    folder_of_checkpoints at;
+    int code = 9, runs = 0;
+    while (code == 9 && ++runs < 50) {
+      code = run_program<often_ended>(s, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-restart=auto"}, 7, 11);
+    }
+    EXPECT_EQ(code, 0);
+    EXPECT_GE(runs, 2);
+  }
+}
+
+TEST(checkpoint_points, cost_nothing_without_a_folder) { EXPECT_EQ(run_program<ring>({2, 1}, {}, 8, 0), 0); }
+
+TEST(checkpoint_points, are_made_at_each_so_manieth) {
+  folder_of_checkpoints at;
+  EXPECT_EQ(run_program<ring>({2, 1}, {at.option(), "--imbrex-checkpoint-every=2", "--imbrex-checkpoint-keep=9"}, 5, 0),
+            0);
+  EXPECT_EQ(at.num_checkpoints(), 3);  // of 6 points
+}
+
+// ------------------------------------------------------------------------------------------------ phases
+
+struct counter : ix::chare<counter> {
+  int count = 0;
+  void add(int n) { count += n; }
+  int read() { return count; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & count;
+  }
+};
+
+struct member : ix::chare<member, ix::index2d> {
+  double sum = 0;
+  std::vector<std::string> heard;
+  ix::buffer<double> field;
+  ix::hetero_object<int> coherent;
+
+  member() : field(on_host(), 5), coherent(3) {
+    std::fill_n(field.data(), 5, index().x);
+    ix::submit({}, [](std::span<int> v) { std::fill(v.begin(), v.end(), 7); }, ix::write(coherent));
+  }
+  void add(double x) { sum += x; }
+  void say(std::string what) {
+    heard.push_back(std::move(what));
+    contribute(static_cast<int>(heard.size()), ix::sum);
+  }
+  void told(ix::section_proxy<member> s, int x) { contribute(s, x, ix::sum); }
+  ix::task<bool> is_whole(int times_heard) {
+    auto access = coherent.host(ix::access_mode::read);
+    const auto view = co_await access;
+    co_return field.size() == 5 && field.data()[4] == index().x&& view[2] == 7 &&
+        heard.size() == static_cast<std::size_t>(times_heard);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & sum & heard & field & coherent;
+  }
+};
+
+struct group_member : ix::chare<group_member, ix::index1d> {
+  int made_on = pe();
+  int where() { return made_on; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & made_on;
+  }
+};
+
+ix::readonly<std::string> greeting;
+ix::readonly<int> from_command_line(1);
+
+/// Arrays with elements inserted, moved and ended, sections, singletons, groups, read-only globals.
+struct phases {
+  ix::array_proxy<member> all, sparse;
+  ix::array_proxy<group_member> group;
+  ix::section_proxy<member> some, freed;
+  std::vector<ix::element_proxy<counter>> counters;
+  int num_groups = 0;
+  int phase = 0;
+
+  ix::task<int> start(ix::runtime& rt) {
+    all = rt.create_array<member>(ix::index2d{4, 3});
+    sparse = rt.create_array<member>(ix::empty_array<ix::index2d>());
+    group = rt.create_group<group_member>();
+    num_groups = rt.num_pes();
+    for (int i = 0; i < 5; ++i) {
+      auto inserted = sparse.insert({i, 2 * i});
+      co_await std::move(inserted);
+    }
+    std::vector<ix::index2d> chosen{{0, 0}, {1, 2}, {3, 1}, {2, 2}};
+    some = all.section(chosen);
+    freed = all.section(chosen);
+    freed.free();
+    for (int i = 0; i < 7; ++i) counters.push_back(rt.create<counter>());
+    for (std::size_t i = 0; i < counters.size(); ++i) {
+      auto counted = counters[i].call<&counter::add>(static_cast<int>(i));
+      co_await std::move(counted);
+    }
+    counters[3].send<&counter::destroy>();
+    sparse[{2, 4}].send<&member::destroy>();
+    for (int x = 0; x < 4; ++x) all[{x, x % 3}].send<&member::migrate_to>((x + 1) % rt.num_pes());
+    auto shared = greeting.share("shared while it ran");
+    co_await shared;
+    all.broadcast<&member::say>("before");
+    auto heard = all.reduction<int>();
+    if (co_await heard != 12) co_return 1;
+    phase = 1;
+    auto made = rt.checkpoint();
+    const std::string path = co_await made;
+    if (!std::filesystem::exists(path + "/manifest")) co_return 2;
+    auto rest = finish(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime& rt) {
+    if (phase != 1 || *greeting != "shared while it ran" || *from_command_line != 5) co_return 3;
+    auto rest = finish(rt);
+    co_return co_await rest;
+  }
+  /// All that can be done with what a checkpoint has.
+  ix::task<int> finish(ix::runtime& rt) {
+    all.broadcast<&member::say>("after");
+    auto heard = all.reduction<int>();
+    if (co_await heard != 24) co_return 10;
+    some.broadcast<&member::told>(some, 100);
+    auto told = some.reduction<int>();
+    if (co_await told != 400) co_return 11;
+    sparse.broadcast<&member::say>("sparse");
+    auto sparse_heard = sparse.reduction<int>();
+    if (co_await sparse_heard != 4) co_return 12;
+    auto again = sparse.insert({2, 4});  // has ended before
+    co_await std::move(again);
+    auto more = sparse.insert({9, 9});
+    co_await std::move(more);
+    sparse.broadcast<&member::say>("more");
+    auto more_heard = sparse.reduction<int>();
+    if (co_await more_heard != 10) co_return 13;  // 2 of each of the 4, 1 of each of the 2
+    for (std::size_t i = 0; i < counters.size(); ++i) {
+      if (i == 3) continue;
+      auto count = counters[i].call<&counter::read>();
+      if (co_await std::move(count) != static_cast<int>(i)) co_return 14;
+    }
+    auto another = rt.create<counter>();
+    auto added = another.call<&counter::add>(77);
+    co_await std::move(added);
+    auto count = another.call<&counter::read>();
+    if (co_await std::move(count) != 77) co_return 15;
+    auto of_zero = counters[0].call<&counter::read>();
+    if (co_await std::move(of_zero) != 0) co_return 16;
+    for (int i = 0; i < num_groups; ++i) {
+      auto where = group[i].call<&group_member::where>();
+      if (co_await std::move(where) != i) co_return 17;
+    }
+    auto fresh = rt.create_group<group_member>();
+    for (int i = 0; i < rt.num_pes(); ++i) {
+      auto where = fresh[i].call<&group_member::where>();
+      if (co_await std::move(where) != i) co_return 18;
+    }
+    for (int x = 0; x < 4; ++x) {
+      for (int y = 0; y < 3; ++y) {
+        auto whole = all[{x, y}].call<&member::is_whole>(2);
+        if (!co_await std::move(whole)) co_return 19;
+      }
+    }
+    for (int x = 0; x < 4; ++x) all[{x, 0}].send<&member::migrate_to>((x + 2) % rt.num_pes());
+    for (int k = 0; k < 40; ++k) {  // until the arrays have counted themselves again
+      all.broadcast<&member::say>("often");
+      auto often = all.reduction<int>();
+      if (co_await often != 12 * (3 + k)) co_return 20;
+    }
+    std::vector<ix::index2d> others{{0, 1}, {1, 1}};
+    auto section = all.section(others);
+    section.broadcast<&member::told>(section, 1);
+    auto both = section.reduction<int>();
+    if (co_await both != 2) co_return 21;
+    co_return 0;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & all & sparse & group & some & freed & counters & num_groups & phase;
+  }
+};
+
+TEST(restart, brings_back_all_kinds_of_collections) {
+  for (const job_shape& s : all_shapes()) {
+    SCOPED_TRACE("written: " + to_text(s));
+    folder_of_checkpoints at;
+    ASSERT_EQ(run_program<phases>(s, {at.option()}), 0);
+    from_command_line.set(5);
+    for (const job_shape& t : all_shapes()) {
+      SCOPED_TRACE("restarted: " + to_text(t));
+      EXPECT_EQ(run_program<phases>(t, {"--imbrex-restart=" + at.path()}), 0);
+    }
+    from_command_line.set(1);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ signals
+
+struct signalled : ring {
+  using ring::ring;
+  ix::task<int> start(ix::runtime& rt) {
+    std::raise(n);  // whose number is that of the ring's cells
+    auto rest = ring::start(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime& rt) {
+    auto rest = ring::restart(rt);
+    co_return co_await rest;
+  }
+};
+
+TEST(checkpoint_signals, sigusr1_makes_one_and_the_job_goes_on) {
+  folder_of_checkpoints at;
+  EXPECT_EQ(run_program<signalled>({2, 2}, {at.option(), "--imbrex-checkpoint-every=0"}, SIGUSR1, 0), 0);
+  EXPECT_EQ(at.num_checkpoints(), 1);
+}
+
+TEST(checkpoint_signals, sigterm_makes_one_and_ends_the_job) {
+  folder_of_checkpoints at;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_program<signalled>({2, 1}, {at.option(), "--imbrex-checkpoint-every=0"}, SIGTERM, 0), 128 + SIGTERM);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("ends by a signal"));
+  EXPECT_EQ(at.num_checkpoints(), 1);
+  EXPECT_EQ(run_program<ring>({3, 1}, {"--imbrex-restart=" + at.path()}, SIGTERM, 0), 0);
+}
+
+}  // namespace
