@@ -69,7 +69,7 @@ void print_line(const listed_checkpoint& c) {
   const char* whole = c.complaint ? "no" : "yes";
   if (c.about) {
     const snapshot_manifest& m = *c.about;
-    const imbrex::job_shape& shape = m.facts.shape;
+    const imbrex::snapshot_shape& shape = m.facts.shape;
     fmt::print("{:<32} {:<5} {} {:>10} {:>6} {:>5} {:>5} {:>10} {:>11}  {}\n", c.path, whole, as_time(m.written_at),
                m.facts.step, shape.num_ranks, shape.pes_per_rank, shape.gpus_per_rank, m.num_records(),
                in_units(m.bytes()), m.facts.label);

@@ -14,6 +14,8 @@ void add_trace_command(CLI::App& app, std::function<int()>& command);
 void add_mpi_check_command(CLI::App& app, std::function<int()>& command);
 void add_checkpoint_info_command(CLI::App& app, std::function<int()>& command);
 void add_balance_replay_command(CLI::App& app, std::function<int()>& command);
+/// `job`: what stands behind `--`.
+void add_run_command(CLI::App& app, const std::vector<std::string>& job, std::function<int()>& command);
 /// `words`: the whole command line, with the options of the runtime.
 void add_tune_command(CLI::App& app, const imbrex::config& settings, const std::vector<std::string>& words,
                       std::function<int()>& command);

@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
@@ -24,8 +25,8 @@ int fail(const std::string& what, int exit_code) {
 std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool is_command = first.empty() || first == "info" || first == "trace" || first == "tune" ||
-                          first == "mpi-check" || first == "checkpoint-info" || first == "balance-replay" ||
-                          first.front() == '-';
+                          first == "mpi-check" || first == "checkpoint-info" || first == "run" ||
+                          first == "balance-replay" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   const bool is_name =
@@ -35,7 +36,20 @@ std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   return text;
 }
 
+/// Takes the command of a job, behind `--`, off the command line: its words are not ours.
+std::vector<std::string> take_job(int& argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    std::vector<std::string> job(argv + i + 1, argv + argc);
+    argc = i;
+    argv[i] = nullptr;
+    return job;
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
+  const std::vector<std::string> job = take_job(argc, argv);
   const std::vector<std::string> words(argv, argv + argc);
   const imbrex::config settings = imbrex::read_runtime_config(argc, argv);
   imbrex::set_log_level(imbrex::parse_log_level(settings.text("log")));
@@ -46,7 +60,7 @@ int run(int argc, char** argv) {
 
   CLI::App app(
       "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, which "
-      "checkpoints are whole, and how recorded loads could be balanced",
+      "checkpoints are whole, how recorded loads could be balanced; and jobs that are started again when they fail",
       "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
   app.require_subcommand(1);
@@ -57,6 +71,7 @@ int run(int argc, char** argv) {
   add_mpi_check_command(app, command);
   add_checkpoint_info_command(app, command);
   add_balance_replay_command(app, command);
+  add_run_command(app, job, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -59,22 +59,27 @@ void block::scale_velocities(double by) { all_.scale_velocities(by); }
 
 imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
   const problem& p = options_.what;
-  auto first_lists = reneighbour();
-  co_await first_lists;
-  auto first_forces = compute_forces(true);
-  co_await first_forces;
-  facts_ = {};
+  if (!is_half_way_) {
+    auto first_lists = reneighbour();
+    co_await first_lists;
+    auto first_forces = compute_forces(true);
+    co_await first_forces;
+    facts_ = {};
+  }
   began_ns_ = imbrex::now_ns();
-  auto told = tell_state(dumps);
-  co_await told;
-  while (step_ < p.steps) {
-    ++step_;
+  if (!is_half_way_) {
+    auto told = tell_state(dumps);
+    co_await told;
+  }
+  while (is_half_way_ || step_ < p.steps) {
+    if (!is_half_way_) ++step_;
     if (this_job.shown != nullptr && index() == imbrex::index3d{0, 0, 0}) this_job.shown->update(step_);
-    {
+    if (!is_half_way_) {
       const stopwatch timed(facts_.other_ns);
       all_.first_half_step();
     }
     if (p.reneighbour_every != 0 && step_ % p.reneighbour_every == 0) {
+      if (!std::exchange(is_half_way_, false)) co_await imbrex::checkpoint_point(*this);
       auto lists = reneighbour();
       co_await lists;
     } else {

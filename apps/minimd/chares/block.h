@@ -40,7 +40,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
 
   /// Computes the first forces and goes all steps. Contributes a `thermo_share` for the state at the start, wherever
   /// `thermo_every` asks for it, and at the end; then its `block_facts`. Sends the atoms to `dumps` after the steps
-  /// whose atoms are dumped.
+  /// whose atoms are dumped. After a restart it goes the rest.
   imbrex::task<> run(imbrex::element_proxy<collector> dumps);
 
   /// \name What comes from the boxes around
@@ -50,6 +50,19 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   imbrex::when<std::int64_t, int, std::vector<double>> positions, slopes, forces;
   imbrex::when<std::int64_t> turn;  ///< step; from itself, when nothing else is to be done
                                     ///@}
+
+  /// What is kept at a checkpoint: where atoms are sorted into boxes anew, half way through a step, all else follows
+  /// from them.
+  template <class Archive>
+  void serialize(Archive& ar) {
+    std::vector<atom_record> atoms;
+    if constexpr (!Archive::is_loading) atoms = all_.own_atoms();
+    ar & step_ & next_sort_ & facts_ & atoms;
+    if constexpr (Archive::is_loading) {
+      for (const atom_record& a : atoms) all_.add(a);
+      is_half_way_ = true;
+    }
+  }
 
  private:
   using slot = imbrex::when<std::int64_t, int, std::vector<double>>;
@@ -75,6 +88,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   std::vector<std::vector<double>> buffers_;  // of each link: what came is what goes next
   std::int64_t step_ = 0;
   std::int64_t next_sort_ = 0;
+  bool is_half_way_ = false;  // through step `step_`, after a restart
   std::int64_t began_ns_ = 0;
   block_facts facts_;
 };

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "chares/block.h"
@@ -58,13 +59,36 @@ void print_row(const options& o, const thermo_row& row) {
   std::fflush(stdout);
 }
 
+/// What the main chare knows of a run under way, and needs to go on with it after a restart.
+struct run_state {
+  ix::array_proxy<block> boxes;
+  ix::element_proxy<collector> dumps;
+  box_index cut{};
+  std::int64_t num_atoms = 0;
+  std::vector<thermo_row> rows;
+  bool is_running = false;  ///< velocities are set
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & boxes & dumps & cut & num_atoms & rows & is_running;
+  }
+};
+
+/// The rows that `state` does not have yet; it may be null.
 template <class Box>
-ix::task<> run_steps(ix::array_proxy<Box> boxes, const options* o, const units* scale, run_facts* f) {
-  for (const std::int64_t step : thermo_steps(o->what)) {
+ix::task<> run_steps(ix::array_proxy<Box> boxes, const options* o, const units* scale, run_facts* f, run_state* state) {
+  if (state != nullptr) {
+    f->thermo = state->rows;
+    for (const thermo_row& row : state->rows) print_row(*o, row);
+  }
+  const std::vector<std::int64_t> steps = thermo_steps(o->what);
+  for (std::size_t i = f->thermo.size(); i < steps.size(); ++i) {
+    const std::int64_t step = steps[i];
     const thermo_share all = co_await boxes.template reduction<thermo_share>();
     thermo_row row = row_of(*scale, step, thermo_from(all.sums));
     row.seconds = step == 0 ? 0 : static_cast<double>(all.ns) * 1e-9;
     f->thermo.push_back(row);
+    if (state != nullptr) state->rows = f->thermo;
     print_row(*o, row);
   }
 }
@@ -78,15 +102,15 @@ std::vector<std::int64_t> dump_steps(const options& o) {
 
 /// What follows when the boxes have been told to run.
 template <class Box>
-ix::task<int> see_to_the_end(ix::array_proxy<Box> boxes, ix::element_proxy<collector> dumps, run_facts* f,
-                             int num_pes) {
+ix::task<int> see_to_the_end(ix::array_proxy<Box> boxes, ix::element_proxy<collector> dumps, run_facts* f, int num_pes,
+                             run_state* state) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
   const units scale(o.what, s.num_atoms(), s.lengths());
   auto collected =
       dumps.template call<&collector::collect>(o.dumps, dump_steps(o), f->num_chares, f->num_atoms, f->box);
   boxes.template broadcast<&Box::run>(dumps);
-  auto stepped = run_steps(boxes, &o, &scale, f);
+  auto stepped = run_steps(boxes, &o, &scale, f, state);
   co_await stepped;
   const block_facts done = co_await boxes.template reduction<block_facts>();
   if (!o.dumps.empty()) co_await std::move(collected);
@@ -106,32 +130,59 @@ run_facts facts_of(const ix::runtime& rt, const box_index& cut) {
   return f;
 }
 
-/// Boxes of that type, from their atoms to the end. `job`: where they find what is shown.
+/// Boxes of that type, from their atoms, or from what `state` has, to the end. `job`: where they find what is shown.
 template <class Box, class Job>
-ix::task<int> run_boxes(ix::runtime* rt, box_index cut, run_facts* f, Job* job) {
+ix::task<int> run_boxes(ix::runtime* rt, box_index cut, run_facts* f, Job* job, run_state* state) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
   const units scale(o.what, s.num_atoms(), s.lengths());
   apps::iteration_progress shown(o.what.steps, !o.quiet);
   job->shown = &shown;
-  const auto boxes = rt->create_array<Box>(ix::index3d{cut[0], cut[1], cut[2]});
-  auto made = make_atoms(boxes, &s, &scale);
-  co_await made;
-  auto end = see_to_the_end(boxes, rt->create_on<collector>(0), f, rt->num_pes());
+  ix::array_proxy<Box> boxes;
+  ix::element_proxy<collector> dumps;
+  if constexpr (std::is_same_v<Box, block>) {
+    boxes = state->boxes;
+    dumps = state->dumps;
+  }
+  if (state == nullptr || !state->is_running) {
+    boxes = rt->create_array<Box>(ix::index3d{cut[0], cut[1], cut[2]});
+    dumps = rt->create_on<collector>(0);
+    auto made = make_atoms(boxes, &s, &scale);
+    co_await made;
+  }
+  if constexpr (std::is_same_v<Box, block>) *state = {boxes, dumps, cut, f->num_atoms, state->rows, true};
+  auto end = see_to_the_end(boxes, dumps, f, rt->num_pes(), state);
   const int code = co_await end;
   job->shown = nullptr;
   co_return code;
 }
 
-ix::task<int> start(ix::runtime& rt) {
+/// What makes no checkpoints yet says so, rather than to lose anything.
+void check_checkpoints(const ix::runtime& rt, const options& o, const run_state& restarted, std::int64_t num_atoms) {
+  const ix::checkpoint_options& c = rt.options().checkpoint;
+  if (c.folder.empty() && c.restart.empty()) return;
+  if (o.device == "cuda")
+    throw ix::usage_error("--device cuda makes no checkpoints: leave it out, or --imbrex-checkpoint");
+  if (!o.dumps.empty())
+    throw ix::usage_error("a run that writes dumps makes no checkpoints: leave out --dump, or --imbrex-checkpoint");
+  if (restarted.is_running && restarted.num_atoms != num_atoms) {
+    throw ix::usage_error(
+        fmt::format("the checkpoint is of {} atoms, and {} were asked for: give the options of the "
+                    "first run",
+                    restarted.num_atoms, num_atoms));
+  }
+}
+
+ix::task<int> run_job(ix::runtime& rt, run_state* state) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
-  const box_index cut = s.cut_into(num_blocks(o, rt.num_pes()));
+  check_checkpoints(rt, o, *state, s.num_atoms());
+  const box_index cut = state->is_running ? state->cut : s.cut_into(num_blocks(o, rt.num_pes()));
   run_facts f = facts_of(rt, cut);
   const model m = s.model_of(cut);  // refuses what cannot be, before anything is made
   if (o.device != "cuda") {
     print_head(o, f);
-    auto on_host = run_boxes<block>(&rt, cut, &f, &this_job);
+    auto on_host = run_boxes<block>(&rt, cut, &f, &this_job, state);
     co_return co_await on_host;
   }
 #if IMBREX_HAVE_CUDA
@@ -141,12 +192,23 @@ ix::task<int> start(ix::runtime& rt) {
   f.gpu_streams = apps::name(o.streams);
   f.instruction_set = "cuda";
   print_head(o, f);
-  auto on_gpus = run_boxes<gpu_box>(&rt, cut, &f, &this_gpu_job);
+  auto on_gpus = run_boxes<gpu_box>(&rt, cut, &f, &this_gpu_job, nullptr);
   co_return co_await on_gpus;
 #else
   throw ix::not_built("--device cuda needs CUDA: install its toolkit and configure again");
 #endif
 }
+
+struct program {
+  run_state state;
+
+  ix::task<int> start(ix::runtime& rt) { return run_job(rt, &state); }
+  ix::task<int> restart(ix::runtime& rt) { return run_job(rt, &state); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & state;
+  }
+};
 
 }  // namespace
 
@@ -166,7 +228,8 @@ int run_chares(int argc, char** argv, const options& o) {
   pointers.reserve(all.size() + 1);
   for (std::string& w : all) pointers.push_back(w.data());
   pointers.push_back(nullptr);
-  return ix::run(static_cast<int>(all.size()), pointers.data(), &start);
+  int count = static_cast<int>(all.size());
+  return ix::run<program>(count, pointers.data());
 }
 
 }  // namespace md

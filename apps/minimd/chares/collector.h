@@ -18,6 +18,9 @@ class collector : public imbrex::chare<collector> {
                          std::int64_t num_atoms, vector3 box);
 
   imbrex::when<std::int64_t, std::vector<dump_atom>> frame;  ///< step; the atoms of a block
+
+  template <class Archive>
+  void serialize(Archive&) {}  // in runs that make checkpoints it has nothing to do
 };
 
 }  // namespace md

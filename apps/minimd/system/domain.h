@@ -48,6 +48,8 @@ class domain {
 
   /// An own atom; not between `choose_ghosts` and the next `take_leavers`.
   void add(const atom_record& a);
+  /// All own atoms in their order.
+  std::vector<atom_record> own_atoms() const;
 
   /// \name Velocities at the start
   ///@{

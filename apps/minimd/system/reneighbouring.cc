@@ -39,6 +39,16 @@ std::size_t domain::neighbour_of(std::int32_t i, const box_index& owner) const {
                   model_.boxes.reach()));
 }
 
+std::vector<atom_record> domain::own_atoms() const {
+  std::vector<atom_record> all;
+  all.reserve(static_cast<std::size_t>(atoms_.num_own));
+  for (std::int32_t i = 0; i < atoms_.num_own; ++i) {
+    const vector4 &x = atoms_.x[i], &v = atoms_.v[i];
+    all.push_back({{x.x, x.y, x.z}, {v.x, v.y, v.z}, atoms_.id[i]});
+  }
+  return all;
+}
+
 std::vector<std::vector<atom_record>> domain::take_leavers() {
   std::vector<std::vector<atom_record>> leavers(neighbours_.size());
   std::int32_t kept = 0;

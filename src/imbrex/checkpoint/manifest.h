@@ -7,12 +7,12 @@
 namespace imbrex {
 
 /// How many ranks, PEs and GPUs a job has.
-struct job_shape {
+struct snapshot_shape {
   std::int32_t num_ranks = 1;
   std::int32_t pes_per_rank = 1;
   std::int32_t gpus_per_rank = 0;
 
-  bool operator==(const job_shape&) const = default;
+  bool operator==(const snapshot_shape&) const = default;
   template <class Archive>
   void serialize(Archive& ar) {
     ar & num_ranks & pes_per_rank & gpus_per_rank;
@@ -22,7 +22,7 @@ struct job_shape {
 /// What the job says of the checkpoint as a whole.
 struct snapshot_facts {
   std::uint64_t program = 0;  ///< digest of the program that wrote it
-  job_shape shape;
+  snapshot_shape shape;
   std::uint64_t step = 0;
   std::string label;               ///< the user's
   std::vector<std::string> kinds;  ///< names of the kinds of records, by their numbers; for people

@@ -43,7 +43,7 @@ void create_base(const std::string& base) {
 }
 
 // Each rank's, once.
-void check_files(const std::string& folder, const job_shape& shape, const std::vector<rank_file_facts>& files) {
+void check_files(const std::string& folder, const snapshot_shape& shape, const std::vector<rank_file_facts>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (files[i].rank != static_cast<std::int32_t>(i)) {
       throw usage_error(

@@ -72,6 +72,8 @@ class device {
   /// Copies bytes of this device's memory to the host as they are after `e`, or from the host's to this device's,
   /// blocking: for rare cases only.
   virtual void read_now(void* to, const void* from, std::size_t bytes, const event& e) = 0;
+  /// Whether any thread may do that, from the device to the host and without an event.
+  virtual bool any_thread_reads() const { return false; }
 
   /// \name Memory that other processes of the machine read
   ///@{

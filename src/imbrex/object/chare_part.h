@@ -48,7 +48,7 @@ class chare_part final : public array_part<typename C::index_type> {
     array_shape<Index, Map> shape{this->extent(), map_, filled_};
     return {kind_.name(), to_bytes(shape)};
   }
-  std::vector<std::byte> save(element_base& e) override { return detail::save_element<C>(*this, e); }
+  saved_state save(element_base& e, device_saver& saver) override { return detail::save_element<C>(*this, e, saver); }
   bool restore(element_base& e, const std::vector<std::byte>& state) override {
     return detail::restore_element<C>(*this, e, state);
   }

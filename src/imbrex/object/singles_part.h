@@ -35,7 +35,7 @@ class singles_part final : public array_part<no_index> {
     }
   }
   collection_recipe recipe() const override { return {}; }
-  std::vector<std::byte> save(element_base& e) override { return save_element<C>(*this, e); }
+  saved_state save(element_base& e, device_saver& saver) override { return save_element<C>(*this, e, saver); }
   bool restore(element_base& e, const std::vector<std::byte>& state) override {
     return restore_element<C>(*this, e, state);
   }

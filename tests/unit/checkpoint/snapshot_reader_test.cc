@@ -25,7 +25,7 @@ TEST_F(snapshot_reading, the_manifest_says_what_it_is_of) {
   const snapshot_manifest& m = r.about();
   EXPECT_EQ(m.number, 1u);
   EXPECT_EQ(m.facts.program, own_program);
-  EXPECT_EQ(m.facts.shape, (job_shape{3, 2, 1}));
+  EXPECT_EQ(m.facts.shape, (snapshot_shape{3, 2, 1}));
   EXPECT_EQ(m.facts.step, 100u);
   EXPECT_EQ(m.facts.label, "of the test");
   EXPECT_NEAR(static_cast<double>(m.written_at), static_cast<double>(std::time(nullptr)), 100);

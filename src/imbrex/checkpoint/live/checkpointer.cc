@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <span>
 #include <thread>
 #include <variant>
 
@@ -48,7 +49,8 @@ struct take_request {
   using result = std::monostate;
   static constexpr const char* name = "taking a checkpoint";
   task<result> on_pe(chare_pe& pe) {
-    checkpointer::of(pe).take();
+    auto taken = checkpointer::of(pe).take();
+    co_await taken;
     co_return std::monostate{};
   }
   template <class Archive>
@@ -82,14 +84,46 @@ struct turn_wait : reply_awaiter<void> {
   std::vector<reply_to>& line_;
 };
 
+/// What is on devices goes piece by piece through `staging`.
+void write_payload(snapshot_writer& file, const saved_state& s, std::span<std::byte> staging) {
+  std::size_t written = 0;
+  for (const saved_state::on_device& d : s.later) {
+    file.append(std::span(s.bytes).subspan(written, d.at - written));
+    written = d.at;
+    for (std::size_t from = 0; from < d.copy.size(); from += staging.size()) {
+      const std::span<std::byte> piece = staging.first(std::min(staging.size(), d.copy.size() - from));
+      d.copy.on()->read_now(piece.data(), d.copy.data() + from, piece.size(), event());
+      file.append(piece);
+    }
+  }
+  file.append(std::span(s.bytes).subspan(written));
+}
+
+/// All that the PEs of a rank have taken; memory of records is freed as soon as they are written.
 rank_file_facts write_records(const std::string& folder, rank_id rank,
-                              std::vector<std::vector<snapshot_record>>& of_pes) {
+                              std::vector<std::vector<snapshot_record>>& of_pes, std::span<std::byte> staging) {
   snapshot_writer file(folder, rank);
   for (std::vector<snapshot_record>& records : of_pes) {
-    for (const snapshot_record& r : std::exchange(records, {}))
-      file.add(static_cast<std::uint32_t>(r.kind), r.key, r.payload);
+    for (snapshot_record& r : records) {
+      file.begin(static_cast<std::uint32_t>(r.kind), r.key);
+      write_payload(file, r.payload, staging);
+      file.end();
+      r.payload.bytes = {};
+    }
   }
   return file.finish();
+}
+
+constexpr std::size_t staging_bytes = std::size_t{8} << 20;
+
+/// Pinned memory for what is on devices; none is needed where there is nothing.
+buffer<std::byte> staging_for(const std::vector<std::vector<snapshot_record>>& of_pes) {
+  for (const std::vector<snapshot_record>& records : of_pes) {
+    for (const snapshot_record& r : records) {
+      if (!r.payload.later.empty()) return {*r.payload.later.front().copy.on(), staging_bytes, memory_kind::pinned};
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -101,19 +135,39 @@ checkpointer& checkpointer::of(scheduler& pe) { return static_cast<checkpointer&
 
 // ------------------------------------------------------------------------------------------------ every PE
 
-void checkpointer::take() {
+task<> checkpointer::take() {
   taken_.clear();
-  taken_ = take_snapshot(pe_);
-  if (pe_.id() != 0) return;
-  taken_.push_back({record_kind::program, {}, save_program_()});
-  taken_.push_back({record_kind::readonly_values, {}, globals_.save()});
+  taken_ = take_snapshot(pe_, *this);
+  if (pe_.id() == 0) {
+    taken_.push_back({record_kind::program, {}, {save_program_(), {}}});
+    taken_.push_back({record_kind::readonly_values, {}, {globals_.save(), {}}});
+  }
+  for (const device_stream& s : streams_) co_await s.copies->done();
+}
+
+bool checkpointer::save_later(saved_state& to, device& on, const void* from, std::size_t bytes) {
+  if (!on.any_thread_reads()) return false;
+  auto known = std::ranges::find_if(streams_, [&](const device_stream& s) { return s.on == &on; });
+  if (known == streams_.end())
+    known = streams_.insert(streams_.end(), {&on, on.make_stream(stream_priority::high, "checkpoint")});
+  buffer<std::byte> copy;
+  try {
+    copy = buffer<std::byte>(on, bytes, memory_kind::device);
+  } catch (const out_of_memory&) {
+    return false;
+  }
+  known->copies->copy(copy.data(), from, bytes);
+  to.later.push_back({to.bytes.size(), std::move(copy)});
+  return true;
 }
 
 task<rank_file_facts> checkpointer::write(std::string folder) {
   std::vector<std::vector<snapshot_record>> of_pes;
   for (scheduler* pe : pe_.rank().pes) of_pes.push_back(std::move(of(*pe).taken_));
+  const buffer<std::byte> staging = staging_for(of_pes);
   rank_file_facts facts;
-  auto written = behind([&] { facts = write_records(folder, pe_.rank().rank, of_pes); });
+  auto written = behind(
+      [&] { facts = write_records(folder, pe_.rank().rank, of_pes, std::span(staging.data(), staging.size())); });
   co_await written;
   co_return facts;
 }

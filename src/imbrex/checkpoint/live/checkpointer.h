@@ -25,7 +25,7 @@ struct checkpointed_globals {
 /// One PE's part of making checkpoints. PE 0 leads: it waits until all is quiet, has every PE take a copy of what it
 /// has (`take_snapshot`), lets those go on who wait at points, has each rank write its PEs' copies to its file, by a
 /// thread of its own, and commits. For the PE's thread.
-class checkpointer final : public pe_part {
+class checkpointer final : public pe_part, device_saver {
  public:
   checkpointer(chare_pe& pe, const checkpoint_options& options, checkpointed_globals globals);
   static checkpointer& of(scheduler& pe);
@@ -51,8 +51,8 @@ class checkpointer final : public pe_part {
   void reached(const point& p, int signal);
   ///@}
 
-  /// Of this PE, for its rank's file.
-  void take();
+  /// Of this PE, for its rank's file. When awaited elements may go on.
+  task<> take();
   /// First PE of a rank: writes the file of the rank.
   task<rank_file_facts> write(std::string folder);
 
@@ -62,6 +62,7 @@ class checkpointer final : public pe_part {
     std::uint32_t times = 0;
   };
   bool is_due(const point& p, int signal);
+  bool save_later(saved_state& to, device& on, const void* from, std::size_t bytes) override;
   void let_go(const std::vector<point>& points, bool made);
   task<> make_at_points();
   task<> take_everywhere();
@@ -73,6 +74,11 @@ class checkpointer final : public pe_part {
   const checkpoint_options options_;
   const checkpointed_globals globals_;
   std::vector<snapshot_record> taken_;
+  struct device_stream {
+    device* on = nullptr;
+    std::unique_ptr<stream> copies;
+  };
+  std::vector<device_stream> streams_;  // made with the first use
 
   // PE 0
   std::function<std::vector<std::byte>()> save_program_;

@@ -43,7 +43,7 @@ void check_is_between_phases(const collection& part) {
 
 class snapshot_of_pe {
  public:
-  explicit snapshot_of_pe(chare_pe& pe) : pe_(pe) {}
+  snapshot_of_pe(chare_pe& pe, device_saver& saver) : pe_(pe), saver_(saver) {}
 
   std::vector<snapshot_record> take() {
     pe_numbers_record numbers{pe_.num_collections_named(), pe_.num_sections_named(), 0};
@@ -65,7 +65,8 @@ class snapshot_of_pe {
  private:
   void add_elements(collection& part) {
     for (element_base* e : part.here())
-      add_bytes(record_kind::element, element_key{part.id(), pe_.id(), e->epoch, part.index_bytes(*e)}, part.save(*e));
+      add_bytes(record_kind::element, element_key{part.id(), pe_.id(), e->epoch, part.index_bytes(*e)},
+                part.save(*e, saver_));
     part.for_each_known([&](element_base& e) {
       if (e.state != presence::deleted) return;
       std::vector<std::byte> index = part.index_bytes(e);
@@ -87,21 +88,24 @@ class snapshot_of_pe {
 
   template <class Key, class Value>
   void add(record_kind kind, Key key, Value& value) {
-    add_bytes(kind, std::move(key), to_bytes(value));
+    add_bytes(kind, std::move(key), {to_bytes(value), {}});
   }
   template <class Key>
-  void add_bytes(record_kind kind, Key key, std::vector<std::byte> payload) {
+  void add_bytes(record_kind kind, Key key, saved_state payload) {
     snapshot_record r{kind, {}, std::move(payload)};
     if constexpr (!std::is_same_v<Key, std::nullptr_t>) r.key = to_bytes(key);
     all_.push_back(std::move(r));
   }
 
   chare_pe& pe_;
+  device_saver& saver_;
   std::vector<snapshot_record> all_;
 };
 
 }  // namespace
 
-std::vector<snapshot_record> take_snapshot(chare_pe& pe) { return snapshot_of_pe(pe).take(); }
+std::vector<snapshot_record> take_snapshot(chare_pe& pe, device_saver& saver) {
+  return snapshot_of_pe(pe, saver).take();
+}
 
 }  // namespace imbrex

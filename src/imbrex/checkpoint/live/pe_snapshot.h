@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imbrex/object/collection/chare_pe.h"
+#include "imbrex/object/state/saved_state.h"
 
 /// What one PE has of a job, as records of a checkpoint (snapshot_writer.h). Taken when all is quiet: no message is on
 /// its way, and coroutines of chares wait at points alone.
@@ -28,7 +29,7 @@ std::vector<std::string> record_kind_names();
 struct snapshot_record {
   record_kind kind{};
   std::vector<std::byte> key;
-  std::vector<std::byte> payload;
+  saved_state payload;
 };
 
 struct element_key {
@@ -67,6 +68,6 @@ struct pe_numbers_record {
 
 /// Of all that lives on `pe`. Throws `usage_error` when something is under way that would be lost, naming it, or when
 /// the class of an element cannot be serialised.
-std::vector<snapshot_record> take_snapshot(chare_pe& pe);
+std::vector<snapshot_record> take_snapshot(chare_pe& pe, device_saver& saver);
 
 }  // namespace imbrex

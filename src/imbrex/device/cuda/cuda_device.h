@@ -29,6 +29,7 @@ class cuda_device final : public device {
   void* allocate_unpooled(std::size_t bytes) override;
   void free_unpooled(void* memory) noexcept override;
   memory_usage used(memory_kind kind) const override;
+  bool any_thread_reads() const override { return true; }
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
   bool reaches(const device& other) const override;

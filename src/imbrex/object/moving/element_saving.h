@@ -14,10 +14,10 @@ namespace imbrex::detail {
 [[noreturn]] void refuse_saving(const collection& part, const element_base& e);
 
 template <class C>
-std::vector<std::byte> save_element(const collection& part, element_base& e) {
+saved_state save_element(const collection& part, element_base& e, device_saver& saver) {
   if constexpr (is_movable<C>) {
     const actor_turn turn(part.pe(), &e);
-    return state_to_bytes(*static_cast<C*>(e.object));
+    return save_state(*static_cast<C*>(e.object), saver);
   } else {
     refuse_saving(part, e);
   }

@@ -10,6 +10,7 @@
 #include "imbrex/device/buffer.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
+#include "imbrex/object/state/saved_state.h"
 #include "imbrex/pe/scheduler.h"
 
 /// What an element takes along when it moves: besides all that messages carry, its buffers and objects (PREMA's mobile
@@ -23,10 +24,14 @@ class state_sizer : public archive_base<state_sizer> {
   static constexpr bool moves_state = true;
   static constexpr bool only_counts = true;
   void bytes(const void*, std::size_t n) { size_ += n; }
-  std::size_t size() const { return size_; }
+  /// Of a device.
+  void bytes_on_device(std::size_t n) { on_device_ += n; }
+  std::size_t size() const { return size_ + on_device_; }
+  std::size_t num_on_host() const { return size_; }
 
  private:
   std::size_t size_ = 0;
+  std::size_t on_device_ = 0;
 };
 
 class state_writer : public archive_base<state_writer> {
@@ -34,15 +39,20 @@ class state_writer : public archive_base<state_writer> {
   static constexpr bool is_loading = false;
   static constexpr bool moves_state = true;
   static constexpr bool only_counts = false;
-  explicit state_writer(std::size_t about) { all_.reserve(about); }
+  /// `saver`: copies what is on devices, to be read later; null: it is read at once.
+  explicit state_writer(std::size_t about, device_saver* saver = nullptr) : saver_(saver) { all_.bytes.reserve(about); }
   void bytes(const void* from, std::size_t n) {
     const auto* const at = static_cast<const std::byte*>(from);
-    all_.insert(all_.end(), at, at + n);
+    all_.bytes.insert(all_.bytes.end(), at, at + n);
   }
-  std::vector<std::byte> take() { return std::move(all_); }
+  bool save_later(device& on, const void* from, std::size_t n) {
+    return saver_ != nullptr && saver_->save_later(all_, on, from, n);
+  }
+  saved_state take() { return std::move(all_); }
 
  private:
-  std::vector<std::byte> all_;
+  device_saver* saver_;
+  saved_state all_;
 };
 
 class state_reader : public archive_base<state_reader> {
@@ -64,6 +74,15 @@ std::vector<std::byte> state_to_bytes(C& element) {
   state_sizer size;
   size & element;
   state_writer out(size.size());
+  out & element;
+  return out.take().bytes;
+}
+/// The same for a checkpoint.
+template <class C>
+saved_state save_state(C& element, device_saver& saver) {
+  state_sizer size;
+  size & element;
+  state_writer out(size.num_on_host(), &saver);
   out & element;
   return out.take();
 }
@@ -112,8 +131,10 @@ void serialize(Archive& ar, buffer<T>& b) {
     b = buffer<T>(here, size, detail::kind_here(here, own));
     detail::copy_now(b.data(), bytes.data(), bytes.size(), here, b.kind());
   } else if constexpr (Archive::only_counts) {
-    ar.bytes(nullptr, size * sizeof(T));
+    b.kind() == memory_kind::device ? ar.bytes_on_device(size * sizeof(T)) : ar.bytes(nullptr, size * sizeof(T));
   } else if (size > 0) {
+    if (b.kind() == memory_kind::device && ar.save_later(*b.on(), b.data(), size * sizeof(T))) return;
+    if (b.kind() != memory_kind::device) return ar.bytes(b.data(), size * sizeof(T));
     std::vector<std::byte> bytes(size * sizeof(T));
     detail::copy_now(bytes.data(), b.data(), bytes.size(), *b.on(), b.kind());
     ar.bytes(bytes.data(), bytes.size());

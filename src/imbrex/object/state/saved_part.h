@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "imbrex/base/ids.h"
+#include "imbrex/object/state/saved_state.h"
 
 namespace imbrex {
 
@@ -27,7 +28,7 @@ class saved_part {
   virtual collection_recipe recipe() const = 0;
   virtual std::vector<std::byte> index_bytes(const element_base& e) const = 0;
   /// The state of `e`, which lives here. Throws `usage_error` when its class cannot be serialised.
-  virtual std::vector<std::byte> save(element_base& e) = 0;
+  virtual saved_state save(element_base& e, device_saver& saver) = 0;
 
   virtual pe_id home_of(const std::vector<std::byte>& index) const = 0;
   /// What is known of that element; made when nothing was.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "imbrex/device/buffer.h"
+
+namespace imbrex {
+
+/// The state of an element in a checkpoint: bytes, and between them what is still on a device, in a copy of its own.
+struct saved_state {
+  struct on_device {
+    std::size_t at = 0;  ///< stands before byte `at` of `bytes`
+    buffer<std::byte> copy;
+  };
+  std::vector<std::byte> bytes;
+  std::vector<on_device> later;  ///< in their order
+};
+
+/// Copies buffers of devices on their devices, so that elements may go on before the bytes are at the host.
+class device_saver {
+ public:
+  /// Enqueues the copy of `bytes` at `from` on `on` and notes it behind what `to` has; false: there is no room for it,
+  /// or it can only be read by this PE.
+  virtual bool save_later(saved_state& to, device& on, const void* from, std::size_t bytes) = 0;
+
+ protected:
+  ~device_saver() = default;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Jobs whose processes are killed at random moments, and restarted from their last checkpoint on random numbers of ranks and
+PEs, end with the bits of an undisturbed one.
+
+  kill_fuzz.py --program jacobi3d [--tool imbrex] [--mpirun 'mpirun -n'] [--kills 100] [--seed 1]
+
+Moments are random, and so lie in the middle of iterations, of checkpoints, of balancing and of moves, which are all
+frequent. With --tool a part of the jobs is restarted by `imbrex run`.
+"""
+import argparse
+import json
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+GRID = ["-x", "48", "-y", "40", "-z", "56", "-c", "12", "-w", "2", "--repeats", "1", "--device", "host", "--quiet"]
+BUSY = ["--imbalance", "4", "--point-every", "10", "--imbrex-checkpoint-every=1", "--imbrex-pin=off",
+        "--imbrex-balance-every-ms=20"]
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--tool")
+    parser.add_argument("--mpirun", default="")
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--iterations", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def processes_of(program, group):
+    """Those that run the program, of a process group's descendants."""
+    parents, running = {}, []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8") as f:
+                parents[int(entry)] = int(f.read().rsplit(")", 1)[1].split()[1])
+            if os.path.realpath(f"/proc/{entry}/exe") == os.path.realpath(program):
+                running.append(int(entry))
+        except OSError:
+            continue  # it has ended
+
+    def descends(pid):
+        while pid > 1 and pid != group:
+            pid = parents.get(pid, 0)
+        return pid == group
+
+    return [pid for pid in running if descends(pid)]
+
+
+class Job:
+    def __init__(self, o, rng):
+        self.o, self.rng = o, rng
+
+    def shape(self):
+        """A command line for random numbers of ranks and PEs."""
+        kind = self.rng.choice(["pes", "loopback", "mpi"] if self.o.mpirun else ["pes", "loopback"])
+        if kind == "mpi":
+            return shlex.split(self.o.mpirun) + [str(self.rng.randint(1, 3))], ["--pes", str(self.rng.randint(1, 2))]
+        ranks = 1 if kind == "pes" else self.rng.randint(2, 3)
+        return [], ["--pes", str(self.rng.randint(1, 3)), f"--imbrex-ranks={ranks}", "--imbrex-transport=loopback"]
+
+    def command(self, folder, report, iterations):
+        launcher, shape = self.shape()
+        strategy = self.rng.choice(["greedy", "refine", "diffusion", "rcb"])
+        own = [self.o.program, *GRID, *BUSY, *shape, "-i", str(iterations), "--balance", strategy, "--report", report,
+               f"--imbrex-checkpoint={folder}"]
+        return launcher + own
+
+    def run_and_kill(self, command, longest):
+        """Starts the command and kills one of its ranks after a random time; its exit code, and whether it was killed."""
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True) as running:
+            errors = []
+            reader = threading.Thread(target=lambda: errors.append(running.stderr.read()))
+            reader.start()
+            killed = False
+            try:
+                running.wait(self.rng.uniform(0.02, longest))
+            except subprocess.TimeoutExpired:
+                ranks = processes_of(self.o.program, running.pid)
+                if ranks:
+                    try:
+                        os.kill(self.rng.choice(ranks), signal.SIGKILL)
+                        killed = True
+                    except ProcessLookupError:
+                        pass  # it has just ended
+            try:
+                code = running.wait(300)
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)
+                sys.exit(f"hangs after the kill of a rank: {shlex.join(command)}")
+            reader.join()
+            return code, killed, errors[0]
+
+
+def result_of(report):
+    with open(report, encoding="utf-8") as f:
+        r = json.load(f)
+    return r["field_hash"], r["iterations"]
+
+
+def main():
+    o = options()
+    rng = random.Random(o.seed)
+    job = Job(o, rng)
+    kills = jobs = restarts = 0
+    with tempfile.TemporaryDirectory() as here:
+        report = f"{here}/report.json"
+        plain = [o.program, *GRID, "-i", str(o.iterations), "--pes", "2", "--report", report]
+        began = time.monotonic()
+        subprocess.run(plain, check=True, stdout=subprocess.DEVNULL, timeout=600)
+        longest = max(0.3, 2 * (time.monotonic() - began))
+        expected = result_of(report)
+        while kills < o.kills:
+            folder = f"{here}/checkpoints{jobs}"
+            jobs += 1
+            by_tool = o.tool is not None and rng.random() < 0.25
+            while True:
+                if os.path.exists(report):
+                    os.remove(report)
+                command = job.command(folder, report, o.iterations)
+                if by_tool:
+                    command = [o.tool, "run", "--restart-on-failure", "--", *command]
+                else:
+                    command.append("--imbrex-restart=auto")
+                code, killed, errors = job.run_and_kill(command, longest if kills < o.kills else 600)
+                kills += killed
+                if code == 0:
+                    break
+                if not killed:
+                    sys.exit(f"exit code {code} of {shlex.join(command)}:\n{errors}")
+                restarts += 1
+            if result_of(report) != expected:
+                sys.exit(f"seed {o.seed}: job {jobs} ends with {result_of(report)}, undisturbed with {expected}")
+    print(f"{kills} kills in {jobs} jobs, {restarts} restarts by hand: all ended with field {expected[0]}")
+
+
+main()

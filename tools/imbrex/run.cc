@@ -1,0 +1,153 @@
+// imbrex run: starts a job again from its last checkpoint when it fails.
+#include <fmt/format.h>
+#include <imbrex/base/error.h>
+#include <imbrex/checkpoint/checkpoint_folder.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+
+namespace {
+
+struct run_options {
+  std::string folder;
+  bool restart_on_failure = false;
+  int attempts = 10;
+};
+
+/// How a process ended.
+struct run_end {
+  int code = 0;    ///< as a shell says it: 128 and the number of a signal
+  int signal = 0;  ///< by which it was ended; 0: it ended by itself
+};
+
+std::atomic<pid_t> child{0};
+std::atomic<bool> told_to_end{false};
+
+extern "C" void pass_on(int signal) {
+  if (signal == SIGTERM || signal == SIGINT) told_to_end = true;
+  if (const pid_t to = child.load(); to > 0) kill(to, signal);
+}
+
+/// What asks this command for an end, or for a checkpoint, asks the job.
+void pass_signals_on() {
+  struct sigaction how = {};
+  how.sa_handler = &pass_on;
+  how.sa_flags = SA_RESTART;
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) sigaction(signal, &how, nullptr);
+}
+
+run_end run_once(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  if (const int failed = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ); failed != 0)
+    throw imbrex::usage_error(fmt::format("{} could not be started: {}", words.front(), std::strerror(failed)));
+  child = pid;
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
+  return {WEXITSTATUS(status), 0};
+}
+
+std::string folder_named_in(const std::vector<std::string>& words) {
+  constexpr std::string_view name = "--imbrex-checkpoint";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view w = words[i];
+    if (!w.starts_with(name)) continue;
+    if (w.size() == name.size()) return i + 1 < words.size() ? words[i + 1] : "";
+    if (w[name.size()] == '=') return std::string(w.substr(name.size() + 1));
+  }
+  const char* const from_environment = std::getenv("IMBREX_CHECKPOINT");
+  return from_environment != nullptr ? from_environment : "";
+}
+
+std::string newest_of(const std::string& folder) {
+  try {
+    return imbrex::find_latest(folder).path;
+  } catch (const imbrex::snapshot_error&) {
+    return "";  // it is not there yet; what else is wrong with it the job will say
+  }
+}
+
+void say(const std::string& what) {
+  fmt::print(stderr, "imbrex run: {}\n", what);
+  std::fflush(stderr);
+}
+
+int run(const run_options& o, std::vector<std::string> words) {
+  const std::string named = folder_named_in(words);
+  const std::string folder = o.folder.empty() ? named : o.folder;
+  if (folder.empty()) {
+    throw imbrex::usage_error(
+        "no folder for checkpoints is known: give --checkpoint FOLDER, or --imbrex-checkpoint=FOLDER to the program");
+  }
+  if (named.empty()) words.push_back("--imbrex-checkpoint=" + folder);
+  words.emplace_back("--imbrex-restart=auto");
+  pass_signals_on();
+  int in_vain = 0;
+  for (int attempt = 1;; ++attempt) {
+    const std::string from = newest_of(folder);
+    if (!from.empty()) say(fmt::format("goes on from {}", from));
+    const run_end end = run_once(words);
+    if (end.code == 0 || end.code == 2 || !o.restart_on_failure) return end.code;  // 2: wrong options
+    const std::string how = end.signal != 0 ? fmt::format("was ended by signal {}", end.signal)
+                                            : fmt::format("ended with exit code {}", end.code);
+    if (told_to_end) {
+      say(fmt::format("the job {}, as it was told to", how));
+      return end.code;
+    }
+    in_vain = newest_of(folder) == from ? in_vain + 1 : 0;
+    if (in_vain >= 3) {
+      say(fmt::format("the job {}; that was the third time in a row without a new checkpoint: given up", how));
+      return end.code;
+    }
+    if (attempt >= o.attempts) {
+      say(fmt::format("the job {}; that was attempt {} of {}: given up", how, attempt, o.attempts));
+      return end.code;
+    }
+    say(fmt::format("the job {}: attempt {} of {}", how, attempt + 1, o.attempts));
+  }
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, const std::vector<std::string>& job, std::function<int()>& command) {
+  CLI::App* run_app = app.add_subcommand(
+      "run", "runs a job that makes checkpoints, from its newest one if there is one, and again when it fails");
+  run_app->usage(
+      "imbrex run [OPTIONS] -- COMMAND...\n\nFor example:\n"
+      "  imbrex run --restart-on-failure --checkpoint /scratch/me -- mpirun -n 4 ./heat -n 1000");
+  run_app->footer(
+      "Exit code: that of the job. 2: its options, or these, are wrong. The job is given --imbrex-restart=auto, behind "
+      "its own words. SIGTERM, SIGINT, SIGUSR1 and SIGHUP are passed on to it. See docs/checkpoints.md.");
+  const auto options = std::make_shared<run_options>();
+  run_app->add_option("--checkpoint", options->folder,
+                      "folder of checkpoints (default: what the command gives as --imbrex-checkpoint)");
+  run_app->add_flag("--restart-on-failure", options->restart_on_failure,
+                    "start it again while it fails, unless three times in a row no new checkpoint was made");
+  run_app->add_option("--attempts", options->attempts, "starts in all")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  run_app->callback([&command, options, &job] {
+    if (job.empty()) throw imbrex::usage_error("imbrex run needs a command behind --; see imbrex run --help");
+    command = [options, &job] { return run(*options, job); };
+  });
+}
