@@ -24,6 +24,7 @@
 #include "imbrex/object/entry/slot.h"
 #include "imbrex/object/entry/when.h"
 #include "imbrex/object/hetero_pointer.h"
+#include "imbrex/object/move_point.h"
 #include "imbrex/object/one_sided.h"
 #include "imbrex/object/proxy.h"
 #include "imbrex/object/reduction.h"

@@ -132,10 +132,9 @@ int run(const run_options& o, std::vector<std::string> words) {
 void add_run_command(CLI::App& app, const std::vector<std::string>& job, std::function<int()>& command) {
   CLI::App* run_app = app.add_subcommand(
       "run", "runs a job that makes checkpoints, from its newest one if there is one, and again when it fails");
-  run_app->usage(
-      "imbrex run [OPTIONS] -- COMMAND...\n\nFor example:\n"
-      "  imbrex run --restart-on-failure --checkpoint /scratch/me -- mpirun -n 4 ./heat -n 1000");
   run_app->footer(
+      "The command of the job stands behind --, for example:\n"
+      "  imbrex run --restart-on-failure --checkpoint /scratch/me -- mpirun -n 4 ./heat -n 1000\n\n"
       "Exit code: that of the job. 2: its options, or these, are wrong. The job is given --imbrex-restart=auto, behind "
       "its own words. SIGTERM, SIGINT, SIGUSR1 and SIGHUP are passed on to it. See docs/checkpoints.md.");
   const auto options = std::make_shared<run_options>();

@@ -53,6 +53,8 @@ struct wait_mobility {
   void (*arrive)(waiter&);
   /// Whether the coroutine may be left out of a checkpoint here: whoever started it starts it again.
   bool is_checkpoint_point = false;
+  /// Whether it may be ended here when its actor moves to another process: it is called again there.
+  bool is_move_point = false;
 };
 
 /// One suspended place. Lives inside an awaiter, that is in a coroutine frame. Resumed by its PE's loop and by
@@ -171,6 +173,10 @@ inline constexpr wait_mobility goes_on_there{[](const waiter&) { return true; },
                                                w.mobility = nullptr;
                                                w.wake();
                                              }};
+
+/// Of one for nothing but a move that was wished for.
+inline constexpr wait_mobility at_move_point{goes_on_there.may_leave, goes_on_there.leave, goes_on_there.arrive, false,
+                                             true};
 
 /// Of a wait that only its chare knows of, or what goes with it.
 inline constexpr wait_mobility moves_with_its_chare{[](const waiter&) { return true; }, [](waiter&, departure&) {},

@@ -116,10 +116,10 @@ class chare : public chare_base {
   /// nothing is serialised, its addresses stay the same. It does not go while its streams are busy or it waits for a
   /// device; nor while it has futures, exposed memory, a channel to another process. To another process
   /// it is serialised by its `serialize`, destroyed, default-constructed there and read back, when none of its
-  /// coroutines waits and no channel is open. What it knows of its PE (`on_device()`, `on_host()`, streams that it made
-  /// itself) it must ask for again. Hooks, where a class has them: `void about_to_move(pe_id to)` on the PE that it
-  /// leaves, `void has_moved(pe_id from)` on the new one. Throws `usage_error` for a PE that there is not, and when it
-  /// is pinned.
+  /// coroutines waits but at a `move_point`, and no channel is open. What it knows of its PE (`on_device()`,
+  /// `on_host()`, streams that it made itself) it must ask for again. Hooks, where a class has them: `void
+  /// about_to_move(pe_id to)` on the PE that it leaves, `void has_moved(pe_id from)` on the new one. Throws
+  /// `usage_error` for a PE that there is not, and when it is pinned.
   void migrate_to(pe_id to) {
     scheduler& pe = scheduler::current();
     if (to < 0 || to >= pe.num_pes()) {
@@ -136,6 +136,7 @@ class chare : public chare_base {
   void pin() {
     element_->more().pinned = true;
     move_requests::forget(chare_pe::current(), *element_);
+    move_requests::go_on_at_points(*element_);
   }
   void unpin() {
     if (element_->extras) element_->extras->pinned = false;

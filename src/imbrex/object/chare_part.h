@@ -11,6 +11,7 @@
 #include "imbrex/object/moving/element_saving.h"
 #include "imbrex/object/moving/hand_over.h"
 #include "imbrex/object/moving/move_request.h"
+#include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/serialized_move.h"
 #include "imbrex/object/section_impl.h"
 
@@ -33,6 +34,9 @@ class chare_part final : public array_part<typename C::index_type> {
             priorities::communication);
   }
   bool is_serialized() const override { return detail::is_movable<C>; }
+  bool can_be_called_again(const entry_activity& a) const override {
+    return detail::restart_of<C>(a) != detail::entry_restart::none;
+  }
   void hand_over(element_base& e, pe_id to) override {
     detail::hand_over_element<C>(*this, static_cast<element<Index>&>(e), to);
   }

@@ -388,7 +388,8 @@ struct section_reduced {
 };
 
 /// `co_await` of an allreduce: contributes when the coroutine suspends. `Target`: what has the result sent to the
-/// contributors, at once or later; whether a checkpoint may be made while it waits (`is_checkpoint_point`).
+/// contributors, at once or later; whether a checkpoint may be made, or its
+/// chare go to another process, while it waits (`is_checkpoint_point`, `is_move_point`).
 template <class T, class Op, class Target = to_contributors>
 class allreduce_awaiter : public all_reduced_waiter<T> {
  public:
@@ -425,6 +426,8 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
   static const wait_mobility* mobility_of_wait() {
     if constexpr (requires { requires Target::is_checkpoint_point; }) {
       return &reducer::all_waiter::follows_from_checkpoint_point;
+    } else if constexpr (requires { requires Target::is_move_point; }) {
+      return &reducer::all_waiter::follows_from_move_point;
     } else {
       return &reducer::all_waiter::follows;
     }

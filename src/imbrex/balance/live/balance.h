@@ -11,6 +11,7 @@ namespace detail {
 
 /// Where the results of allreduces go whose contributors are to be balanced before they go on.
 struct to_balanced {
+  static constexpr bool is_move_point = true;
   template <class T>
   void operator()(scheduler& pe, const reduction_id& which, T&& value) const {
     if (balancer::of(pe) == nullptr) return to_contributors{}(pe, which, std::forward<T>(value));
@@ -24,8 +25,8 @@ struct to_balanced {
 
 /// `co_await ix::balance(*this)` in a coroutine of every element of an array: waits until all have come here, and goes
 /// on once loads have been looked at and, if moving elements pays, those that move are on their way: an element that
-/// waits here goes before it goes on. Without `--imbrex-balance` it is a barrier. Counts as one of the array's
-/// reductions.
+/// waits here goes before it goes on, also to another process if its coroutine is restartable (`move_point`). Without
+/// `--imbrex-balance` it is a barrier. Counts as one of the array's reductions.
 template <class C, class Index>
 detail::allreduce_wait<std::monostate, detail::take_any, detail::to_balanced> balance(chare<C, Index>& self) {
   detail::check_in_array<Index>();

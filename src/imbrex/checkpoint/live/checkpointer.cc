@@ -194,13 +194,18 @@ task<> checkpointer::take_everywhere() {
         "and "
         "serialize, by imbrex::run<program>(argc, argv)");
   }
+  const std::int64_t began = pe_.now_ns();
   quiescence_wait quiet;
   co_await quiet;
+  const std::int64_t quiet_at = pe_.now_ns();
   auto taken = on_all_pes(take_request{});
   co_await taken;
+  quiet_in_ns_ = quiet_at - began;
+  taken_in_ns_ = pe_.now_ns() - quiet_at;
 }
 
 task<std::string> checkpointer::write_everywhere(std::string base) {
+  const std::int64_t began = pe_.now_ns();
   partial_checkpoint partial(std::move(base));
   auto written = on_all_pes(write_request{partial.folder()});
   std::vector<rank_file_facts> files = co_await written;
@@ -210,10 +215,16 @@ task<std::string> checkpointer::write_everywhere(std::string base) {
   const rank_context& rank = pe_.rank();
   facts.shape = {rank.num_ranks, rank.pes_per_rank, static_cast<std::int32_t>(pe_.gpus.size())};
   facts.kinds = record_kind_names();
+  std::uint64_t bytes = 0;
+  for (const rank_file_facts& f : files) bytes += f.bytes;
   std::string path;
   auto committed = behind([&] { path = partial.commit(facts, std::move(files), options_.keep); });
   co_await committed;
-  log_info(fmt::format("checkpoint {} is whole", path));
+  constexpr double ms = 1e-6;
+  log_info(fmt::format(
+      "checkpoint {} is whole: {:.3f} GB, all was quiet in {:.3f} ms, taken in {:.3f} ms, written in {:.1f} ms", path,
+      static_cast<double>(bytes) * 1e-9, static_cast<double>(quiet_in_ns_) * ms, static_cast<double>(taken_in_ns_) * ms,
+      static_cast<double>(pe_.now_ns() - began) * ms));
   co_return path;
 }
 

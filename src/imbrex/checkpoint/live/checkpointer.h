@@ -87,6 +87,7 @@ class checkpointer final : public pe_part, device_saver {
   std::vector<point> waiting_;
   std::vector<passed> passed_;  // since the last checkpoint
   std::int64_t last_made_ns_ = 0;
+  std::int64_t quiet_in_ns_ = 0, taken_in_ns_ = 0;  // the last one
 };
 
 }  // namespace imbrex

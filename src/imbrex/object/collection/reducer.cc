@@ -237,7 +237,8 @@ void reducer::hand_out() {
 }
 
 const wait_mobility reducer::all_waiter::follows{&may_leave, &leave, &arrive};
-const wait_mobility reducer::all_waiter::follows_from_checkpoint_point{&may_leave, &leave, &arrive, true};
+const wait_mobility reducer::all_waiter::follows_from_checkpoint_point{&may_leave, &leave, &arrive, true, false};
+const wait_mobility reducer::all_waiter::follows_from_move_point{&may_leave, &leave, &arrive, false, true};
 
 void reducer::all_waiter::leave(waiter& w, departure& d) {
   auto& self = static_cast<all_waiter&>(w);

@@ -126,7 +126,7 @@ class reducer {
     all_waiter* next_waiter = nullptr;
     /// It goes on waiting at its new PE; what comes to the old one follows, for the result may have passed the new one.
     static const wait_mobility follows;
-    static const wait_mobility follows_from_checkpoint_point;
+    static const wait_mobility follows_from_checkpoint_point, follows_from_move_point;
 
    private:
     static bool may_leave(const waiter&) { return true; }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/binding.h"
@@ -19,7 +20,7 @@ struct move_body {
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
     move_requests::forget(part.pe(), e);
-    if (to == pe.id() || (e.extras && e.extras->pinned)) return;
+    if (to == pe.id() || (e.extras && e.extras->pinned)) return move_requests::go_on_at_points(e);
     if (!part.may_run(e)) {
       part.hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
     } else if (pe.rank().is_local(to)) {
@@ -44,11 +45,11 @@ struct move_body {
     }
   }
 
-  /// Serialised: by no coroutine, and without ends of channels.
+  /// Serialised: with coroutines that can be called again, and without ends of channels.
   void between_processes(array_part<Index>& part, element<Index>& e) {
     if (!part.is_serialized()) {
       part.move(e, to);  // says why not
-    } else if (e.activities != nullptr || is_held(e)) {
+    } else if (!coroutines_can_go(part, e) || is_held(e)) {
       later(part, e);
     } else if (const stream_set* const s = chare_access::streams(*e.object); s != nullptr && !s->idle()) {
       when_streams_are_idle(part, e);
@@ -57,6 +58,12 @@ struct move_body {
     }
   }
 
+  static bool coroutines_can_go(const array_part<Index>& part, const element_base& e) {
+    for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
+      if (!part.can_be_called_again(*a)) return false;
+    }
+    return true;
+  }
   static bool is_held(const element_base& e) {
     if (!e.extras) return false;
     return (e.extras->ties != nullptr && (e.extras->ties->ties() || e.extras->ties->is_followed())) ||
@@ -65,6 +72,7 @@ struct move_body {
 
   void later(array_part<Index>& part, element<Index>& e) {
     move_requests::of(part.pe()).keep(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
+    move_requests::go_on_at_points(e);
   }
 
   /// Messages to it are held meanwhile, so that it enqueues no more and its streams come to an end.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "imbrex/object/collection/entry_activity.h"
+
 namespace imbrex {
 
 namespace {
@@ -39,6 +41,16 @@ void move_requests::forget(chare_pe& pe, element_base& e) {
   work* const old = std::exchange(e.extras->wish_to_move, nullptr);
   old->act(old, work_action::discard);
   of(pe).one_fewer();
+}
+
+void move_requests::go_on_at_points(element_base& e) {
+  for (entry_activity* a = e.activities; a != nullptr; a = a->following) {
+    for (waiter* w = a->first_waiter; w != nullptr; w = w->following) {
+      if (w->mobility != &at_move_point) continue;
+      w->mobility = nullptr;
+      w->wake();
+    }
+  }
 }
 
 void move_requests::one_fewer() {

@@ -20,6 +20,10 @@ class move_requests final : public pe_part, actor_observer {
   /// `e` is not to move any more.
   static void forget(chare_pe& pe, element_base& e);
   std::size_t num_waiting() const { return num_waiting_; }
+  /// A coroutine of `e`, which is to move, has come to a move point: it is tried at once.
+  void try_now(element_base& e) { try_again(e); }
+  /// It does not move now: coroutines that stand at move points go on.
+  static void go_on_at_points(element_base& e);
 
  private:
   void run_changes(const actor* from, const actor* to, std::int64_t now) override;

@@ -7,10 +7,12 @@
 
 #include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
+#include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/travel_papers.h"
 #include "imbrex/object/state/element_state.h"
 
-/// How elements move between processes: serialised, destroyed, default-constructed over there and read back.
+/// How elements move between processes: serialised, destroyed, default-constructed over there and read back. Coroutines
+/// that stand at move points are called again there.
 namespace imbrex {
 
 namespace detail {
@@ -28,6 +30,7 @@ struct arrive_body {
   using Index = typename C::index_type;
   static constexpr bool may_part = true;
   travel_papers<Index> papers;
+  std::vector<detail::entry_restart> coroutines;
   std::vector<std::byte> state;
 
   void operator()(scheduler& pe) {
@@ -36,6 +39,7 @@ struct arrive_body {
       chare_pe::of(pe).hold_for_collection(papers.array, std::move(*this));
       return;
     }
+    element<Index>* here = nullptr;
     papers.arrive(pe, *part, [&](element<Index>& e) {
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
       {
@@ -43,12 +47,17 @@ struct arrive_body {
         detail::state_from_bytes(state, *static_cast<C*>(e.object));
       }
       detail::tell_of_move<C>(pe, e, papers.from);
+      here = &e;
       return true;
     });
+    for (const detail::entry_restart& r : coroutines) {
+      if (here == nullptr || here->object == nullptr) return;  // an earlier one has ended it
+      detail::call_again<C>(pe, *here, r);
+    }
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & papers& beside(state);
+    ar & papers & coroutines& beside(state);
   }
 };
 
@@ -59,6 +68,8 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   scheduler& pe = part.pe();
   announce_move<C>(pe, e, to);
   arrive_body<C> body;
+  for (const entry_activity* a = e.activities; a != nullptr; a = a->following)
+    body.coroutines.push_back({restart_of<C>(*a), a->reply});
   body.papers = travel_papers<typename C::index_type>::of(part, e);
   {
     const actor_turn turn(pe, &e);

@@ -104,6 +104,25 @@ TEST(restart, goes_on_from_the_last_point_on_other_numbers_of_pes) {
   }
 }
 
+TEST(restart, goes_on_with_any_schedule) {
+  for (int seed = 1; seed <= 25; ++seed) {
+    const auto random = [seed](int which, int n) {
+      return static_cast<int>(ix::mix(static_cast<std::uint64_t>(10 * seed + which)) % static_cast<std::uint64_t>(n));
+    };
+    const auto shape = [&](int first) {
+      return job_shape{1 + random(first, 4), 1 + random(first + 1, 3), static_cast<std::uint64_t>(seed),
+                       random(first + 2, 2) * 40, random(first + 3, 3) == 0};
+    };
+    const job_shape s = shape(0), t = shape(4);
+    SCOPED_TRACE("ended: " + to_text(s) + ", restarted: " + to_text(t));
+    folder_of_checkpoints at;
+    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1"}, 9, 17), 9);
+    if (at.has_any()) {
+      EXPECT_EQ(run_program<ring>(t, {"--imbrex-restart=" + at.path()}, 9, 17), 0);
+    }
+  }
+}
+
 /// Ends three times, each time some steps later.
 struct often_ended : ring {
   using ring::ring;
