@@ -69,6 +69,7 @@ void check_other_than_chares(const options& o) {
   if (o.impl == implementation::serial && !o.dumps.empty())
     refuse_option("--dump needs --impl chare or mpi: --impl serial is for comparisons");
   if (!o.trace.empty()) refuse_option(fmt::format("--trace {} needs --impl chare: leave it out", o.trace));
+  if (!o.balance.empty()) refuse_option(fmt::format("--balance {} needs --impl chare: leave it out", o.balance));
 }
 
 void check_device(const options& o) {

@@ -89,6 +89,8 @@ void declare_output(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--dump", o.dumps, "atoms to .xyz, .lammpstrj or .vtu files; may be repeated")->delimiter(',');
   add_whole(app, "--dump-every", raw.dump_every, "steps between dumps; 0 (default): the last state only");
   app.add_option("--report", o.report, "write a JSON report");
+  app.add_option("--balance", o.balance,
+                 "move boxes while it runs, by this strategy, such as greedy or rcb (see --imbrex-balance)");
   app.add_option("--trace", o.trace, "write a Chrome trace (not with --impl mpi)");
   app.add_flag("--verify", o.verify, "compare with a serial reference");
   app.add_flag("--quiet", o.quiet, "print errors only");

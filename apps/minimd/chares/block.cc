@@ -57,7 +57,7 @@ void block::shift_velocities(vector3 by) {
 
 void block::scale_velocities(double by) { all_.scale_velocities(by); }
 
-imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
+imbrex::task<> block::run() {
   const problem& p = options_.what;
   if (!is_half_way_) {
     auto first_lists = reneighbour();
@@ -68,7 +68,7 @@ imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
   }
   began_ns_ = imbrex::now_ns();
   if (!is_half_way_) {
-    auto told = tell_state(dumps);
+    auto told = tell_state();
     co_await told;
   }
   while (is_half_way_ || step_ < p.steps) {
@@ -79,7 +79,10 @@ imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
       all_.first_half_step();
     }
     if (p.reneighbour_every != 0 && step_ % p.reneighbour_every == 0) {
-      if (!std::exchange(is_half_way_, false)) co_await imbrex::checkpoint_point(*this);
+      if (!std::exchange(is_half_way_, false)) {
+        co_await imbrex::checkpoint_point(*this);
+        co_await imbrex::move_point(*this);
+      }
       auto lists = reneighbour();
       co_await lists;
     } else {
@@ -95,7 +98,7 @@ imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
       all_.second_half_step();
     }
     if (!is_thermo_step(p, step_) && !is_dump_step(options_, step_)) continue;
-    auto told_now = tell_state(dumps);
+    auto told_now = tell_state();
     co_await told_now;
   }
   facts_.atoms = all_.num_atoms();
@@ -103,13 +106,13 @@ imbrex::task<> block::run(imbrex::element_proxy<collector> dumps) {
   contribute(facts_, add_facts{});
 }
 
-imbrex::task<> block::tell_state(imbrex::element_proxy<collector> dumps) {
+imbrex::task<> block::tell_state() {
   if (step_ == 0 || is_thermo_step(options_.what, step_)) {
     thermo_sums sums;
     all_.sum_thermo(sums);
     contribute(thermo_share{limbs(sums), imbrex::now_ns() - began_ns_}, add_shares{});
   }
-  if (is_dump_step(options_, step_)) dumps.send<&collector::frame>(step_, dump_atoms(all_));
+  if (is_dump_step(options_, step_)) dumps_.send<&collector::frame>(step_, dump_atoms(all_));
   // A block that is alone on its PE would never let go of it: whoever prints and writes has a turn now.
   array()[index()].with(imbrex::priority{imbrex::priority::least_urgent}).send<&block::turn>(step_);
   co_await turn(step_);

@@ -38,10 +38,12 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   void scale_velocities(double by);
   ///@}
 
+  /// Where the atoms go after the steps whose atoms are dumped.
+  void sends_dumps_to(imbrex::element_proxy<collector> dumps) { dumps_ = dumps; }
   /// Computes the first forces and goes all steps. Contributes a `thermo_share` for the state at the start, wherever
-  /// `thermo_every` asks for it, and at the end; then its `block_facts`. Sends the atoms to `dumps` after the steps
-  /// whose atoms are dumped. After a restart it goes the rest.
-  imbrex::task<> run(imbrex::element_proxy<collector> dumps);
+  /// `thermo_every` asks for it, and at the end; then its `block_facts`. Called again, it goes the rest.
+  imbrex::task<> run();
+  using restartable = imbrex::entry_list<&block::run>;
 
   /// \name What comes from the boxes around
   ///@{
@@ -51,13 +53,13 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   imbrex::when<std::int64_t> turn;  ///< step; from itself, when nothing else is to be done
                                     ///@}
 
-  /// What is kept at a checkpoint: where atoms are sorted into boxes anew, half way through a step, all else follows
-  /// from them.
+  /// What is kept at a checkpoint, and goes to another process: where atoms are sorted into boxes anew, half way
+  /// through a step, all else follows from them.
   template <class Archive>
   void serialize(Archive& ar) {
     std::vector<atom_record> atoms;
     if constexpr (!Archive::is_loading) atoms = all_.own_atoms();
-    ar & step_ & next_sort_ & facts_ & atoms;
+    ar & step_ & next_sort_ & facts_ & dumps_ & atoms & migrants & ghosts & positions & slopes & forces & turn;
     if constexpr (Archive::is_loading) {
       for (const atom_record& a : atoms) all_.add(a);
       is_half_way_ = true;
@@ -79,7 +81,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   imbrex::task<> exchange(int r, pack_function pack, unpack_function unpack);
   /// Of step and round; the slots take one number.
   std::int64_t key(int r) const { return step_ * all_.num_rounds() + r; }
-  imbrex::task<> tell_state(imbrex::element_proxy<collector> dumps);
+  imbrex::task<> tell_state();
   void sort_if_due();
 
   const options& options_;
@@ -88,7 +90,8 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   std::vector<std::vector<double>> buffers_;  // of each link: what came is what goes next
   std::int64_t step_ = 0;
   std::int64_t next_sort_ = 0;
-  bool is_half_way_ = false;  // through step `step_`, after a restart
+  bool is_half_way_ = false;  // through step `step_`: as what was read back is
+  imbrex::element_proxy<collector> dumps_;
   std::int64_t began_ns_ = 0;
   block_facts facts_;
 };

@@ -109,7 +109,8 @@ ix::task<int> see_to_the_end(ix::array_proxy<Box> boxes, ix::element_proxy<colle
   const units scale(o.what, s.num_atoms(), s.lengths());
   auto collected =
       dumps.template call<&collector::collect>(o.dumps, dump_steps(o), f->num_chares, f->num_atoms, f->box);
-  boxes.template broadcast<&Box::run>(dumps);
+  boxes.template broadcast<&Box::sends_dumps_to>(dumps);
+  boxes.template broadcast<&Box::run>();
   auto stepped = run_steps(boxes, &o, &scale, f, state);
   co_await stepped;
   const block_facts done = co_await boxes.template reduction<block_facts>();
@@ -224,6 +225,7 @@ int run_chares(int argc, char** argv, const options& o) {
   if (o.pes > 0) all.push_back(fmt::format("--imbrex-pes={}", o.pes));
   if (o.device == "cuda") all.emplace_back("--imbrex-device=cuda");
   if (!o.trace.empty()) all.push_back("--imbrex-trace=" + o.trace);
+  if (!o.balance.empty()) all.push_back("--imbrex-balance=" + o.balance);
   std::vector<char*> pointers;
   pointers.reserve(all.size() + 1);
   for (std::string& w : all) pointers.push_back(w.data());

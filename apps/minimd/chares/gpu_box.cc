@@ -167,14 +167,14 @@ imbrex::task<> gpu_box::tell_state() {
   contribute(thermo_share{limbs(sums), imbrex::now_ns() - began_ns_}, add_shares{});
 }
 
-imbrex::task<> gpu_box::dump(imbrex::element_proxy<collector> dumps) {
+imbrex::task<> gpu_box::dump() {
   all_.copy_atoms();
   co_await streams_.compute->done();
-  dumps.send<&collector::frame>(step_, all_.dump_atoms());
+  dumps_.send<&collector::frame>(step_, all_.dump_atoms());
 }
 
 // The kernel of a step finishes that step and begins the next; where velocities are dumped, two kernels do.
-imbrex::task<> gpu_box::run(imbrex::element_proxy<collector> dumps) {
+imbrex::task<> gpu_box::run() {
   const problem& p = model_->what;
   all_.take(*at_start_);
   co_await streams_.compute->done();
@@ -191,7 +191,7 @@ imbrex::task<> gpu_box::run(imbrex::element_proxy<collector> dumps) {
       co_await told;
     }
     if (dumped) {
-      auto written = dump(dumps);
+      auto written = dump();
       co_await written;
       if (!last) {
         auto again = step(false, true, false);

@@ -37,7 +37,8 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   ///@}
 
   /// As `block::run`.
-  imbrex::task<> run(imbrex::element_proxy<collector> dumps);
+  void sends_dumps_to(imbrex::element_proxy<collector> dumps) { dumps_ = dumps; }
+  imbrex::task<> run();
 
   /// How many atoms are to come at a reneighbouring, leavers first, then ghosts.
   imbrex::when<std::int64_t, int, std::uint32_t> coming;  ///< key; place of the box around; atoms
@@ -52,7 +53,7 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   template <class T>
   imbrex::task<> exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&), T* (gpu_domain::*ghosts)());
   imbrex::task<> tell_state();
-  imbrex::task<> dump(imbrex::element_proxy<collector> dumps);
+  imbrex::task<> dump();
   imbrex::task<> step(bool finishes, bool advances, bool wants_sums);
   /// Tells those around how many atoms they get, and hears how many come.
   imbrex::task<std::vector<std::uint32_t>> exchange_counts(std::vector<std::uint32_t> out, std::int64_t key);
@@ -67,6 +68,7 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   gpu_halo<gpu_mover> movers_;
   gpu_halo<vector4> positions_;
   gpu_halo<double> slopes_;
+  imbrex::element_proxy<collector> dumps_;
   imbrex::event read_;  ///< ghosts that are about to be overwritten have been read
   std::int64_t step_ = 0, began_ns_ = 0, num_reneighbourings_ = 0;
 };

@@ -34,7 +34,7 @@ class chare_part final : public array_part<typename C::index_type> {
             priorities::communication);
   }
   bool is_serialized() const override { return detail::is_movable<C>; }
-  bool can_be_called_again(const entry_activity& a) const override {
+  bool is_restartable(const entry_activity& a) const override {
     return detail::restart_of<C>(a) != detail::entry_restart::none;
   }
   void hand_over(element_base& e, pe_id to) override {

@@ -27,7 +27,7 @@ class singles_part final : public array_part<no_index> {
     pe().send(pe().id(), move_body<no_index>{id(), static_cast<record_type&>(e).index, to}, priorities::communication);
   }
   bool is_serialized() const override { return is_movable<C>; }
-  bool can_be_called_again(const entry_activity& a) const override { return restart_of<C>(a) != entry_restart::none; }
+  bool is_restartable(const entry_activity& a) const override { return restart_of<C>(a) != entry_restart::none; }
   void hand_over(element_base& e, pe_id to) override { hand_over_element<C>(*this, static_cast<record_type&>(e), to); }
   void move(element_base& e, pe_id to) override {
     if constexpr (is_movable<C>) {

@@ -16,7 +16,7 @@ struct element_load {
   pe_id pe = no_pe;
   std::int64_t host_ns = 0;
   bool pinned = false;
-  bool crosses_processes = false;  ///< it can be serialised, and no coroutine of it waits
+  bool crosses_processes = false;  ///< at once or from its next move point
   std::int32_t num_dimensions = 0;
   std::array<double, 3> place{};
 

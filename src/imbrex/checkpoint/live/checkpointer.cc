@@ -57,6 +57,17 @@ struct take_request {
   void serialize(Archive&) {}
 };
 
+struct drop_request {
+  using result = std::monostate;
+  static constexpr const char* name = "giving up a checkpoint";
+  task<result> on_pe(chare_pe& pe) {
+    checkpointer::of(pe).drop();
+    co_return std::monostate{};
+  }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
 struct write_request {
   using result = rank_file_facts;
   static constexpr const char* name = "writing a checkpoint";
@@ -136,6 +147,7 @@ checkpointer& checkpointer::of(scheduler& pe) { return static_cast<checkpointer&
 // ------------------------------------------------------------------------------------------------ every PE
 
 task<> checkpointer::take() {
+  checkpoint_signals::clear();
   taken_.clear();
   taken_ = take_snapshot(pe_, *this);
   if (pe_.id() == 0) {
@@ -204,6 +216,20 @@ task<> checkpointer::take_everywhere() {
   taken_in_ns_ = pe_.now_ns() - quiet_at;
 }
 
+task<> checkpointer::take_or_drop() {
+  std::exception_ptr failure;
+  try {
+    auto taken = take_everywhere();
+    co_await taken;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return;
+  auto dropped = on_all_pes(drop_request{});
+  co_await dropped;
+  std::rethrow_exception(failure);
+}
+
 task<std::string> checkpointer::write_everywhere(std::string base) {
   const std::int64_t began = pe_.now_ns();
   partial_checkpoint partial(std::move(base));
@@ -243,7 +269,7 @@ task<std::string> checkpointer::make(std::string base) {
   auto turn = my_turn();
   co_await turn;
   const at_end over{[this] { end_turn(); }};
-  auto taken = take_everywhere();
+  auto taken = take_or_drop();
   co_await taken;
   let_go(std::exchange(waiting_, {}), true);
   auto written = write_everywhere(std::move(base));
@@ -261,7 +287,8 @@ bool checkpointer::is_due(const point& p, int signal) {
 }
 
 void checkpointer::reached(const point& p, int signal) {
-  if (!is_due(p, signal)) return let_go({p}, false);
+  signal_ = std::max(signal_, signal);
+  if (!is_due(p, signal_)) return let_go({p}, false);
   waiting_.push_back(p);
   if (waiting_.size() == 1)
     entry_activity::start(pe_, nullptr, "making a checkpoint", make_at_points(), reply_to{},
@@ -284,16 +311,15 @@ task<> checkpointer::make_at_points() {
   co_await turn;
   const at_end over{[this] { end_turn(); }};
   if (waiting_.empty()) co_return;  // `make` has made one meanwhile
-  const int signal = checkpoint_signals::pending();
   std::exception_ptr failure;
   try {
-    auto taken = take_everywhere();
+    auto taken = take_or_drop();
     co_await taken;
   } catch (const error&) {
     failure = std::current_exception();
   }
   passed_.clear();
-  checkpoint_signals::clear();
+  const int signal = std::exchange(signal_, 0);
   const std::vector<point> points = std::exchange(waiting_, {});
   if (signal != SIGTERM || failure) let_go(points, failure == nullptr);
   if (!failure) {
@@ -307,6 +333,7 @@ task<> checkpointer::make_at_points() {
   }
   last_made_ns_ = pe_.now_ns();
   if (failure) {
+    if (signal == SIGTERM) signal_ = SIGTERM;  // the next point may be a better one
     try {
       std::rethrow_exception(failure);
     } catch (const error& e) {

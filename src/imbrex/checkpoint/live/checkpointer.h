@@ -53,6 +53,8 @@ class checkpointer final : public pe_part, device_saver {
 
   /// Of this PE, for its rank's file. When awaited elements may go on.
   task<> take();
+  /// What was taken is not written after all.
+  void drop() { taken_.clear(); }
   /// First PE of a rank: writes the file of the rank.
   task<rank_file_facts> write(std::string folder);
 
@@ -66,6 +68,7 @@ class checkpointer final : public pe_part, device_saver {
   void let_go(const std::vector<point>& points, bool made);
   task<> make_at_points();
   task<> take_everywhere();
+  task<> take_or_drop();
   task<std::string> write_everywhere(std::string base);
   task<> my_turn();
   void end_turn();
@@ -86,6 +89,7 @@ class checkpointer final : public pe_part, device_saver {
   std::vector<reply_to> next_turns_;
   std::vector<point> waiting_;
   std::vector<passed> passed_;  // since the last checkpoint
+  int signal_ = 0;              // that asks for the next one
   std::int64_t last_made_ns_ = 0;
   std::int64_t quiet_in_ns_ = 0, taken_in_ns_ = 0;  // the last one
 };

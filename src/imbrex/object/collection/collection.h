@@ -114,8 +114,8 @@ class collection : public saved_part {
   virtual int place_of(const element_base& e, std::array<double, 3>& place) const = 0;
   /// Whether the class of the elements can be serialised.
   virtual bool is_serialized() const = 0;
-  /// Whether the coroutine `a` can be ended where it stands and called again in another process.
-  virtual bool can_be_called_again(const entry_activity& a) const = 0;
+  /// Whether the coroutine `a` is of those that are ended at a move point and called again in another process.
+  virtual bool is_restartable(const entry_activity& a) const = 0;
   /// Moves `e`, which nothing binds to this PE, to PE `to` of this process: handed over as it is.
   virtual void hand_over(element_base& e, pe_id to) = 0;
 

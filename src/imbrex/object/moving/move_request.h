@@ -7,6 +7,7 @@
 #include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/binding.h"
 #include "imbrex/object/moving/move_requests.h"
+#include "imbrex/object/moving/restart.h"
 
 namespace imbrex {
 
@@ -60,7 +61,7 @@ struct move_body {
 
   static bool coroutines_can_go(const array_part<Index>& part, const element_base& e) {
     for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
-      if (!part.can_be_called_again(*a)) return false;
+      if (!part.is_restartable(*a) || !detail::stands_at_move_point(*a)) return false;
     }
     return true;
   }

@@ -61,14 +61,17 @@ struct restartable_entries<C, entry_list<M...>> {
   }
 };
 
-/// Which of the class's restartable methods `a` runs, if it stands at a move point and at nothing else.
+/// Whether `a` stands at a move point and at nothing else.
+inline bool stands_at_move_point(const entry_activity& a) {
+  const waiter* const w = a.first_waiter;
+  return w != nullptr && w->following == nullptr && w->mobility != nullptr && w->mobility->is_move_point;
+}
+
+/// Which of the class's restartable methods `a` runs.
 template <class C>
 std::uint32_t restart_of(const entry_activity& a) {
   if constexpr (requires { typename C::restartable; }) {
-    const waiter* const w = a.first_waiter;
-    const bool at_point =
-        w != nullptr && w->following == nullptr && w->mobility != nullptr && w->mobility->is_move_point;
-    return at_point ? restartable_entries<C, typename C::restartable>::find(a.name) : entry_restart::none;
+    return restartable_entries<C, typename C::restartable>::find(a.name);
   } else {
     return entry_restart::none;
   }
