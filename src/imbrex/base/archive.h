@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 /// What values are written to and read from; see serialize.h.
@@ -123,6 +124,13 @@ class input_archive : public detail::archive_base<input_archive> {
     std::memcpy(to, from_, n);
     from_ += n;
     left_ -= n;
+  }
+  /// The next `n` bytes where they are.
+  const std::byte* skip(std::size_t n) {
+    if (n > left_) [[unlikely]]
+      detail::throw_too_short();
+    left_ -= n;
+    return std::exchange(from_, from_ + n);
   }
   std::size_t bytes_left() const { return left_; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -53,7 +54,7 @@ class chare_part final : public array_part<typename C::index_type> {
     return {kind_.name(), to_bytes(shape)};
   }
   saved_state save(element_base& e, device_saver& saver) override { return detail::save_element<C>(*this, e, saver); }
-  bool restore(element_base& e, const std::vector<std::byte>& state) override {
+  bool restore(element_base& e, std::span<const std::byte> state) override {
     return detail::restore_element<C>(*this, e, state);
   }
   void restore_section(section_id s, const std::vector<std::vector<std::byte>>& members) override {

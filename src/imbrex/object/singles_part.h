@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <tuple>
 #include <typeinfo>
 #include <vector>
@@ -38,7 +39,7 @@ class singles_part final : public array_part<no_index> {
   }
   collection_recipe recipe() const override { return {}; }
   saved_state save(element_base& e, device_saver& saver) override { return save_element<C>(*this, e, saver); }
-  bool restore(element_base& e, const std::vector<std::byte>& state) override {
+  bool restore(element_base& e, std::span<const std::byte> state) override {
     return restore_element<C>(*this, e, state);
   }
 };

@@ -24,6 +24,15 @@ namespace imbrex {
 
 namespace {
 
+/// What is done at the end of a scope.
+template <class F>
+struct at_end {
+  F f;
+  ~at_end() { f(); }
+};
+template <class F>
+at_end(F) -> at_end<F>;
+
 /// Runs `f` on a thread of its own; when awaited it has ended. Quiescence waits for it.
 template <class F>
 task<> behind(F f) {
@@ -232,6 +241,8 @@ task<> checkpointer::take_or_drop() {
 
 task<std::string> checkpointer::write_everywhere(std::string base) {
   const std::int64_t began = pe_.now_ns();
+  is_writing_ = true;
+  const at_end written_or_not{[this] { is_writing_ = false; }};
   partial_checkpoint partial(std::move(base));
   auto written = on_all_pes(write_request{partial.folder()});
   std::vector<rank_file_facts> files = co_await written;
@@ -253,17 +264,6 @@ task<std::string> checkpointer::write_everywhere(std::string base) {
       static_cast<double>(pe_.now_ns() - began) * ms));
   co_return path;
 }
-
-namespace {
-/// What is done at the end of a scope.
-template <class F>
-struct at_end {
-  F f;
-  ~at_end() { f(); }
-};
-template <class F>
-at_end(F) -> at_end<F>;
-}  // namespace
 
 task<std::string> checkpointer::make(std::string base) {
   auto turn = my_turn();
@@ -288,7 +288,7 @@ bool checkpointer::is_due(const point& p, int signal) {
 
 void checkpointer::reached(const point& p, int signal) {
   signal_ = std::max(signal_, signal);
-  if (!is_due(p, signal_)) return let_go({p}, false);
+  if (!is_due(p, signal_) || (is_writing_ && signal_ == 0)) return let_go({p}, false);
   waiting_.push_back(p);
   if (waiting_.size() == 1)
     entry_activity::start(pe_, nullptr, "making a checkpoint", make_at_points(), reply_to{},

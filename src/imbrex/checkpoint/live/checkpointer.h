@@ -86,6 +86,7 @@ class checkpointer final : public pe_part, device_saver {
   // PE 0
   std::function<std::vector<std::byte>()> save_program_;
   bool running_ = false;
+  bool is_writing_ = false;  // what was taken: a point at which the next one is due is passed
   std::vector<reply_to> next_turns_;
   std::vector<point> waiting_;
   std::vector<passed> passed_;  // since the last checkpoint

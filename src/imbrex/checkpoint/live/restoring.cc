@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -135,11 +137,22 @@ class restoring {
     element_base& e = part.record_of(key.index);
     e.epoch = key.epoch;
     if (where == pe_.id()) {
-      part.restore(e, reader_.read(r));
+      part.restore(e, read_state(r));
     } else {
       e.where = where;
       e.state = presence::elsewhere;
     }
+  }
+
+  /// In memory that the next one is read to: fresh memory costs as much as the reading.
+  std::span<const std::byte> read_state(const record_view& r) {
+    if (r.bytes > room_) {
+      state_ = std::make_unique_for_overwrite<std::byte[]>(r.bytes);
+      room_ = r.bytes;
+    }
+    const std::span<std::byte> to(state_.get(), r.bytes);
+    reader_.read(r, to);
+    return to;
   }
 
   void note_end(const record_view& r) {
@@ -161,6 +174,8 @@ class restoring {
   chare_pe& pe_;
   snapshot_reader reader_;
   bool same_pes_ = false;
+  std::unique_ptr<std::byte[]> state_;
+  std::uint64_t room_ = 0;
   pe_numbers_record numbers_;
   std::map<collection_id, element_counts, by_number> counts_;
   std::map<std::pair<collection_id, section_id>, std::vector<std::vector<std::byte>>, by_number> sections_;

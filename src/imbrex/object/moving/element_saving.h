@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -24,7 +25,7 @@ saved_state save_element(const collection& part, element_base& e, device_saver& 
 }
 
 template <class C>
-bool restore_element(collection& part, element_base& e, const std::vector<std::byte>& state) {
+bool restore_element(collection& part, element_base& e, std::span<const std::byte> state) {
   if constexpr (is_movable<C>) {
     if (!construct_element<C>(part.pe(), part, e, std::tuple<>{})) return false;
     const actor_turn turn(part.pe(), &e);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -59,8 +60,10 @@ class state_reader : public archive_base<state_reader> {
  public:
   static constexpr bool is_loading = true;
   static constexpr bool moves_state = true;
-  explicit state_reader(const std::vector<std::byte>& from) : in_(from.data(), from.size()) {}
+  explicit state_reader(std::span<const std::byte> from) : in_(from.data(), from.size()) {}
   void bytes(void* to, std::size_t n) { in_.bytes(to, n); }
+  /// The next `n` bytes, of as many as are left, where they are.
+  const std::byte* skip(std::size_t n) { return in_.skip(n); }
   std::size_t bytes_left() const { return in_.bytes_left(); }
   void check_count(std::uint64_t n, std::uint64_t least_bytes) const { in_.check_count(n, least_bytes); }
 
@@ -87,7 +90,7 @@ saved_state save_state(C& element, device_saver& saver) {
   return out.take();
 }
 template <class C>
-void state_from_bytes(const std::vector<std::byte>& state, C& element) {
+void state_from_bytes(std::span<const std::byte> state, C& element) {
   state_reader in(state);
   in & element;
   if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
@@ -125,11 +128,9 @@ void serialize(Archive& ar, buffer<T>& b) {
     if (size > ar.bytes_left() / sizeof(T)) throw comm_error("an element's state ended in the middle of a buffer");
     b = {};
     if (size == 0) return;
-    std::vector<std::byte> bytes(size * sizeof(T));
-    ar.bytes(bytes.data(), bytes.size());
     device& here = detail::device_here();
     b = buffer<T>(here, size, detail::kind_here(here, own));
-    detail::copy_now(b.data(), bytes.data(), bytes.size(), here, b.kind());
+    detail::copy_now(b.data(), ar.skip(size * sizeof(T)), size * sizeof(T), here, b.kind());
   } else if constexpr (Archive::only_counts) {
     b.kind() == memory_kind::device ? ar.bytes_on_device(size * sizeof(T)) : ar.bytes(nullptr, size * sizeof(T));
   } else if (size > 0) {

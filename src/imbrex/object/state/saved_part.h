@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class saved_part {
   /// What is known of that element; made when nothing was.
   virtual element_base& record_of(const std::vector<std::byte>& index) = 0;
   /// `e` lives here from now on, in this state; false when its constructor or `serialize` threw, which ends the job.
-  virtual bool restore(element_base& e, const std::vector<std::byte>& state) = 0;
+  virtual bool restore(element_base& e, std::span<const std::byte> state) = 0;
   /// Makes section `s` anew, of which this PE is the root.
   virtual void restore_section(section_id s, const std::vector<std::vector<std::byte>>& members) = 0;
 

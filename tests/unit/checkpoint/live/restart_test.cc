@@ -152,11 +152,12 @@ TEST(restart, survives_any_number_of_ends) {
 
 TEST(checkpoint_points, cost_nothing_without_a_folder) { EXPECT_EQ(run_program<ring>({2, 1}, {}, 8, 0), 0); }
 
-TEST(checkpoint_points, are_made_at_each_so_manieth) {
+TEST(checkpoint_points, are_made_at_each_so_manieth_unless_one_is_being_written) {
   folder_of_checkpoints at;
   EXPECT_EQ(run_program<ring>({2, 1}, {at.option(), "--imbrex-checkpoint-every=2", "--imbrex-checkpoint-keep=9"}, 5, 0),
             0);
-  EXPECT_EQ(at.num_checkpoints(), 3);  // of 6 points
+  EXPECT_GE(at.num_checkpoints(), 1);
+  EXPECT_LE(at.num_checkpoints(), 3);  // of 6 points
 }
 
 // ------------------------------------------------------------------------------------------------ phases

@@ -133,8 +133,9 @@ TEST(move_point, is_passed_when_the_wish_is_gone) {
 
 /// A quarter of the elements works, the others wait for them; balanced over processes.
 struct uneven : ix::chare<uneven, ix::index1d> {
-  int step = 0;
+  int step = 0, calls = 0;
   ix::task<> run() {
+    ++calls;
     while (step < 40) {
       const std::int64_t until = ix::now_ns() + (index() < extent() / 4 ? 800'000 : 50'000);
       while (ix::now_ns() < until) {
@@ -142,21 +143,21 @@ struct uneven : ix::chare<uneven, ix::index1d> {
       ++step;
       if (step % 5 == 0) co_await ix::balance(*this);
     }
-    contribute(pe() == num_pes() - 1 ? 1 : 0, ix::sum);
+    contribute(calls, ix::sum);
   }
   using restartable = ix::entry_list<&uneven::run>;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & step;
+    ar & step & calls;
   }
 };
 
 ix::task<int> balance_over_processes(ix::runtime& rt) {
   const auto all = rt.create_array<uneven>(ix::index1d(16));
   all.broadcast<&uneven::run>();
-  const int on_the_last = co_await all.reduction<int>();
+  const int calls = co_await all.reduction<int>();
   EXPECT_GT(rt.balancing().num_moves, 0U);
-  EXPECT_NE(on_the_last, 8) << "nothing has moved";
+  EXPECT_GT(calls, 16) << "none has crossed processes";
   co_return 0;
 }
 
