@@ -3,7 +3,7 @@
 
   minimd_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
 
-Groups: chares, files, bad_input, mpi, gpu. Exit status 0 when all is well, 77 when there is no GPU for group gpu.
+Groups: chares, files, bad_input, restart, mpi, gpu. Exit status 0 when all is well, 77 when there is no GPU for group gpu.
 """
 import itertools
 import json
@@ -271,6 +271,30 @@ def mpi(p, folder):
         expect(f.readline().strip() == "256", "the dump has all atoms of all ranks")
 
 
+def restart(p, folder):
+    base = [p.minimd, "-s", "8", "-n", "1500", "--thermo", "150", "-c", "12"]
+    whole = rows_of([*base, "--pes", "2"], folder)
+    expect(len(whole) == 11, f"{len(whole)} states")
+    checkpoints = os.path.join(folder, "checkpoints")
+    made = ["--imbrex-checkpoint", checkpoints, "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-keep=9"]
+    expect(rows_of([*base, "--pes", "2", *made], folder) == whole, "with checkpoints the states are others")
+    kept = sorted(os.listdir(checkpoints))
+    expect(len(kept) > 1, f"checkpoints: {kept}")
+    shapes = (["--pes", "2"], ["--pes", "3"], ["--pes", "1", "--imbrex-ranks=3"])
+    for shape, which in itertools.product(shapes, kept[:1] + kept[-1:]):
+        found = rows_of([*base, *shape, f"--imbrex-restart={checkpoints}/{which}"], folder)
+        expect(found == whole, f"restarted from {which}, {' '.join(shape)}: {found}, expected {whole}")
+    for shape in (["--pes", "3"], ["--pes", "2", "--imbrex-ranks=2"], ["--pes", "1", "--imbrex-ranks=3"]):
+        for strategy in ("greedy", "rcb"):
+            words = [*base, *shape, "--balance", strategy, "--imbrex-balance-every-ms=5"]
+            expect(rows_of(words, folder) == whole, f"balanced: {' '.join(words)}")
+    refused = [*base, "--quiet", f"--imbrex-restart={checkpoints}", "-s", "9"]
+    done = run([w for i, w in enumerate(refused) if i not in (1, 2)], code=2)
+    expect("the checkpoint is of 2048 atoms" in done.stderr, f"another system: {done.stderr}")
+    done = run([*base, "--quiet", "--dump", os.path.join(folder, "a.xyz"), *made], code=2)
+    expect("writes dumps" in done.stderr, f"with dumps: {done.stderr}")
+
+
 class programs:
     def __init__(self, folder, mpirun):
         self.minimd = os.path.join(folder, "minimd")
@@ -283,7 +307,8 @@ def main():
     mpirun = words[words.index("--mpirun") + 1:] if "--mpirun" in words else []
     p = programs(words[words.index("--bin") + 1], mpirun)
     with tempfile.TemporaryDirectory() as folder:
-        {"chares": chares, "files": files, "bad_input": bad_input, "mpi": mpi, "gpu": gpu}[group](p, folder)
+        {"chares": chares, "files": files, "bad_input": bad_input, "restart": restart, "mpi": mpi,
+         "gpu": gpu}[group](p, folder)
     print("\n".join(FAILURES) if FAILURES else f"{group}: all is well")
     return 1 if FAILURES else 0
 

@@ -65,9 +65,7 @@ imbrex::task<> block::run() {
     auto first_forces = compute_forces(true);
     co_await first_forces;
     facts_ = {};
-  }
-  began_ns_ = imbrex::now_ns();
-  if (!is_half_way_) {
+    began_ns_ = imbrex::now_ns();
     auto told = tell_state();
     co_await told;
   }
