@@ -129,7 +129,9 @@ class chare : public chare_base {
     if (is_pinned())
       throw usage_error(
           fmt::format("{} cannot move to PE {}: it is pinned to PE {}", element_->part->text(*element_), to, pe.id()));
-    pe.send(pe.id(), move_body<Index>{array_id(), index(), to}, priorities::communication);
+    move_requests::of(chare_pe::of(pe))
+        .keep(*element_, active_message<move_body<Index>>::make(priorities::communication,
+                                                                move_body<Index>{array_id(), index(), to}));
   }
   /// From now on it stays on its PE, also when loads are balanced, until `unpin`. A move that is wished for and was not
   /// carried out yet is forgotten.

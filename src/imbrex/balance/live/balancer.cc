@@ -95,7 +95,9 @@ void balancer::decide(element_loads&& loads) {
   log_info(fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent)",
                        round_, before.efficiency, plan.moves.size(), after.efficiency, gain.seconds_saved * 1e3,
                        gain.seconds_spent * 1e3));
-  if (!plan.moves.empty() && gain.pays()) {
+  const bool pays = !plan.moves.empty() && gain.pays();
+  if (!pays) patience_.looks_only(before.efficiency);
+  if (pays && patience_.tries(before.efficiency, after.efficiency)) {
     ++summary_.num_plans;
     summary_.num_moves += plan.moves.size();
     num_ordered_ = send_orders(plan, loads);

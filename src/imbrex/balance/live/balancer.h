@@ -9,6 +9,7 @@
 #include "imbrex/balance/balance_options.h"
 #include "imbrex/balance/live/element_loads.h"
 #include "imbrex/balance/live/live_plan.h"
+#include "imbrex/balance/live/patience.h"
 #include "imbrex/object/collection/element_times.h"
 #include "imbrex/object/collection/reducer.h"
 #include "imbrex/pe/tree_sum.h"
@@ -87,6 +88,7 @@ class balancer final : public pe_part, actor_observer {
   std::vector<std::pair<pe_id, reduction_id>> next_round_;
   bool wanted_again_ = false;
   bool has_warned_ = false;
+  plan_patience patience_;
   balance_summary summary_;
 };
 

@@ -1,0 +1,28 @@
+#pragma once
+
+namespace imbrex {
+
+/// Learns whether plans keep what they promise. What elements cost in an interval is partly chance: a plan that follows
+/// chance promises an efficiency that never comes, and the moves are paid for each time. A plan whose promise was not
+/// kept, as the next look shows, makes the job go without plans for some looks, twice as many each time in a row.
+class plan_patience {
+ public:
+  /// At a look: `measured` is the efficiency now, `promised` that after a plan that would pay. Whether to carry it out.
+  bool tries(double measured, double promised);
+  /// At a look that found no plan that would pay.
+  void looks_only(double measured);
+
+ private:
+  static constexpr double kept = 0.25;      // of a promised gain, to call the promise kept
+  static constexpr double smallest = 0.02;  // promised gain that is more than chance
+  static constexpr int longest_wait = 64;   // looks
+
+  void judge_last(double measured);
+
+  bool tried_ = false;
+  double before_ = 1, promised_ = 1;  // of the last plan
+  int wait_ = 0;                      // looks without a plan after the next promise that is not kept
+  int left_ = 0;
+};
+
+}  // namespace imbrex

@@ -1,0 +1,47 @@
+#include "imbrex/balance/live/patience.h"
+
+#include <gtest/gtest.h>
+
+#include "imbrex/base/hash.h"
+
+// Plans that follow chance are given up, those that help are not.
+namespace {
+
+using imbrex::plan_patience;
+
+TEST(plan_patience, goes_on_while_promises_are_kept) {
+  plan_patience p;
+  double efficiency = 0.5;
+  for (int look = 0; look < 100; ++look) {
+    EXPECT_TRUE(p.tries(efficiency, 0.98)) << look;
+    efficiency = 0.9;  // kept: and then the load changes
+    p.looks_only(efficiency);
+    efficiency = 0.6;
+  }
+}
+
+TEST(plan_patience, follows_a_load_that_wanders) {
+  plan_patience p;
+  int plans = 0;
+  for (int look = 0; look < 100; ++look) plans += p.tries(look % 2 == 0 ? 0.6 : 0.8, 0.98) ? 1 : 0;
+  EXPECT_GT(plans, 40);
+}
+
+TEST(plan_patience, gives_chance_up) {
+  plan_patience p;
+  imbrex::random_sequence chance(7);
+  int plans = 0;
+  for (int look = 0; look < 1000; ++look) {
+    const double measured = 0.92 + 0.02 * static_cast<double>(chance.next() % 1000) / 1000;
+    plans += p.tries(measured, 0.99) ? 1 : 0;
+  }
+  EXPECT_LT(plans, 120);
+  EXPECT_GT(plans, 5) << "never again";
+}
+
+TEST(plan_patience, passes_small_gains_over) {
+  plan_patience p;
+  for (int look = 0; look < 10; ++look) EXPECT_FALSE(p.tries(0.98, 0.99));
+}
+
+}  // namespace
