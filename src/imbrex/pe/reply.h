@@ -79,8 +79,7 @@ class reply_table {
   }
   /// Who waits for this answer, which is expected no more. `here`: this PE.
   receiver take(const reply_to& r, pe_id here) {
-    if (r.pe != here) return {arrived_ != nullptr ? arrived_->find(r) : nullptr};
-    if (r.slot >= slots_.size() || slots_[r.slot].ticket != r.ticket) return {};
+    if (r.pe != here || !is_expected(r)) return {arrived_ != nullptr ? arrived_->find(r) : nullptr};
     receiver to{slots_[r.slot].waiting, std::move(slots_[r.slot].route)};
     slots_[r.slot] = {};
     free_.push_back(r.slot);
@@ -88,11 +87,14 @@ class reply_table {
   }
   /// Who waits for this answer has left this PE, which `r` names.
   void send_after(const reply_to& r, std::shared_ptr<const work_route> route) {
+    if (!is_expected(r)) return;  // it has come, and is following
     slots_[r.slot].waiting = nullptr;
     slots_[r.slot].route = std::move(route);
   }
   /// `w`, whose answer comes here, is here again.
-  void came_back(reply_waiter& w) { slots_[w.address.slot] = {&w, w.address.ticket, {}}; }
+  void came_back(reply_waiter& w) {
+    if (is_expected(w.address)) slots_[w.address.slot] = {&w, w.address.ticket, {}};
+  }
   /// Who came here from other PEs, and waits; while an answer is performed that has followed them.
   struct arrivals {
     virtual ~arrivals() = default;
@@ -106,6 +108,8 @@ class reply_table {
     std::uint64_t ticket = 0;
     std::shared_ptr<const work_route> route;
   };
+  bool is_expected(const reply_to& r) const { return r.slot < slots_.size() && slots_[r.slot].ticket == r.ticket; }
+
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_;
   std::uint64_t last_ticket_ = 0;
