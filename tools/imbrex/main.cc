@@ -36,10 +36,14 @@ std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   return text;
 }
 
-/// Takes the command of a job, behind `--`, off the command line: its words are not ours.
+/// Of `imbrex run`: takes the command of the job, behind `--`, off the command line: its words are not ours.
 std::vector<std::string> take_job(int& argc, char** argv) {
+  bool is_run = false;
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) != "--") continue;
+    const std::string_view word = argv[i];
+    is_run |= word == "run";
+    if (word != "--") continue;
+    if (!is_run) break;
     std::vector<std::string> job(argv + i + 1, argv + argc);
     argc = i;
     argv[i] = nullptr;
