@@ -78,6 +78,7 @@ class snapshot_of_pe {
   void add_sections(collection& part) {
     part.for_each_section([&](const section_id& id, const section_part& s) {
       std::vector<std::vector<std::byte>> members;
+      members.reserve(s.members.size());
       for (const element_base* e : s.members) members.push_back(part.index_bytes(*e));
       if (!members.empty() || pe_.standing_for(id.creator) == pe_.id())
         add(record_kind::section, section_key{part.id(), id}, members);

@@ -73,6 +73,7 @@ task<std::vector<typename Request::result>> on_all_pes(Request request) {
   std::vector<pe_id> below;
   pe.tree().children_of(pe.id(), 0, below);
   std::vector<task<std::vector<typename Request::result>>> parts;
+  parts.reserve(below.size() + 1);
   for (const pe_id child : below) parts.push_back(detail::on_pe_and_below(child, request));
   parts.push_back(detail::on_this_pe(std::move(request)));
   auto all = when_all(std::move(parts));

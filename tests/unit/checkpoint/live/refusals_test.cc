@@ -138,10 +138,11 @@ TEST(checkpoint_refusal, names_classes_that_cannot_be_kept) {
 
 TEST(checkpoint_refusal, of_programs_that_are_functions) {
   folder_of_checkpoints at;
-  std::string said;
+  static std::string said;
+  said.clear();
   command_line line({1, 1}, {at.option()});
   EXPECT_EQ(ix::run(line.count(), line.values(),
-                    [&said](ix::runtime& rt) -> ix::task<int> {
+                    [](ix::runtime& rt) -> ix::task<int> {
                       try {
                         auto made = rt.checkpoint();
                         co_await made;

@@ -66,6 +66,7 @@ ix::task<int> hop(ix::runtime& rt, int n) {
   const auto all = rt.create_array<hopper>(ix::index1d(n));
   using call = decltype(all[0].call<&hopper::run>());
   std::vector<call> calls;
+  calls.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) calls.push_back(all[i].call<&hopper::run>());
   for (int k = 0; k < 20; ++k) all.broadcast<&hopper::look>();
   auto answers = ix::when_all(std::move(calls));
