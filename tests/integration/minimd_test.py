@@ -202,8 +202,9 @@ def gpu(p, folder):
             expect_near(rows_of(words, folder), REFERENCE, 1e-9, " ".join(words))
     for extra in (["-s", "3", "--reneighbour", "5"], ["-nx", "7", "-ny", "4", "-nz", "3", "--reneighbour", "3"],
                   ["-nx", "2", "-ny", "9", "-nz", "30"], ["-s", "12", "--reneighbour", "0"]):
-        done = run([p.minimd, "--device", "cuda", "-n", "60", "--verify", *extra])
+        done = run([p.minimd, "--device", "cuda", "-n", "60", "-c", "1", "--verify", *extra])
         expect("verified" in done.stdout, done.stdout)
+    gpu_restart(p, folder)
     dumps = []
     for device in ("host", "cuda"):
         dumps.append(os.path.join(folder, f"{device}.lammpstrj"))
@@ -221,6 +222,21 @@ def gpu(p, folder):
         for d in range(2, 8):
             apart = abs(float(a[d]) - float(b[d]))
             expect(min(apart, abs(apart - length) if d < 5 else apart) < 1e-9, f"atom {a[0]}: {a} and {b}")
+
+
+def gpu_restart(p, folder):
+    for name, extra in (("atoms", ["-s", "16"]), ("metal", ["-s", "8", "--force", "eam", "--eam", metal_file(folder)])):
+        base = [p.minimd, "--device", "cuda", "-n", "600", "--thermo", "100", "-c", "2", *extra]
+        whole = rows_of(base, folder)
+        kept = os.path.join(folder, name)
+        made = ["--imbrex-checkpoint", kept, "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-keep=9"]
+        expect(rows_of([*base, *made], folder) == whole, f"{name} on GPUs with checkpoints: other states")
+        for which in sorted(os.listdir(kept))[:1] + sorted(os.listdir(kept))[-1:]:
+            for shape in ([], ["--pes", "1"], ["--pes", "2", "--imbrex-gpus", "1"], ["--imbrex-ranks", "2"]):
+                found = rows_of([*base, *shape, f"--imbrex-restart={kept}/{which}"], folder)
+                expect(found == whole, f"{name} on GPUs, restarted from {which}, {shape}: {found}, expected {whole}")
+        done = run([w for w in base if w not in ("--device", "cuda")] + [f"--imbrex-restart={kept}"], code=2)
+        expect("restart with --device cuda" in done.stderr, done.stderr)
 
 
 def bad_input(p, folder):
@@ -291,8 +307,22 @@ def restart(p, folder):
     refused = [*base, "--quiet", f"--imbrex-restart={checkpoints}", "-s", "9"]
     done = run([w for i, w in enumerate(refused) if i not in (1, 2)], code=2)
     expect("the checkpoint is of 2048 atoms" in done.stderr, f"another system: {done.stderr}")
-    done = run([*base, "--quiet", "--dump", os.path.join(folder, "a.xyz"), *made], code=2)
-    expect("writes dumps" in done.stderr, f"with dumps: {done.stderr}")
+    dumps_go_on(p, folder)
+
+
+def dumps_go_on(p, folder):
+    base = [p.minimd, "-s", "6", "-n", "400", "-c", "4", "--dump-every", "50", "--quiet"]
+    whole, cut = os.path.join(folder, "whole.xyz"), os.path.join(folder, "cut.xyz")
+    run([*base, "--dump", whole])
+    kept = os.path.join(folder, "with_dumps")
+    run([*base, "--dump", cut, "--imbrex-checkpoint", kept, "--imbrex-checkpoint-every=3", "--imbrex-checkpoint-keep=9"])
+    for which in sorted(os.listdir(kept))[:2]:
+        run([*base, "--pes", "1", "--dump", cut, f"--imbrex-restart={kept}/{which}"])
+        with open(whole) as a, open(cut) as b:
+            expect(a.read() == b.read(), f"dumps after a restart from {which}")
+    os.truncate(cut, 100)
+    done = run([*base, "--dump", cut, f"--imbrex-restart={kept}/{sorted(os.listdir(kept))[-1]}"], code=2)
+    expect("cut.xyz" in done.stderr and "restart without --dump" in done.stderr, f"frames that are gone: {done.stderr}")
 
 
 class programs:

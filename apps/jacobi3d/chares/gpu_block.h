@@ -36,7 +36,8 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & reached_ & outcome_ & checks_ & consumed_ & changes & parity_& fields_[static_cast<std::size_t>(parity_)];
+    ar & reached_ & outcome_ & checks_ & consumed_ & changes & parity_;
+    ar& fields_[static_cast<std::size_t>(parity_)];  // in a statement of its own: the index has been read by then
     if constexpr (Archive::is_loading) {
       packed_ = false;
       lacks_next_ = true;

@@ -25,6 +25,9 @@
 #include "verification.h"
 
 namespace md {
+
+class gpu_box;  // which without CUDA there is not
+
 namespace {
 
 namespace ix = imbrex;
@@ -62,6 +65,8 @@ void print_row(const options& o, const thermo_row& row) {
 /// What the main chare knows of a run under way, and needs to go on with it after a restart.
 struct run_state {
   ix::array_proxy<block> boxes;
+  ix::array_proxy<gpu_box> gpu_boxes;
+  bool on_gpus = false;
   ix::element_proxy<collector> dumps;
   box_index cut{};
   std::int64_t num_atoms = 0;
@@ -70,17 +75,25 @@ struct run_state {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & boxes & dumps & cut & num_atoms & rows & is_running;
+    ar & boxes & gpu_boxes & on_gpus & dumps & cut & num_atoms & rows & is_running;
+  }
+
+  /// The boxes of that type.
+  template <class Box>
+  ix::array_proxy<Box>& all() {
+    if constexpr (std::is_same_v<Box, block>) {
+      return boxes;
+    } else {
+      return gpu_boxes;
+    }
   }
 };
 
-/// The rows that `state` does not have yet; it may be null.
+/// The rows that `state` does not have yet.
 template <class Box>
 ix::task<> run_steps(ix::array_proxy<Box> boxes, const options* o, const units* scale, run_facts* f, run_state* state) {
-  if (state != nullptr) {
-    f->thermo = state->rows;
-    for (const thermo_row& row : state->rows) print_row(*o, row);
-  }
+  f->thermo = state->rows;
+  for (const thermo_row& row : state->rows) print_row(*o, row);
   const std::vector<std::int64_t> steps = thermo_steps(o->what);
   for (std::size_t i = f->thermo.size(); i < steps.size(); ++i) {
     const std::int64_t step = steps[i];
@@ -88,36 +101,28 @@ ix::task<> run_steps(ix::array_proxy<Box> boxes, const options* o, const units* 
     thermo_row row = row_of(*scale, step, thermo_from(all.sums));
     row.seconds = step == 0 ? 0 : static_cast<double>(all.ns) * 1e-9;
     f->thermo.push_back(row);
-    if (state != nullptr) state->rows = f->thermo;
+    state->rows = f->thermo;
     print_row(*o, row);
   }
 }
 
-std::vector<std::int64_t> dump_steps(const options& o) {
-  std::vector<std::int64_t> steps;
-  for (std::int64_t s = 0; s <= o.what.steps; ++s)
-    if (is_dump_step(o, s)) steps.push_back(s);
-  return steps;
-}
-
 /// What follows when the boxes have been told to run.
 template <class Box>
-ix::task<int> see_to_the_end(ix::array_proxy<Box> boxes, ix::element_proxy<collector> dumps, run_facts* f, int num_pes,
-                             run_state* state) {
+ix::task<int> see_to_the_end(ix::runtime* rt, ix::array_proxy<Box> boxes, run_facts* f, run_state* state) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
   const units scale(o.what, s.num_atoms(), s.lengths());
-  auto collected =
-      dumps.template call<&collector::collect>(o.dumps, dump_steps(o), f->num_chares, f->num_atoms, f->box);
-  boxes.template broadcast<&Box::sends_dumps_to>(dumps);
+  auto opened = state->dumps.call<&collector::open>(o.dumps, f->num_chares, f->num_atoms, f->box);
+  co_await std::move(opened);
+  boxes.template broadcast<&Box::sends_dumps_to>(state->dumps);
   boxes.template broadcast<&Box::run>();
   auto stepped = run_steps(boxes, &o, &scale, f, state);
   co_await stepped;
   const block_facts done = co_await boxes.template reduction<block_facts>();
-  if (!o.dumps.empty()) co_await std::move(collected);
+  co_await rt->quiescence();  // all frames have been written
   if (done.atoms != f->num_atoms)
     throw ix::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f->num_atoms));
-  note_facts(*f, done, num_pes);
+  note_facts(*f, done, rt->num_pes());
   conclude(o, *f);
   co_return !o.verify || verify(s, *f) ? 0 : 1;
 }
@@ -139,20 +144,18 @@ ix::task<int> run_boxes(ix::runtime* rt, box_index cut, run_facts* f, Job* job, 
   const units scale(o.what, s.num_atoms(), s.lengths());
   apps::iteration_progress shown(o.what.steps, !o.quiet);
   job->shown = &shown;
-  ix::array_proxy<Box> boxes;
-  ix::element_proxy<collector> dumps;
-  if constexpr (std::is_same_v<Box, block>) {
-    boxes = state->boxes;
-    dumps = state->dumps;
-  }
-  if (state == nullptr || !state->is_running) {
+  ix::array_proxy<Box>& boxes = state->all<Box>();
+  if (!state->is_running) {
     boxes = rt->create_array<Box>(ix::index3d{cut[0], cut[1], cut[2]});
-    dumps = rt->create_on<collector>(0);
+    state->dumps = rt->create_on<collector>(0);
     auto made = make_atoms(boxes, &s, &scale);
     co_await made;
+    state->on_gpus = !std::is_same_v<Box, block>;
+    state->cut = cut;
+    state->num_atoms = f->num_atoms;
+    state->is_running = true;
   }
-  if constexpr (std::is_same_v<Box, block>) *state = {boxes, dumps, cut, f->num_atoms, state->rows, true};
-  auto end = see_to_the_end(boxes, dumps, f, rt->num_pes(), state);
+  auto end = see_to_the_end(rt, boxes, f, state);
   const int code = co_await end;
   job->shown = nullptr;
   co_return code;
@@ -162,15 +165,17 @@ ix::task<int> run_boxes(ix::runtime* rt, box_index cut, run_facts* f, Job* job, 
 void check_checkpoints(const ix::runtime& rt, const options& o, const run_state& restarted, std::int64_t num_atoms) {
   const ix::checkpoint_options& c = rt.options().checkpoint;
   if (c.folder.empty() && c.restart.empty()) return;
-  if (o.device == "cuda")
-    throw ix::usage_error("--device cuda makes no checkpoints: leave it out, or --imbrex-checkpoint");
-  if (!o.dumps.empty())
-    throw ix::usage_error("a run that writes dumps makes no checkpoints: leave out --dump, or --imbrex-checkpoint");
   if (restarted.is_running && restarted.num_atoms != num_atoms) {
     throw ix::usage_error(
         fmt::format("the checkpoint is of {} atoms, and {} were asked for: give the options of the "
                     "first run",
                     restarted.num_atoms, num_atoms));
+  }
+  const bool on_gpus = o.device == "cuda";
+  if (restarted.is_running && restarted.on_gpus != on_gpus) {
+    throw ix::usage_error(fmt::format("the checkpoint is of boxes {}: restart with --device {}",
+                                      restarted.on_gpus ? "on GPUs" : "on the host",
+                                      restarted.on_gpus ? "cuda" : "host"));
   }
 }
 
@@ -193,7 +198,7 @@ ix::task<int> run_job(ix::runtime& rt, run_state* state) {
   f.gpu_streams = apps::name(o.streams);
   f.instruction_set = "cuda";
   print_head(o, f);
-  auto on_gpus = run_boxes<gpu_box>(&rt, cut, &f, &this_gpu_job, nullptr);
+  auto on_gpus = run_boxes<gpu_box>(&rt, cut, &f, &this_gpu_job, state);
   co_return co_await on_gpus;
 #else
   throw ix::not_built("--device cuda needs CUDA: install its toolkit and configure again");

@@ -114,6 +114,7 @@ imbrex::task<> gpu_box::reneighbour() {
     co_await ghosts;
   }
   ++num_reneighbourings_;
+  join_streams();
   do {
     all_.build_lists();
     co_await streams_.compute->done();
@@ -135,6 +136,10 @@ imbrex::task<> gpu_box::exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*,
     gpu_unpack(*streams_.unpack, m, (all_.*ghosts)());
   });
   co_await exchanged;
+}
+
+void gpu_box::join_streams() {
+  if (all_.around().boxes.empty()) return;
   streams_.compute->after(*streams_.unpack);
   streams_.compute->after(*streams_.pack);  // before what was packed is overwritten
 }
@@ -148,12 +153,35 @@ imbrex::task<> gpu_box::exchange_slopes() {
 }
 
 imbrex::task<> gpu_box::step(bool finishes, bool advances, bool wants_sums) {
+  join_streams();
   if (model_->embedded) {
     all_.embed();
     auto exchanged = exchange_slopes();
     co_await exchanged;
+    join_streams();
   }
   all_.step(finishes, advances, wants_sums);
+}
+
+// The outer bricks are first in a stream of high priority, the inner ones fill the GPU up and go on while messages are
+// on their way. Each half reads what both have written in the step before, but only the outer one what has come.
+imbrex::task<> gpu_box::step_while_exchanging() {
+  auto room = positions_.room();
+  vector4* const to = co_await room;
+  streams_.pack->after(*streams_.unpack);
+  streams_.pack->after(*streams_.compute);
+  streams_.compute->wait(outer_);
+  all_.step_outer(*streams_.pack);
+  const imbrex::event computed = streams_.pack->record();
+  all_.step_inner();
+  all_.advance();
+  all_.pack_positions(to, *streams_.pack);
+  auto exchanged = positions_.exchange([this](const gpu_messages<vector4>& m) {
+    streams_.unpack->wait(read_);
+    gpu_unpack(*streams_.unpack, m, all_.ghosts());
+  });
+  co_await exchanged;
+  read_ = outer_ = computed;
 }
 
 imbrex::task<> gpu_box::tell_state() {
@@ -173,17 +201,35 @@ imbrex::task<> gpu_box::dump() {
   dumps_.send<&collector::frame>(step_, all_.dump_atoms());
 }
 
+imbrex::task<> gpu_box::begin() {
+  if (is_half_way_) {
+    all_.take_again();
+    ++step_;
+  } else {
+    all_.take(*at_start_);
+  }
+  co_await streams_.compute->done();
+  at_start_.reset();
+  is_half_way_ = false;
+  auto first_lists = reneighbour();
+  co_await first_lists;
+}
+
 // The kernel of a step finishes that step and begins the next; where velocities are dumped, two kernels do.
 imbrex::task<> gpu_box::run() {
   const problem& p = model_->what;
-  all_.take(*at_start_);
-  co_await streams_.compute->done();
-  at_start_.reset();
-  auto first_lists = reneighbour();
-  co_await first_lists;
+  auto begun = begin();
+  co_await begun;
   for (;; ++step_) {
+    if (this_gpu_job.shown != nullptr && is_first()) this_gpu_job.shown->update(step_);
     const bool wanted = step_ == 0 || is_thermo_step(p, step_), dumped = is_dump_step(options_, step_);
     const bool last = step_ == p.steps;
+    const bool sorts = p.reneighbour_every != 0 && (step_ + 1) % p.reneighbour_every == 0;
+    if (!wanted && !dumped && !last && !sorts && all_.has_inner()) {
+      auto both = step_while_exchanging();
+      co_await both;
+      continue;
+    }
     auto stepped = step(step_ > 0, !last && !dumped, wanted);
     co_await stepped;
     if (wanted) {
@@ -200,8 +246,8 @@ imbrex::task<> gpu_box::run() {
     }
     if (last) break;
     all_.advance();
-    if (this_gpu_job.shown != nullptr && is_first()) this_gpu_job.shown->update(step_);
-    if (p.reneighbour_every != 0 && (step_ + 1) % p.reneighbour_every == 0) {
+    if (sorts) {
+      co_await imbrex::checkpoint_point(*this);
       auto lists = reneighbour();
       co_await lists;
     } else {

@@ -39,9 +39,21 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   /// As `block::run`.
   void sends_dumps_to(imbrex::element_proxy<collector> dumps) { dumps_ = dumps; }
   imbrex::task<> run();
+  using restartable = imbrex::entry_list<&gpu_box::run>;
 
   /// How many atoms are to come at a reneighbouring, leavers first, then ghosts.
   imbrex::when<std::int64_t, int, std::uint32_t> coming;  ///< key; place of the box around; atoms
+
+  /// As `block::serialize`.
+  template <class Archive>
+  void serialize(Archive& ar) {
+    std::int64_t elapsed_ns = imbrex::now_ns() - began_ns_;
+    ar & step_ & num_reneighbourings_ & elapsed_ns & dumps_ & all_ & coming;
+    if constexpr (Archive::is_loading) {
+      began_ns_ = imbrex::now_ns() - elapsed_ns;
+      is_half_way_ = true;
+    }
+  }
 
  private:
   imbrex::task<> reneighbour();
@@ -54,7 +66,12 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   imbrex::task<> exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&), T* (gpu_domain::*ghosts)());
   imbrex::task<> tell_state();
   imbrex::task<> dump();
+  imbrex::task<> begin();
   imbrex::task<> step(bool finishes, bool advances, bool wants_sums);
+  /// A step that nothing is told of, whose messages go while its inner bricks are computed.
+  imbrex::task<> step_while_exchanging();
+  /// What is computed from now on comes after what came, and after what was computed in other streams.
+  void join_streams();
   /// Tells those around how many atoms they get, and hears how many come.
   imbrex::task<std::vector<std::uint32_t>> exchange_counts(std::vector<std::uint32_t> out, std::int64_t key);
   bool is_first() const { return index() == imbrex::index3d{}; }
@@ -69,8 +86,10 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   gpu_halo<vector4> positions_;
   gpu_halo<double> slopes_;
   imbrex::element_proxy<collector> dumps_;
-  imbrex::event read_;  ///< ghosts that are about to be overwritten have been read
+  imbrex::event read_;   ///< ghosts that are about to be overwritten have been read
+  imbrex::event outer_;  ///< the outer bricks of the step before have been computed
   std::int64_t step_ = 0, began_ns_ = 0, num_reneighbourings_ = 0;
+  bool is_half_way_ = false;  ///< to step `step_` + 1, where atoms are sorted anew: as what was read back is
 };
 
 }  // namespace md

@@ -86,4 +86,20 @@ gpu_bricks bricks_of(const decomposition& boxes, const box_index& where, double 
   return b;
 }
 
+brick_order::brick_order(const gpu_bricks& b) {
+  const auto is_outer = [&b](int d, std::int64_t place) {
+    // Where a brick is as wide as atoms act, to the last bits, rounding says in which of two an atom is.
+    const std::int64_t layers = b.side[d] > b.reach * (1 + 1e-9) ? 1 : 2;
+    return b.cut[d] && (place < layers || place >= b.num[d] - layers);
+  };
+  std::vector<std::uint32_t> inner;
+  for (std::int64_t k = 0; k < b.count(); ++k) {
+    const bool outer =
+        is_outer(0, k % b.num[0]) || is_outer(1, k / b.num[0] % b.num[1]) || is_outer(2, k / b.num[0] / b.num[1]);
+    (outer ? bricks : inner).push_back(static_cast<std::uint32_t>(k));
+  }
+  num_outer = static_cast<std::uint32_t>(bricks.size());
+  bricks.insert(bricks.end(), inner.begin(), inner.end());
+}
+
 }  // namespace md

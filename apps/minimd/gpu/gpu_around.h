@@ -23,4 +23,13 @@ struct gpu_around {
 /// How a box is cut into bricks of about `gpu_brick_threads` atoms.
 gpu_bricks bricks_of(const decomposition& boxes, const box_index& where, double density);
 
+/// The bricks of a box, those first at whose atoms the boxes around have a part: whose forces take ghosts, and whose
+/// atoms are ghosts there. The others can be computed while messages are on their way.
+struct brick_order {
+  explicit brick_order(const gpu_bricks& b);
+
+  std::vector<std::uint32_t> bricks;
+  std::uint32_t num_outer = 0;
+};
+
 }  // namespace md

@@ -8,6 +8,8 @@ namespace md {
 namespace {
 
 constexpr std::size_t most_shared_bytes = 227 * 1024;  // of a thread block (compute capability 9.0; 8.0 has 163 KiB)
+/// Fewer bricks than this take less time than the launch of a kernel of their own.
+constexpr std::uint32_t least_inner = 400;
 constexpr std::uint32_t most_atoms = (std::uint32_t{1} << gpu_index_bits) - 1;
 
 /// A little more, so that lists are not built twice each time that a few more atoms are near.
@@ -63,6 +65,7 @@ gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& c
     : model_(m),
       around_(m.boxes, where),
       bricks_(bricks_of(m.boxes, where, density_of(m))),
+      halves_(bricks_),
       compute_(compute),
       on_host_(compute.on(), 1, imbrex::memory_kind::pinned),
       nothing_found_(compute.on(), 1, imbrex::memory_kind::pinned) {
@@ -83,6 +86,10 @@ gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& c
   lists_.stage_capacity = with_room(density * reached);
   lists_.half = m.lists.style == list_style::half;
   if (around_.targets.num > 0) ghost_first_ = buffer<std::uint32_t>(d, bricks_.padded_count() + 1);
+  if (!m.embedded && halves_.num_outer > 0 && halves_.num_outer + least_inner < bricks) {
+    brick_order_ = buffer<std::uint32_t>(d, bricks);
+    compute_.copy(brick_order_.data(), halves_.bricks.data(), bricks * sizeof(std::uint32_t));
+  }
 }
 
 void gpu_domain::take(const domain& box) {
@@ -101,6 +108,11 @@ void gpu_domain::take(const domain& box) {
   compute_.copy(x_[0].data(), a.x.data(), num_ * sizeof(vector4));
   compute_.copy(v_.data(), a.v.data(), num_ * sizeof(vector4));
   compute_.copy(id_.data(), a.id.data(), num_ * sizeof(std::int64_t));
+  if (model_.embedded) copy_splines();
+}
+
+void gpu_domain::take_again() {
+  make_room_for_atoms(v_.size(), x_[now_].size());
   if (model_.embedded) copy_splines();
 }
 
@@ -272,21 +284,37 @@ void gpu_domain::pack_slopes(double* out, imbrex::stream& s) {
 
 void gpu_domain::embed() { gpu_embed(compute_, bricks_, metal_, lists_, x_[now_].data()); }
 
+gpu_step gpu_domain::step_of(bool finishes, bool advances) const {
+  return {.cutoff_square = model_.pairs.cutoff_square,
+          .epsilon = model_.pairs.epsilon,
+          .sigma6 = model_.pairs.sigma6,
+          .half_kick = model_.scale.half_kick(model_.what.dt, model_.mass),
+          .dt = model_.what.dt,
+          .mass = model_.mass,
+          .finishes = finishes,
+          .advances = advances,
+          .single = model_.what.single};
+}
+
+void gpu_domain::compute_some(imbrex::stream& s, const gpu_brick_range& which) {
+  gpu_go(s, bricks_, which, step_of(true, true), lists_, x_[now_].data(), x_[now_ ^ 1].data(), v_.data(), nullptr);
+}
+
+void gpu_domain::step_outer(imbrex::stream& s) { compute_some(s, {brick_order_.data(), halves_.num_outer}); }
+
+void gpu_domain::step_inner() {
+  const auto all = static_cast<std::uint32_t>(bricks_.count());
+  compute_some(compute_, {brick_order_.data() + halves_.num_outer, all - halves_.num_outer});
+}
+
 void gpu_domain::step(bool finishes, bool advances, bool wants_sums) {
-  const gpu_step what{.cutoff_square = model_.pairs.cutoff_square,
-                      .epsilon = model_.pairs.epsilon,
-                      .sigma6 = model_.pairs.sigma6,
-                      .half_kick = model_.scale.half_kick(model_.what.dt, model_.mass),
-                      .dt = model_.what.dt,
-                      .mass = model_.mass,
-                      .finishes = finishes,
-                      .advances = advances,
-                      .single = model_.what.single};
+  const gpu_step what = step_of(finishes, advances);
   const vector4* const x = x_[now_].data();
   vector4* const next = x_[now_ ^ 1].data();
   double* const sums = wants_sums ? sums_.data() : nullptr;
+  const gpu_brick_range all{nullptr, static_cast<std::uint32_t>(bricks_.count())};
   model_.embedded ? gpu_go_embedded(compute_, bricks_, what, metal_, lists_, x, next, v_.data(), sums)
-                  : gpu_go(compute_, bricks_, what, lists_, x, next, v_.data(), sums);
+                  : gpu_go(compute_, bricks_, all, what, lists_, x, next, v_.data(), sums);
 }
 
 const double* gpu_domain::copy_sums() {
@@ -317,7 +345,7 @@ std::uint64_t gpu_domain::bytes() const {
   const auto of = [](const auto& b) { return b.size() * sizeof(*b.data()); };
   std::uint64_t n = of(x_[0]) + of(x_[1]) + of(v_) + of(id_) + of(first_) + of(num_staged_) + of(staged_) + of(sent_) +
                     of(num_neighbours_) + of(own_staged_) + of(work_) + of(ghost_first_) + of(ghost_order_) +
-                    of(sums_) + of(slope_) + of(embedding_);
+                    of(brick_order_) + of(sums_) + of(slope_) + of(embedding_);
   for (const auto& s : splines_) n += of(s);
   return n;
 }

@@ -24,6 +24,9 @@ namespace md {
 ///                   build_lists, wait, until lists_are_whole()
 ///   a step:         with the embedded atom method embed, pack_slopes, messages to ghost_slopes(); step;
 ///                   pack_positions, messages to ghosts(), where the next is not a reneighbouring
+///   the same where has_inner(), for messages that go while it computes:
+///                   step_outer, which alone takes ghosts and what is sent, in a stream of its own, and step_inner in
+///                   the compute stream, each after both of the step before; pack_positions after step_outer
 ///
 /// In a whole box there are no messages, and no ghosts; leavers and ghosts need not be looked for. What packs is of the
 /// stream given, which is to be after the compute stream. For one thread.
@@ -38,6 +41,14 @@ class gpu_domain {
 
   /// The atoms of `box`, which lives until the stream has been waited for.
   void take(const domain& box);
+  /// Those that were read back, before a reneighbouring.
+  void take_again();
+  /// The atoms, when nothing that was enqueued is left to do; as they are before a reneighbouring.
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & num_ & now_;
+    ar& x_[now_] & v_ & id_;  // in a statement of its own: the index has been read by then
+  }
 
   /// \name Reneighbouring
   ///@{
@@ -69,6 +80,13 @@ class gpu_domain {
   /// Forces; the second half of the step that led here, if any, and the first of the next. `wants_sums`: for
   /// `copy_sums`.
   void step(bool finishes, bool advances, bool wants_sums);
+  /// Of pairs only, in boxes with enough bricks that the boxes around have no part in.
+  bool has_inner() const { return brick_order_.size() > 0; }
+  /// \name A step in two halves, which finishes and advances
+  ///@{
+  void step_outer(imbrex::stream& s);
+  void step_inner();
+  ///@}
   /// After a step that advanced: the new positions are those that count.
   void advance() { now_ ^= 1; }
   ///@}
@@ -99,10 +117,13 @@ class gpu_domain {
   void count(gpu_choice who);
   void sort_ghosts();
   void refuse_lost(std::int64_t step) const;
+  gpu_step step_of(bool finishes, bool advances) const;
+  void compute_some(imbrex::stream& s, const gpu_brick_range& which);
 
   const model& model_;
   const gpu_around around_;
   const gpu_bricks bricks_;
+  const brick_order halves_;
   imbrex::stream& compute_;
   std::uint32_t num_ = 0, num_ghosts_ = 0;
   buffer<vector4> x_[2];  ///< own atoms, then ghosts; x_[now_] is the state
@@ -110,6 +131,7 @@ class gpu_domain {
   buffer<vector4> v_;
   buffer<std::int64_t> id_;
   buffer<std::uint32_t> first_, num_staged_;
+  buffer<std::uint32_t> brick_order_;  ///< of `halves_`; empty where a step is one kernel
   buffer<gpu_staged> staged_, sent_;
   buffer<std::uint16_t> num_neighbours_, own_staged_;
   buffer<char> work_;  ///< the lists; while they are made anew, all that this takes

@@ -10,6 +10,9 @@ namespace {
 
 using gpu::threads;
 
+/// Of kernels that wait for memory, of another GPU even, while a step computes: more would take its place.
+constexpr unsigned few_blocks = 128;
+
 unsigned blocks_for(std::uint64_t n) { return static_cast<unsigned>((n + threads - 1) / threads); }
 
 /// In the box of the target.
@@ -106,8 +109,8 @@ __global__ void __launch_bounds__(threads)
 __global__ void __launch_bounds__(threads)
     pack_positions_kernel(gpu_bricks b, std::uint32_t n, const gpu_staged* __restrict__ chosen,
                           const vector4* __restrict__ x, vector4* out) {
-  const std::uint32_t k = blockIdx.x * threads + threadIdx.x;
-  if (k < n) out[k] = shifted(b, x, chosen[k]);
+  for (std::uint32_t k = blockIdx.x * threads + threadIdx.x; k < n; k += gridDim.x * threads)
+    out[k] = shifted(b, x, chosen[k]);
 }
 
 __global__ void __launch_bounds__(threads) pack_slopes_kernel(std::uint32_t n, const gpu_staged* __restrict__ chosen,
@@ -125,8 +128,8 @@ __device__ const T& message_element(const gpu_messages<T>& m, std::uint32_t k) {
 
 template <class T>
 __global__ void __launch_bounds__(threads) unpack_kernel(gpu_messages<T> m, T* to) {
-  const std::uint32_t k = blockIdx.x * threads + threadIdx.x;
-  if (k < m.first[m.num]) to[k] = message_element(m, k);
+  for (std::uint32_t k = blockIdx.x * threads + threadIdx.x; k < m.first[m.num]; k += gridDim.x * threads)
+    to[k] = message_element(m, k);
 }
 
 __global__ void __launch_bounds__(threads)
@@ -142,7 +145,8 @@ __global__ void __launch_bounds__(threads)
 template <class T>
 void unpack(imbrex::stream& s, const gpu_messages<T>& m, T* to) {
   if (m.count() == 0) return;
-  imbrex::launch(s, "unpack", unpack_kernel<T>, dim3(blocks_for(m.count())), dim3(threads), 0, m, to);
+  imbrex::launch(s, "unpack", unpack_kernel<T>, dim3(std::min(blocks_for(m.count()), few_blocks)), dim3(threads), 0, m,
+                 to);
 }
 
 }  // namespace
@@ -193,8 +197,8 @@ void gpu_pack_movers(imbrex::stream& s, const gpu_bricks& b, std::uint32_t n, co
 void gpu_pack_positions(imbrex::stream& s, const gpu_bricks& b, std::uint32_t n, const gpu_staged* chosen,
                         const vector4* x, vector4* out) {
   if (n == 0) return;
-  imbrex::launch(s, "pack positions", pack_positions_kernel, dim3(blocks_for(n)), dim3(threads), 0, b, n, chosen, x,
-                 out);
+  imbrex::launch(s, "pack positions", pack_positions_kernel, dim3(std::min(blocks_for(n), few_blocks)), dim3(threads),
+                 0, b, n, chosen, x, out);
 }
 
 void gpu_pack_slopes(imbrex::stream& s, std::uint32_t n, const gpu_staged* chosen, const double* slope, double* out) {

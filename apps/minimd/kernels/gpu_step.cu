@@ -82,11 +82,11 @@ __device__ __forceinline__ pair_sums<Real> add_pairs(const gpu_step& step, const
 
 template <class Real, bool wants_sums, bool half>
 __global__ void __launch_bounds__(threads)
-    go_kernel(gpu_bricks b, gpu_step step, gpu_lists lists, const vector4* __restrict__ x, vector4* __restrict__ next_x,
-              vector4* __restrict__ v, double* sums) {
+    go_kernel(gpu_bricks b, gpu_brick_range which, gpu_step step, gpu_lists lists, const vector4* __restrict__ x,
+              vector4* __restrict__ next_x, vector4* __restrict__ v, double* sums) {
   extern __shared__ double staged_positions[];
   const shared_arrays<Real> s(staged_positions, lists);
-  const std::uint32_t brick = blockIdx.x;
+  const std::uint32_t brick = which.order != nullptr ? which.order[blockIdx.x] : blockIdx.x;
   const gpu::brick_origin<Real> origin(b, brick);
   gpu::stage_positions(b, origin, lists.staged + std::size_t{brick} * lists.stage_capacity, lists.num_staged[brick], x,
                        s.x, s.y, s.z);
@@ -134,22 +134,22 @@ __global__ void __launch_bounds__(threads) add_kernel(std::int64_t bricks, const
 }
 
 template <class Real, bool wants_sums, bool half>
-void go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,
-        vector4* next_x, vector4* v, double* sums) {
+void go(imbrex::stream& s, const gpu_bricks& b, const gpu_brick_range& which, const gpu_step& step,
+        const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums) {
   const auto kernel = go_kernel<Real, wants_sums, half>;
   const std::size_t shared =
       gpu_step_shared(lists) / sizeof(double) * sizeof(Real) + (half ? gpu_half_shared(lists) : 0);
   if (shared > 48 * 1024)
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
-  imbrex::launch(s, wants_sums ? "step and sums" : "step", kernel, dim3(static_cast<unsigned>(b.count())),
-                 dim3(threads), shared, b, step, lists, x, next_x, v, sums);
+  imbrex::launch(s, wants_sums ? "step and sums" : "step", kernel, dim3(which.num), dim3(threads), shared, b, which,
+                 step, lists, x, next_x, v, sums);
 }
 
 template <class Real, bool half>
-void go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,
-        vector4* next_x, vector4* v, double* sums) {
-  sums != nullptr ? go<Real, true, half>(s, b, step, lists, x, next_x, v, sums)
-                  : go<Real, false, half>(s, b, step, lists, x, next_x, v, sums);
+void go(imbrex::stream& s, const gpu_bricks& b, const gpu_brick_range& which, const gpu_step& step,
+        const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums) {
+  sums != nullptr ? go<Real, true, half>(s, b, which, step, lists, x, next_x, v, sums)
+                  : go<Real, false, half>(s, b, which, step, lists, x, next_x, v, sums);
 }
 
 }  // namespace
@@ -160,11 +160,11 @@ std::size_t gpu_step_shared(const gpu_lists& lists, bool embedded) {
 
 std::size_t gpu_half_shared(const gpu_lists& lists) { return std::size_t{3} * lists.most_in_brick * sizeof(double); }
 
-void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,
-            vector4* next_x, vector4* v, double* sums) {
+void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_brick_range& which, const gpu_step& step,
+            const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums) {
   const auto how = step.single ? (lists.half ? go<float, true> : go<float, false>)
                                : (lists.half ? go<double, true> : go<double, false>);
-  how(s, b, step, lists, x, next_x, v, sums);
+  how(s, b, which, step, lists, x, next_x, v, sums);
 }
 
 void gpu_add_sums(imbrex::stream& s, std::int64_t bricks, const double* sums, double* total) {

@@ -117,10 +117,15 @@ struct gpu_step {
 std::size_t gpu_step_shared(const gpu_lists& lists, bool embedded = false);
 /// The same for forces inside a brick, with half lists.
 std::size_t gpu_half_shared(const gpu_lists& lists);
-/// Forces on all atoms, and both halves of the steps that meet there. `sums`: null, or 3 for each brick: m v^2, energy,
-/// virial.
-void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_step& step, const gpu_lists& lists, const vector4* x,
-            vector4* next_x, vector4* v, double* sums);
+/// The bricks that a kernel takes: the first `num` of `order`, or of all as they stand where that is null.
+struct gpu_brick_range {
+  const std::uint32_t* order = nullptr;
+  std::uint32_t num = 0;
+};
+/// Forces on the atoms of these bricks, and both halves of the steps that meet there. `sums`: null, or 3 for each
+/// brick: m v^2, energy, virial.
+void gpu_go(imbrex::stream& s, const gpu_bricks& b, const gpu_brick_range& which, const gpu_step& step,
+            const gpu_lists& lists, const vector4* x, vector4* next_x, vector4* v, double* sums);
 /// A spline of `forces/embedded_atom.h` on the GPU.
 struct gpu_spline {
   const spline::coefficients* cubics = nullptr;

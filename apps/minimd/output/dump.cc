@@ -13,12 +13,13 @@
 namespace md {
 namespace {
 
+/// `place`: null for a new one.
 template <class writer>
-std::unique_ptr<dump_writer> open_as(const std::string& path) {
-  return std::make_unique<writer>(path);
+std::unique_ptr<dump_writer> open_as(const std::string& path, const dump_place* place) {
+  return place == nullptr ? std::make_unique<writer>(path) : std::make_unique<writer>(path, *place);
 }
 
-using opener = std::unique_ptr<dump_writer> (*)(const std::string& path);
+using opener = std::unique_ptr<dump_writer> (*)(const std::string& path, const dump_place* place);
 
 /// Throws usage_error where there is none.
 opener opener_for(const std::string& path) {
@@ -61,7 +62,11 @@ void dump_writer::check_complete() const {
     throw imbrex::error(fmt::format("the frame of step {} has atom {} twice", frame_.step, twice->id));
 }
 
-std::unique_ptr<dump_writer> open_dump(const std::string& path) { return opener_for(path)(path); }
+std::unique_ptr<dump_writer> open_dump(const std::string& path) { return opener_for(path)(path, nullptr); }
+
+std::unique_ptr<dump_writer> continue_dump(const std::string& path, const dump_place& place) {
+  return opener_for(path)(path, &place);
+}
 
 void check_dump_suffix(const std::string& path) { opener_for(path); }
 

@@ -24,6 +24,17 @@ struct dump_frame {
   std::vector<dump_atom> atoms;  ///< ascending by id
 };
 
+/// How far dumps have been written, for a run that goes on after a restart.
+struct dump_place {
+  std::int64_t bytes = 0;           ///< of a file with all frames
+  std::vector<std::int64_t> steps;  ///< whose frames are files of their own
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & bytes & steps;
+  }
+};
+
 /// Writes atoms after some of the steps. Positions and velocities read back as the same bits, in the problem's units.
 /// Called by one thread: begin_frame, atoms any number of times and in any order of atoms, end_frame.
 class dump_writer {
@@ -36,6 +47,8 @@ class dump_writer {
   /// Sorts and writes the frame; on return the system has taken it. Throws error where the disk is full, or where not
   /// `num_atoms` atoms of different ids came.
   void end_frame();
+  /// After the frames so far.
+  virtual dump_place place() const = 0;
 
  private:
   virtual void write(const dump_frame& frame) = 0;
@@ -47,6 +60,9 @@ class dump_writer {
 /// one file; or .vtu (VTK: a file name_STEP.vtu for each frame, and name.pvd that lists them). Files of that name are
 /// replaced. Throws usage_error where the suffix is another one, config_error where the file cannot be written.
 std::unique_ptr<dump_writer> open_dump(const std::string& path);
+/// The same for what was written up to `place`; what follows there is forgotten. Throws config_error where there is
+/// less.
+std::unique_ptr<dump_writer> continue_dump(const std::string& path, const dump_place& place);
 
 /// Throws open_dump's usage_error, and does nothing to any file.
 void check_dump_suffix(const std::string& path);

@@ -19,18 +19,32 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-out_file::out_file(const std::string& path, const std::string& written)
-    : path_(path), written_(written), file_(std::fopen(written.c_str(), "wbe")) {
+std::string lost_frames(const std::string& path) {
+  return "the checkpoint was made when " + path +
+         " had frames that are not there now: bring them back, restart without --dump, or start anew";
+}
+
+out_file::out_file(const std::string& path, const std::string& written, const char* mode, std::int64_t bytes)
+    : path_(path), written_(written), file_(std::fopen(written.c_str(), mode)), bytes_(bytes) {
   if (!file_) refuse(path, errno);
   std::setvbuf(file_.get(), nullptr, _IOFBF, buffer_bytes);
 }
 
-out_file out_file::create(const std::string& path) { return {path, path}; }
+out_file out_file::create(const std::string& path) { return {path, path, "wbe", 0}; }
+
+out_file out_file::extend(const std::string& path, std::int64_t bytes) {
+  std::error_code none;
+  const auto there = std::filesystem::file_size(path, none);
+  if (none || there < static_cast<std::uintmax_t>(bytes)) throw imbrex::config_error(lost_frames(path));
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(bytes), none);
+  if (none) refuse(path, none.value());
+  return {path, path, "abe", bytes};
+}
 
 out_file out_file::replace(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) refuse(path, EISDIR);
-  return {path, path + ".part"};
+  return {path, path + ".part", "wbe", 0};
 }
 
 out_file::~out_file() {
@@ -41,6 +55,7 @@ void out_file::fail() const { throw imbrex::error("cannot write " + path_ + ": "
 
 void out_file::write(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) fail();
+  bytes_ += static_cast<std::int64_t>(bytes.size());
 }
 
 void out_file::flush() {

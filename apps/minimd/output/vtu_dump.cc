@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "imbrex/base/error.h"
 #include "output/out_file.h"
 
 namespace md {
@@ -89,7 +90,16 @@ void write_array(out_file& file, std::int64_t count, function value_of) {
 
 }  // namespace
 
-vtu_dump::vtu_dump(const std::string& path) : stem_(std::filesystem::path(path).replace_extension()) { write_list(); }
+vtu_dump::vtu_dump(const std::string& path) : vtu_dump(path, {}) {}
+
+vtu_dump::vtu_dump(const std::string& path, const dump_place& after)
+    : stem_(std::filesystem::path(path).replace_extension()), steps_(after.steps) {
+  for (const std::int64_t step : steps_) {
+    const std::string frame = (stem_.parent_path() / frame_name(step)).string();
+    if (!std::filesystem::exists(frame)) throw imbrex::config_error(lost_frames(frame));
+  }
+  write_list();
+}
 
 std::string vtu_dump::frame_name(std::int64_t step) const {
   return fmt::format("{}_{}.vtu", stem_.filename().string(), step);

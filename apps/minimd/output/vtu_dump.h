@@ -16,6 +16,9 @@ class vtu_dump : public dump_writer {
  public:
   /// Writes the list, without frames. Throws config_error.
   explicit vtu_dump(const std::string& path);
+  vtu_dump(const std::string& path, const dump_place& after);
+
+  dump_place place() const override { return {.bytes = 0, .steps = steps_}; }
 
  private:
   void write(const dump_frame& frame) override;

@@ -13,6 +13,9 @@ class xyz_dump : public dump_writer {
  public:
   /// Throws config_error.
   explicit xyz_dump(const std::string& path) : file_(out_file::create(path)) {}
+  xyz_dump(const std::string& path, const dump_place& after) : file_(out_file::extend(path, after.bytes)) {}
+
+  dump_place place() const override { return {.bytes = file_.bytes(), .steps = {}}; }
 
  private:
   void write(const dump_frame& frame) override;

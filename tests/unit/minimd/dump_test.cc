@@ -224,6 +224,60 @@ TEST_F(dump, a_frame_is_in_the_file_when_it_has_ended) {
   EXPECT_THAT(folder_.text("run.lammpstrj"), testing::StartsWith("ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\n"));
 }
 
+// As after a restart: what was written after the checkpoint is written again.
+TEST_F(dump, goes_on_where_it_was) {
+  for (const std::string suffix : {".xyz", ".lammpstrj", ".vtu"}) {
+    dump_place place;
+    {
+      const std::unique_ptr<dump_writer> writer = open_dump(folder_.file("whole" + suffix));
+      for (const std::int64_t step : {0, 20, 40}) write_frame(*writer, step, some_atoms(2));
+    }
+    {
+      const std::unique_ptr<dump_writer> writer = open_dump(folder_.file("run" + suffix));
+      write_frame(*writer, 0, some_atoms(2));
+      place = writer->place();
+      write_frame(*writer, 20, some_atoms(3));
+      write_frame(*writer, 30, some_atoms(3));
+    }
+    {
+      const std::unique_ptr<dump_writer> writer = continue_dump(folder_.file("run" + suffix), place);
+      for (const std::int64_t step : {20, 40}) write_frame(*writer, step, some_atoms(2));
+    }
+    if (suffix != ".vtu") {
+      EXPECT_EQ(folder_.text("run" + suffix), folder_.text("whole" + suffix));
+      continue;
+    }
+    for (const char* frame : {"_0.vtu", "_20.vtu", "_40.vtu"})
+      EXPECT_EQ(folder_.text(std::string("run") + frame), folder_.text(std::string("whole") + frame));
+    EXPECT_EQ(folder_.text("run.pvd").find("run_30.vtu"), std::string::npos);
+    EXPECT_THAT(folder_.text("run.pvd"),
+                AllOf(HasSubstr("run_0.vtu"), HasSubstr("run_20.vtu"), HasSubstr("run_40.vtu")));
+  }
+}
+
+TEST_F(dump, frames_that_are_gone_are_an_error_that_names_the_file) {
+  for (const std::string suffix : {".xyz", ".lammpstrj", ".vtu"}) {
+    dump_place place;
+    {
+      const std::unique_ptr<dump_writer> writer = open_dump(folder_.file("short" + suffix));
+      write_frame(*writer, 0, some_atoms(2));
+      place = writer->place();
+    }
+    const bool is_one_file = suffix != ".vtu";
+    const std::string lost = is_one_file ? "short" + suffix : "short_0.vtu";
+    if (is_one_file)
+      std::filesystem::resize_file(folder_.file(lost), static_cast<std::uintmax_t>(place.bytes) - 1);
+    else
+      std::filesystem::remove(folder_.file(lost));
+    try {
+      continue_dump(folder_.file("short" + suffix), place);
+      ADD_FAILURE() << suffix;
+    } catch (const imbrex::config_error& e) {
+      EXPECT_THAT(e.what(), AllOf(HasSubstr(lost), HasSubstr("start anew")));
+    }
+  }
+}
+
 TEST_F(dump, a_frame_may_have_no_atoms) {
   for (const char* suffix : {".xyz", ".lammpstrj", ".vtu"})
     EXPECT_NO_THROW(write_frame(*open_dump(folder_.file(std::string("run") + suffix)), 0, {})) << suffix;

@@ -97,4 +97,35 @@ TEST(bricks_of, fill_the_box_and_are_no_narrower_than_atoms_act) {
   }
 }
 
+// Far enough from the borders for no atom there to have ghosts, or to be one, each brick being as wide as atoms act.
+TEST(brick_order, has_each_brick_once_and_those_at_borders_that_are_cut_first) {
+  for (const box_index cut : {box_index{1, 1, 1}, {1, 1, 2}, {2, 1, 3}, {2, 2, 2}, {4, 1, 1}}) {
+    const decomposition d({90, 71, 82.6}, cut, 2.8);
+    for (std::int64_t k = 0; k < d.num_boxes(); ++k) {
+      const gpu_bricks b = bricks_of(d, d.box_at(k), 0.8442);
+      const brick_order order(b);
+      ASSERT_EQ(std::ssize(order.bricks), b.count());
+      EXPECT_EQ(std::set<std::uint32_t>(order.bricks.begin(), order.bricks.end()).size(), order.bricks.size());
+      for (std::uint32_t n = 0; n < order.bricks.size(); ++n) {
+        const auto brick = static_cast<int>(order.bricks[n]);
+        const int place[3] = {brick % b.num[0], brick / b.num[0] % b.num[1], brick / b.num[0] / b.num[1]};
+        bool at_border = false;
+        for (int i = 0; i < 3; ++i) {
+          const double before = place[i] * b.side[i], behind = (b.num[i] - 1 - place[i]) * b.side[i];
+          at_border = at_border || (b.cut[i] && std::min(before, behind) < b.reach);
+        }
+        EXPECT_EQ(n < order.num_outer, at_border) << "brick " << brick;
+      }
+    }
+  }
+}
+
+TEST(brick_order, two_layers_where_bricks_are_just_as_wide_as_atoms_act) {
+  const decomposition d({28, 28, 56}, {1, 1, 2}, 2.8);
+  gpu_bricks b = bricks_of(d, {0, 0, 0}, 0.8442);
+  b.num[2] = 10;
+  b.side[2] = b.reach;
+  EXPECT_EQ(brick_order(b).num_outer, static_cast<std::uint32_t>(4 * b.num[0] * b.num[1]));
+}
+
 }  // namespace
