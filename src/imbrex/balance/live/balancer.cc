@@ -16,7 +16,7 @@ constexpr double seconds_per_move = 10e-6;  // inside a process, with what its n
 }
 
 balancer::balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape)
-    : pe_(pe), options_(options), shape_(shape), times_(pe), last_ns_(pe.now_ns()) {
+    : pe_(pe), options_(options), shape_(shape), times_(pe), last_ns_(pe.now_ns()), measured_ns_(last_ns_) {
   if (pe.id() == 0) {
     strategy_ = make_strategy(options.strategy);
     if (!options.record.empty()) record_ = std::make_unique<balance_record_writer>(options.record);
@@ -55,8 +55,12 @@ void balancer::begin_round(std::vector<std::pair<pe_id, reduction_id>> and_then)
 void balancer::measure(std::uint32_t round) {
   round_ = round;
   measured_in_ = round;
-  last_ns_ = pe_.now_ns();
-  sum_.begin(pe_, 0, loads_of(pe_, times_.take(), measured_));
+  const std::int64_t now = pe_.now_ns();
+  element_loads mine = loads_of(pe_, times_.take(), measured_);
+  mine.pes.push_back({.pe = pe_.id(), .interval_ns = now - std::exchange(measured_ns_, now)});
+  add_operations(mine, pe_, usage_meter::of(pe_), measured_);
+  last_ns_ = now;
+  sum_.begin(pe_, 0, std::move(mine));
   pass_on();
 }
 
@@ -75,6 +79,9 @@ void balancer::pass_on() {
 }
 
 void balancer::decide(element_loads&& loads) {
+  share_gpus_out(loads);
+  // A program that says when to look knows that what was measured is what there is to balance.
+  if (options_.interval_ms > 0) history_.smooth(loads);
   const balance_problem problem = problem_of(loads, shape_);
   ++summary_.num_rounds;
   if (record_ != nullptr) record_->write({.program = "", .step = round_, .problem = problem});

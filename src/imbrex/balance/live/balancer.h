@@ -9,6 +9,7 @@
 #include "imbrex/balance/balance_options.h"
 #include "imbrex/balance/live/element_loads.h"
 #include "imbrex/balance/live/live_plan.h"
+#include "imbrex/balance/live/load_history.h"
 #include "imbrex/balance/live/patience.h"
 #include "imbrex/object/collection/element_times.h"
 #include "imbrex/object/collection/reducer.h"
@@ -28,11 +29,11 @@ struct balance_summary {
   double planning_seconds = 0;
 };
 
-/// One PE's part of balancing a job while it runs. Every PE times its elements. A round: PE 0 asks, all PEs tell what
-/// their elements have cost since the last round, up the spanning tree; PE 0 has the strategy make a plan and, if that
-/// pays, tells the PEs which elements go where; those go as soon as they can, as with `chare::migrate_to`. Nothing
-/// stops meanwhile. Rounds are begun by elements that call `balance`, and, at most that often, each interval in which
-/// elements run. For the PE's thread.
+/// One PE's part of balancing a job while it runs. Every PE times its elements, and from time to time a sample of what
+/// they have GPUs do. A round: PE 0 asks, all PEs tell what their elements have cost since the last round, up the
+/// spanning tree; PE 0 has the strategy make a plan and, if that pays, tells the PEs which elements go where; those go
+/// as soon as they can, as with `chare::migrate_to`. Nothing stops meanwhile. Rounds are begun by elements that call
+/// `balance`, and, at most that often, each interval in which elements run. For the PE's thread.
 class balancer final : public pe_part, actor_observer {
  public:
   balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape);
@@ -75,7 +76,8 @@ class balancer final : public pe_part, actor_observer {
   element_times times_;
   std::unique_ptr<balance_strategy> strategy_;  // PE 0
   std::unique_ptr<balance_record_writer> record_;
-  std::int64_t last_ns_ = 0;  // when it was measured last here
+  std::int64_t last_ns_ = 0;      // when it was measured last here, or that was asked for
+  std::int64_t measured_ns_ = 0;  // when it was measured last here
   std::vector<measured_element> measured_;
   std::uint32_t measured_in_ = 0;
   tree_sum<element_loads> sum_;
@@ -88,6 +90,7 @@ class balancer final : public pe_part, actor_observer {
   std::vector<std::pair<pe_id, reduction_id>> next_round_;
   bool wanted_again_ = false;
   bool has_warned_ = false;
+  load_history history_;
   plan_patience patience_;
   balance_summary summary_;
 };

@@ -1,5 +1,12 @@
 #include "imbrex/balance/live/element_loads.h"
 
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/hash.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/data/port_table.h"
@@ -16,7 +23,81 @@ bool crosses_processes(const collection& part, const element_base& e) {
   return true;
 }
 
+std::uint64_t identity_of(const collection& part, const element_base& e) {
+  const std::vector<std::byte> index = part.index_bytes(e);
+  const std::string_view bytes(reinterpret_cast<const char*>(index.data()), index.size());
+  return hash_bytes(fmt::format("{} {} {}", part.id().creator, part.id().number, bytes));
+}
+
+constexpr std::uint32_t most_gpus_of_rank = 4096;
+
+/// Of each GPU from when until when all PEs that use it took their samples.
+std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> windows_of(const std::vector<gpu_operations>& all) {
+  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> windows;
+  for (const gpu_operations& some : all) {
+    if (some.all.empty()) continue;
+    const std::int64_t from = std::ranges::min(some.all, {}, &timed_operation::begin_ns).begin_ns;
+    const std::int64_t until = std::ranges::max(some.all, {}, &timed_operation::end_ns).end_ns;
+    const auto [at, is_new] = windows.try_emplace(some.gpu, from, until);
+    if (!is_new) at->second = {std::max(at->second.first, from), std::min(at->second.second, until)};
+  }
+  return windows;
+}
+
 }  // namespace
+
+element_loads& element_loads::operator+=(element_loads&& more) {
+  const auto before = static_cast<std::uint32_t>(all.size());
+  all.insert(all.end(), more.all.begin(), more.all.end());
+  pes.insert(pes.end(), more.pes.begin(), more.pes.end());
+  for (gpu_operations& of_gpu : more.operations) {
+    for (timed_operation& o : of_gpu.all) o.whose += before;
+    operations.push_back(std::move(of_gpu));
+  }
+  return *this;
+}
+
+void share_gpus_out(element_loads& loads) {
+  std::map<std::uint32_t, std::vector<timed_operation>> of_gpu;
+  const auto windows = windows_of(loads.operations);
+  for (const gpu_operations& some : loads.operations) {
+    if (some.all.empty()) continue;
+    const auto& [from, until] = windows.at(some.gpu);
+    for (const timed_operation& o : some.all) {
+      const timed_operation seen{std::max(o.begin_ns, from), std::min(o.end_ns, until), o.whose};
+      if (seen.begin_ns < seen.end_ns) of_gpu[some.gpu].push_back(seen);
+    }
+  }
+  std::map<pe_id, std::int64_t> interval_of;
+  for (const measured_pe& p : loads.pes) interval_of[p.pe] = p.interval_ns;
+  for (auto& [gpu, all] : of_gpu) {
+    const device_shares shares = shares_of(all, loads.all.size());
+    if (shares.span_ns == 0) continue;
+    for (std::size_t i = 0; i < loads.all.size(); ++i) {
+      if (shares.busy_ns[i] == 0) continue;
+      const double share = static_cast<double>(shares.busy_ns[i]) / static_cast<double>(shares.span_ns);
+      loads.all[i].gpu_ns += static_cast<std::int64_t>(share * static_cast<double>(interval_of[loads.all[i].pe]));
+    }
+  }
+  loads.operations.clear();
+}
+
+void add_operations(element_loads& loads, const scheduler& pe, usage_meter* meter,
+                    const std::vector<measured_element>& measured) {
+  if (meter == nullptr) return;
+  const std::uint32_t first = static_cast<std::uint32_t>(pe.rank().rank) * most_gpus_of_rank;
+  loads.pes.back().gpu = static_cast<std::int32_t>(first) + pe.default_device->number();
+  std::unordered_map<const actor*, std::uint32_t> place;
+  for (std::size_t i = 0; i < measured.size(); ++i) place[measured[i].element] = static_cast<std::uint32_t>(i);
+  std::map<int, std::vector<timed_operation>> of_gpu;
+  for (const device_operation& o : meter->measured()) {
+    if (const auto known = place.find(o.of); known != place.end())
+      of_gpu[o.device].push_back({o.begin_ns, o.end_ns, known->second});
+  }
+  for (auto& [gpu, all] : of_gpu) loads.operations.push_back({first + static_cast<std::uint32_t>(gpu), std::move(all)});
+  // Some rounds of what each element does, and a bound for those who have many.
+  meter->measure(std::clamp<std::size_t>(16 * measured.size(), 64, 4096));
+}
 
 element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*, std::int64_t>& times,
                        std::vector<measured_element>& measured) {
@@ -25,6 +106,7 @@ element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*
   pe.for_each_part([&](collection& part) {
     for (element_base* e : part.here()) {
       element_load l;
+      l.identity = identity_of(part, *e);
       l.pe = pe.id();
       if (const auto known = times.find(e); known != times.end()) l.host_ns = known->second;
       l.pinned = e->extras && e->extras->pinned;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/balance/live/device_shares.h"
+#include "imbrex/device/usage_meter.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/object/collection/element.h"
 
@@ -13,30 +15,57 @@ namespace imbrex {
 
 /// What one element has cost since it was measured last, as its PE tells it.
 struct element_load {
+  std::uint64_t identity = 0;  ///< of its array and index: the same wherever it is
   pe_id pe = no_pe;
   std::int64_t host_ns = 0;
+  std::int64_t gpu_ns = 0;  ///< that it kept its GPU busy; known once the operations of all are together
   bool pinned = false;
   bool crosses_processes = false;  ///< at once or from its next move point
   std::int32_t num_dimensions = 0;
   std::array<double, 3> place{};
 
+  bool is_idle() const { return host_ns == 0 && gpu_ns == 0; }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & pe & host_ns & pinned & crosses_processes & num_dimensions& place[0] & place[1] & place[2];
+    ar & identity & pe & host_ns & pinned & crosses_processes & num_dimensions& place[0] & place[1] & place[2];
   }
 };
 
-/// Of some PEs: those of one PE lie together, in the order in which it keeps them.
-struct element_loads {
-  std::vector<element_load> all;
+/// Operations of one GPU that a sample has seen; `whose`: the place of the element among all.
+struct gpu_operations {
+  std::uint32_t gpu = 0;  ///< tells it from all others of the job
+  std::vector<timed_operation> all;
 
-  element_loads& operator+=(element_loads&& more) {
-    all.insert(all.end(), more.all.begin(), more.all.end());
-    return *this;
-  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & all;
+    ar & gpu & all;
+  }
+};
+
+/// What was measured on one PE.
+struct measured_pe {
+  static constexpr std::int32_t none = -1;
+
+  pe_id pe = no_pe;
+  std::int32_t gpu = none;       ///< the one that it drives, where its operations can be measured
+  std::int64_t interval_ns = 0;  ///< in which its elements ran what is told of them
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & pe & gpu & interval_ns;
+  }
+};
+
+/// Of some PEs: the elements of one PE lie together, in the order in which it keeps them.
+struct element_loads {
+  std::vector<element_load> all;
+  std::vector<measured_pe> pes;
+  std::vector<gpu_operations> operations;  ///< of each PE that has measured some
+
+  element_loads& operator+=(element_loads&& more);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & all & pes & operations;
   }
 };
 
@@ -46,8 +75,15 @@ struct measured_element {
   std::uint64_t epoch = 0;
 };
 
+/// When all PEs have told: how long each element kept its GPU busy in the interval, as far as the samples tell. The
+/// operations are used up.
+void share_gpus_out(element_loads& loads);
+
 /// The elements of `pe` with what they ran by `times`; in `measured`, in the same order.
 element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*, std::int64_t>& times,
                        std::vector<measured_element>& measured);
+/// To them, what `meter`, if any, has measured; a new sample begins.
+void add_operations(element_loads& loads, const scheduler& pe, usage_meter* meter,
+                    const std::vector<measured_element>& measured);
 
 }  // namespace imbrex

@@ -1,8 +1,18 @@
 #include "imbrex/balance/live/live_plan.h"
 
 #include <algorithm>
+#include <map>
 
 namespace imbrex {
+
+namespace {
+
+std::vector<measured_pe> by_number(std::vector<measured_pe> pes) {
+  std::ranges::sort(pes, {}, &measured_pe::pe);
+  return pes;
+}
+
+}  // namespace
 
 balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
   balance_problem p;
@@ -12,10 +22,19 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
     const int rank = i / shape.pes_per_rank;
     p.pes.push_back({.rank = rank, .node = rank / shape.ranks_per_node});
   }
+  std::map<std::int32_t, int> gpus;  // by number, in order of PEs
+  for (const measured_pe& m : by_number(loads.pes)) {
+    if (m.gpu == measured_pe::none) continue;
+    const auto [known, is_new] = gpus.emplace(m.gpu, static_cast<int>(p.gpus.size()));
+    if (is_new) p.gpus.emplace_back();
+    p.pes[static_cast<std::size_t>(m.pe)].gpu = known->second;
+  }
   bool all_have_places = !loads.all.empty();
   for (const element_load& l : loads.all) {
-    p.elements.push_back(
-        {.host_seconds = static_cast<double>(l.host_ns) * 1e-9, .pe = l.pe, .pinned = l.pinned || l.host_ns == 0});
+    p.elements.push_back({.host_seconds = static_cast<double>(l.host_ns) * 1e-9,
+                          .gpu_seconds = static_cast<double>(l.gpu_ns) * 1e-9,
+                          .pe = l.pe,
+                          .pinned = l.pinned || l.is_idle()});
     all_have_places &= l.num_dimensions > 0;
   }
   if (!all_have_places) return p;
@@ -35,6 +54,7 @@ balance_problem of_rank(const balance_problem& whole, int rank, const pe_shape& 
   const int first = rank * shape.pes_per_rank;
   part.num_dimensions = whole.num_dimensions;
   part.pes.assign(whole.pes.begin() + first, whole.pes.begin() + first + shape.pes_per_rank);
+  part.gpus = whole.gpus;  // of which those of other ranks have nothing to do
   elements.clear();
   for (std::size_t i = 0; i < whole.elements.size(); ++i) {
     if (whole.elements[i].pe / shape.pes_per_rank != rank) continue;
@@ -52,7 +72,7 @@ balance_plan plan_live(const balance_strategy& strategy, const balance_problem& 
                        const pe_shape& shape) {
   const int num_ranks = shape.num_pes / shape.pes_per_rank;
   const bool all_cross = std::ranges::all_of(
-      loads.all, [](const element_load& l) { return l.crosses_processes || l.pinned || l.host_ns == 0; });
+      loads.all, [](const element_load& l) { return l.crosses_processes || l.pinned || l.is_idle(); });
   if (num_ranks == 1 || all_cross) return strategy.plan(problem);
   balance_plan all;
   std::vector<int> elements;

@@ -46,6 +46,7 @@ struct cuda_completion::callback_note : work {
 
 cuda_completion::cuda_completion(executor& pe, completion_mode mode, slab_pool& pinned, bool kernels_wait)
     : pe_(pe),
+      meter_(pe),
       mode_(mode),
       kernels_wait_(kernels_wait && mode == completion_mode::flag && cuda_driver::loads_kernels_early()),
       pinned_(pinned) {

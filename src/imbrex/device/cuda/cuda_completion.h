@@ -12,6 +12,7 @@
 #include "imbrex/async/progress_source.h"
 #include "imbrex/device/completion_mode.h"
 #include "imbrex/device/cuda/cuda_gpu.h"
+#include "imbrex/device/cuda/cuda_meter.h"
 
 namespace imbrex {
 
@@ -36,7 +37,7 @@ struct cuda_progress {
 
 /// How one PE learns what its streams have finished, in one of four ways (Choi et al. 2020, III-B). Knows all streams
 /// of the PE that have work under way and looks at each of them: a slow one never hides the others.
-class cuda_completion final : public progress_source {
+class cuda_completion final : public progress_source, public usage_meter {
  public:
   /// `kernels_wait`: a kernel may wait for another GPU's stream (with mode `flag`).
   cuda_completion(executor& pe, completion_mode mode, slab_pool& pinned, bool kernels_wait = true);
@@ -73,6 +74,10 @@ class cuda_completion final : public progress_source {
   void let_pass() noexcept override;
   bool drain(std::int64_t deadline_ns) noexcept override;
 
+  cuda_meter& meter() { return meter_; }
+  void measure(std::size_t most) override { meter_.measure(most); }
+  std::vector<device_operation> measured() override { return meter_.measured(); }
+
  private:
   struct callback_note;
 
@@ -86,6 +91,7 @@ class cuda_completion final : public progress_source {
   void look_for_failures();
 
   executor& pe_;
+  cuda_meter meter_;
   const completion_mode mode_;
   const bool kernels_wait_;
   std::atomic<std::uint64_t>* give_up_ = nullptr;

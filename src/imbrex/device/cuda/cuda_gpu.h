@@ -11,6 +11,7 @@
 
 #include "imbrex/device/cuda/cuda_gates.h"
 #include "imbrex/device/cuda/cuda_shared_memory.h"
+#include "imbrex/device/cuda/cuda_time_line.h"
 #include "imbrex/device/cuda/cuda_word.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/pool/adopted_memory.h"
@@ -67,6 +68,8 @@ class cuda_gpu {
   /// How many events were created in all: constant in steady state.
   std::uint64_t events_created() const { return events_created_; }
 
+  cuda_time_line& time_line() { return time_line_; }
+
   /// A word for a stream; it goes on from where its last owner left it, whom somebody may still wait for.
   cuda_word take_word();
   void give_back_word(cuda_word w) noexcept;
@@ -108,6 +111,7 @@ class cuda_gpu {
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> spare_events_;
   std::uint64_t events_created_ = 0;
+  cuda_time_line time_line_;
   std::mutex words_mutex_;
   std::vector<cuda_word> spare_words_;
 };

@@ -118,6 +118,8 @@ void cuda_stream::note(const char* name, trace_category what) {
   ++p.enqueued;
   names_[p.enqueued % remembered] = name;
   completion_->busy(*this);
+  if (completion_->meter().is_measuring() && what != trace_category::runtime) [[unlikely]]
+    measuring_ = completion_->meter().begin(*gpu_, native_);
   if (track_ != nullptr && what != trace_category::runtime) [[unlikely]] {
     if (trace_ != nullptr) {
       trace_->begin(native_, name, what);
@@ -129,6 +131,8 @@ void cuda_stream::note(const char* name, trace_category what) {
 }
 
 void cuda_stream::noted() {
+  if (std::exchange(measuring_, false)) [[unlikely]]
+    completion_->meter().end(native_);
   if (!tracing_) return;
   tracing_ = false;
   if (trace_ != nullptr) {

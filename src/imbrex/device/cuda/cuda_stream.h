@@ -113,6 +113,7 @@ class cuda_stream final : public stream {
   trace_track* track_ = nullptr;       // null unless the job is traced
   std::unique_ptr<cuda_trace> trace_;  // with a track, where CUPTI does not tell the times
   bool tracing_ = false;               // the operation that is being put in
+  bool measuring_ = false;             // the same
 };
 
 }  // namespace imbrex
