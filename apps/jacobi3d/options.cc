@@ -73,10 +73,18 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
   app.add_option("--imbalance", o.imbalance,
-                 "a quarter of the chares computes each iteration so many times (on the host; default 1: once)")
+                 "a quarter of the chares computes each iteration so many times (default 1: once)")
       ->check(whole<int>());
+  app.add_option("--wander", o.wander,
+                 "iterations after which the quarter that --imbalance makes dear begins a chare further (default: it "
+                 "stays)")
+      ->check(whole<std::int64_t>());
   app.add_option("--balance", o.balance,
                  "move chares while it runs, by this strategy, such as greedy or refine (see --imbrex-balance)");
+  app.add_option("--balance-every", o.balance_every,
+                 "with --balance: iterations between calls that have loads looked at (default: the runtime looks by "
+                 "itself)")
+      ->check(whole<std::int64_t>());
   app.add_option("--device", o.device,
                  "where the kernels run: host, cuda, opencl (with --impl hetero), or auto (cuda where there is a GPU)")
       ->capture_default_str();
@@ -282,6 +290,12 @@ void check_numbers(options& o, const raw_options& raw) {
   check_at_least("-i", o.iterations, 0);
   check_at_least("--repeats", o.repeats, 1);
   check_at_least("--imbalance", o.imbalance, 1);
+  check_at_least("--wander", o.wander, 0);
+  if (o.wander > 0 && o.imbalance == 1)
+    refuse(fmt::format("--wander {} needs --imbalance: say how dear what wanders is", o.wander));
+  check_at_least("--balance-every", o.balance_every, 0);
+  if (o.balance_every > 0 && o.balance.empty())
+    refuse(fmt::format("--balance-every {} needs --balance: name a strategy", o.balance_every));
   check_at_least("--point-every", o.point_every, 1);
   if (o.tolerance && !(*o.tolerance > 0 && std::isfinite(*o.tolerance)))
     refuse(fmt::format("--tolerance {} cannot be used: give a positive number", *o.tolerance));

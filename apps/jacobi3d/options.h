@@ -67,9 +67,11 @@ struct options {
   std::int64_t point_every = 100;  ///< iterations between points at which a checkpoint may be made
   implementation impl = implementation::chare;
   map_kind map = map_kind::block;
-  int imbalance = 1;     ///< a quarter of the blocks costs so many times as much as the others; of chares on the host
-  std::string balance;   ///< strategy by which the runtime moves blocks; empty: none
-  bool overlap = false;  ///< only with `implementation::mpi`
+  int imbalance = 1;               ///< a quarter of the blocks costs so many times as much as the others
+  std::int64_t wander = 0;         ///< iterations after which the dear quarter begins a block further; 0: it stays
+  std::string balance;             ///< strategy by which the runtime moves blocks; empty: none
+  std::int64_t balance_every = 0;  ///< iterations between calls to balance; 0: the runtime looks by itself
+  bool overlap = false;            ///< only with `implementation::mpi`
   bool verify = false;
   bool quiet = false;
   std::vector<std::string> outputs;  ///< .npy, .vti or .pvti, told apart by suffix; no duplicates

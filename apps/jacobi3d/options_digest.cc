@@ -34,7 +34,9 @@ std::string digest(const options& o) {
   line("--impl", name(o.impl));
   line("--map", name(o.map));
   line("--imbalance", fmt::format("{}", o.imbalance));
+  line("--wander", fmt::format("{}", o.wander));
   line("--balance", o.balance);
+  line("--balance-every", fmt::format("{}", o.balance_every));
   line("--overlap", o.overlap ? "given" : "not given");
   line("--verify", o.verify ? "given" : "not given");
   line("--quiet", o.quiet ? "given" : "not given");

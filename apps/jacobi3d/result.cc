@@ -111,12 +111,15 @@ std::string report_json(const options& o, const result& r) {
   j["impl"] = name(r.impl);
   j["overlap"] = r.overlap;
   j["imbalance"] = o.imbalance;
+  j["wander"] = o.wander;
   if (!o.balance.empty()) {
     j["balance"] = {{"strategy", o.balance},
                     {"looks", r.balance_looks},
                     {"moves", r.balance_moves},
                     {"first_efficiency", r.first_efficiency},
-                    {"last_efficiency", r.last_efficiency}};
+                    {"last_efficiency", r.last_efficiency},
+                    {"mean_efficiency", r.mean_efficiency},
+                    {"every", o.balance_every}};
   }
   j["map"] = name(o.map);
   j["init"] = initial_text(o.initial);

@@ -38,6 +38,7 @@ struct result {
   std::optional<verification> verified;
   std::optional<double> change_norm;  ///< the last L2 norm of the change that was looked at; needs --tolerance
   std::uint64_t balance_looks = 0;    ///< with --balance: how often loads were looked at,
+  double mean_efficiency = 1;         ///< and its mean over all looks but the first,
   std::uint64_t balance_moves = 0;    ///< how many blocks were moved,
   double first_efficiency = 1;        ///< and the mean load of the PEs against the largest, when it was looked at first
   double last_efficiency = 1;         ///< and last

@@ -18,6 +18,7 @@ gpu_streams gpu_streams::of(stream_design how, imbrex::device& gpu, const std::s
     s.set_ = of_this_pe.lock();
     if (s.set_ == nullptr) {
       s.set_ = std::make_shared<imbrex::stream_set>(gpu, "the chares of this PE");
+      s.set_->follows_nobody();
       of_this_pe = s.set_;
     }
   }

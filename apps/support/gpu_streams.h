@@ -18,7 +18,8 @@ struct gpu_streams {
   imbrex::stream* to_host = nullptr;
   imbrex::stream* to_device = nullptr;
 
-  /// For a chare of that name on a PE; `device` shares among the chares of the calling PE.
+  /// For a chare of that name on a PE; `device` shares among the chares of the calling PE, which are to stay there
+  /// (`pin`): the others' go along.
   static gpu_streams of(stream_design how, imbrex::device& gpu, const std::string& owner);
 
  private:

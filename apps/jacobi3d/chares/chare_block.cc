@@ -8,6 +8,7 @@
 #include "field/initial_state.h"
 #include "field/serial_reference.h"
 #include "stopping_rule.h"
+#include "uneven_load.h"
 
 namespace jacobi {
 
@@ -31,8 +32,6 @@ block::block()
       field_(cells_.size, options_.boundary.value),
       kernel_(options_.formula,
               choose_store_policy(bytes_of_fields(options_.grid) / static_cast<std::uint64_t>(rt().num_ranks()))) {
-  // The first quarter of the blocks, which lie together.
-  if (4 * imbrex::linear(index(), extent()) < imbrex::volume(extent())) passes_ = options_.imbalance;
   for (const face f : all_faces) {
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
@@ -78,8 +77,9 @@ imbrex::task<> block::one_iteration() {
     read_ghost_at(view, f, values.data());
   }
   // The faces are given back to the neighbours with the kernel, once it has run.
-  s.compute.call("update", [kernel = &kernel_, view, passes = passes_, faces = std::move(faces)] {
-    for (int pass = 0; pass < passes; ++pass) kernel->update(view);
+  const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), begun_++);
+  s.compute.call("update", [kernel = &kernel_, view, num_passes, faces = std::move(faces)] {
+    for (int pass = 0; pass < num_passes; ++pass) kernel->update(view);
   });
   field_.advance();
   s.pack.after(s.compute);
@@ -100,6 +100,7 @@ imbrex::task<> block::prepare(std::int64_t done_before) {
   if (failures.empty()) {
     for (std::int64_t i = 0; i < options_.warm_up; ++i) {
       co_await one_iteration();
+      if (balances_after(options_, begun_)) co_await imbrex::balance(*this);
       if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(done_before + i + 1);
     }
     co_await streams().compute.done();
@@ -128,6 +129,7 @@ imbrex::task<> block::iterate(std::int64_t done_before) {
       contribute(change_.limbs(), imbrex::sum, imbrex::deliver<&block::changes>(array(), checks_++));
     }
     if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(done_before + k);
+    if (balances_after(options_, begun_)) co_await imbrex::balance(*this);
     if (k % options_.point_every == 0) co_await imbrex::checkpoint_point(*this);
   }
   co_await streams().compute.done();

@@ -71,7 +71,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   const box cells_;
   block_field field_;
   update_kernel kernel_;
-  int passes_ = 1;  // how often each iteration is computed, with the same result: `--imbalance`
+  std::int64_t begun_ = 0;  // iterations, those to warm up, too
   std::array<imbrex::channel<double>, num_faces> channels_;
   std::vector<face> neighbours_;
   std::int64_t reached_ = 0;  // iterations of this repeat

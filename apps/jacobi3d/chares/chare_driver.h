@@ -88,6 +88,15 @@ inline result facts_of(const ix::runtime& rt, const options& o, const decomposit
   return r;
 }
 
+inline void note_balancing(const ix::runtime& rt, result& r) {
+  const ix::balance_summary balanced = rt.balancing();
+  r.balance_looks = balanced.num_rounds;
+  r.balance_moves = balanced.num_moves;
+  r.first_efficiency = balanced.first_efficiency;
+  r.last_efficiency = balanced.last_efficiency;
+  r.mean_efficiency = balanced.mean_efficiency();
+}
+
 /// Notes how a repeat ended, and what its iterations took of which this run has done the last.
 inline void note_outcome(const repeat_outcome& outcome, double microseconds, result& r) {
   r.iterations = outcome.iterations;

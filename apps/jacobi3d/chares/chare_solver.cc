@@ -26,10 +26,6 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
     auto with_tasks = start_with_tasks(rt);
     co_return co_await with_tasks;
   }
-  if (o.imbalance != 1 && rt.kind_of_device() != ix::device_kind::host) {
-    throw ix::usage_error(
-        fmt::format("--imbalance {} is for the host: leave it out, or add --device host", o.imbalance));
-  }
 #if IMBREX_HAVE_CUDA
   if (rt.kind_of_device() == ix::device_kind::cuda) {
     auto on_gpus = run_on_gpus(rt, job, restarted);
@@ -53,11 +49,7 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
   const blocks_proxy blocks = job->blocks;
   auto repeats = run_repeats(blocks, &o, &r, job);
   co_await repeats;
-  const ix::balance_summary balanced = rt.balancing();
-  r.balance_looks = balanced.num_rounds;
-  r.balance_moves = balanced.num_moves;
-  r.first_efficiency = balanced.first_efficiency;
-  r.last_efficiency = balanced.last_efficiency;
+  note_balancing(rt, r);
   auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
   co_return co_await concluded;
 }
@@ -83,6 +75,7 @@ int run_chare_solver(int argc, char** argv, const options& o) {
   if (o.gpu.gpus > 0) words.push_back(fmt::format("--imbrex-gpus={}", o.gpu.gpus));
   if (!o.gpu.completion.empty()) words.push_back("--imbrex-completion=" + o.gpu.completion);
   if (!o.balance.empty()) words.push_back("--imbrex-balance=" + o.balance);
+  if (o.balance_every > 0) words.emplace_back("--imbrex-balance-every-ms=0");
   if (!o.trace.empty()) words.push_back("--imbrex-trace=" + o.trace);
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

@@ -12,6 +12,7 @@
 #include "field/serial_reference.h"
 #include "kernels/gpu_planes.h"
 #include "stopping_rule.h"
+#include "uneven_load.h"
 
 namespace jacobi {
 
@@ -45,6 +46,8 @@ gpu_block::gpu_block()
       ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
       streams_(gpu_streams::of(strategy_.streams, on_device(),
                                fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))) {
+  // Streams that chares share, and kernels that know the others' memory by its place, know this PE.
+  if (strategy_.streams == stream_design::device || strategy_.fusion == fusion_strategy::d) pin();
   const auto doubles = static_cast<std::size_t>(layout_.doubles());
   for (auto& f : fields_) f = imbrex::buffer<double>(on_device(), doubles);
   const auto kind = strategy_.halos == halo_path::host ? imbrex::memory_kind::host : imbrex::memory_kind::device;
@@ -133,7 +136,8 @@ void gpu_block::update(const const_face_buffers& halos) {
     run_graph(halos);
     packed_ = true;
   } else {
-    enqueue_kernels(halos, false);
+    const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), enqueued_);
+    for (int pass = 0; pass < num_passes; ++pass) enqueue_kernels(halos, false);
     packed_ = strategy_.fusion == fusion_strategy::c;
   }
 }
@@ -221,6 +225,7 @@ imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
   if (failures.empty() && strategy_.fusion != fusion_strategy::d) {
     for (std::int64_t i = 0; i < options_.warm_up; ++i) {
       co_await one_iteration();
+      if (balances_after(options_, enqueued_)) co_await imbrex::balance(*this);
       if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + i + 1);
     }
     co_await streams_.compute->done();
@@ -262,6 +267,7 @@ imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
       contribute(limbs, imbrex::sum, imbrex::deliver<&gpu_block::changes>(array(), checks_++));
     }
     if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + k);
+    if (balances_after(options_, enqueued_)) co_await imbrex::balance(*this);
     if (k % options_.point_every == 0) co_await imbrex::checkpoint_point(*this);
   }
   co_await streams_.compute->done();

@@ -144,6 +144,7 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted) {
   }
   shown.finish();
   this_job.shown = nullptr;
+  note_balancing(rt, r);
   auto concluded = conclude(blocks, &o, &cut, &r, &outputs);
   co_return co_await concluded;
 }

@@ -10,11 +10,12 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
   const int num_ranks = rt.num_ranks();
   const imbrex::checkpoint_options& checkpoint = rt.options().checkpoint;
   const bool checkpoints = !checkpoint.folder.empty() || !checkpoint.restart.empty();
+  const bool uneven = o.imbalance != 1 || !o.balance.empty();
   const gpu_options& g = o.gpu;
   gpu_strategy s;
   s.streams = g.streams.value_or(stream_design::chare);
   s.halos = g.halos.value_or(halo_path::device);
-  const bool can_store = num_ranks == 1 && !checkpoints && s.halos == halo_path::device && !g.streams;
+  const bool can_store = num_ranks == 1 && !checkpoints && !uneven && s.halos == halo_path::device && !g.streams;
   s.fusion = g.fusion.value_or(can_store ? fusion_strategy::d : fusion_strategy::c);
   s.graph = g.graph.value_or(s.fusion == fusion_strategy::d);
   if (s.fusion == fusion_strategy::d && num_ranks > 1)
@@ -22,6 +23,9 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
         fmt::format("--fusion D needs all chares in one process, but there are {}: use --fusion C", num_ranks));
   if (s.fusion == fusion_strategy::d && checkpoints)
     throw imbrex::usage_error("--fusion D makes no checkpoints: use --fusion C");
+  if ((s.fusion == fusion_strategy::d || s.graph) && uneven)
+    throw imbrex::usage_error(
+        "--imbalance and --balance are for blocks that compute for themselves: leave out --graph and --fusion D");
   if (s.graph && num_ranks > 1)
     throw imbrex::usage_error(
         fmt::format("--graph needs all chares in one process, but there are {}: leave it out", num_ranks));

@@ -26,7 +26,9 @@ gpu_box::gpu_box()
       all_(*model_, where_, *streams_.compute),
       movers_(*this, model_->boxes, where_, all_.around(), 0, halos_of(options_), streams_),
       positions_(*this, model_->boxes, where_, all_.around(), ports_of_halo, halos_of(options_), streams_),
-      slopes_(*this, model_->boxes, where_, all_.around(), 2 * ports_of_halo, halos_of(options_), streams_) {}
+      slopes_(*this, model_->boxes, where_, all_.around(), 2 * ports_of_halo, halos_of(options_), streams_) {
+  if (options_.streams == apps::stream_design::device) pin();
+}
 
 void gpu_box::make() {
   at_start_.emplace(*model_, where_);

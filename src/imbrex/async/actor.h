@@ -14,8 +14,8 @@ struct actor {};
 class actor_ties;
 struct departure;
 
-/// Something on a PE that will come back to an actor, and follows it to another PE of the process: memory that it has
-/// lent. In the list of its actor until it is back, or the actor has ended.
+/// Something on a PE that follows an actor to another PE of the process: memory that it has lent, which will come back
+/// to it, or a stream that it made. In the list of its actor until it is back, or has ended, or the actor has.
 class actor_follower {
  public:
   actor_follower() = default;
@@ -27,6 +27,13 @@ class actor_follower {
 
   /// The actor is about to leave the PE. On that.
   void (*leave)(actor_follower&, departure&) = nullptr;
+  /// \name Of what goes along at once (a stream); else both are null
+  ///@{
+  /// Whether it can: else the actor stays.
+  bool (*is_idle)(const actor_follower&) = nullptr;
+  /// The actor has come to `pe`. On that.
+  void (*arrive)(actor_follower&, executor& pe) = nullptr;
+  ///@}
 
  private:
   friend class actor_ties;
@@ -50,7 +57,20 @@ class actor_ties {
   }
   /// Whether it cannot leave the PE.
   bool ties() const { return count_ > 0; }
-  bool is_followed() const { return followers_ != nullptr; }
+  /// Whether something is away and will come back.
+  bool is_followed() const {
+    for (const actor_follower* f = followers_; f != nullptr; f = f->next_) {
+      if (f->is_idle == nullptr) return true;
+    }
+    return false;
+  }
+  /// Whether what goes along at once can.
+  bool followers_are_idle() const {
+    for (const actor_follower* f = followers_; f != nullptr; f = f->next_) {
+      if (f->is_idle != nullptr && !f->is_idle(*f)) return false;
+    }
+    return true;
+  }
   /// Called when there is nothing of either kind any more, once; null: nobody wants to know.
   void call_when_free(void (*f)(void*), void* argument) {
     when_free_ = f;
@@ -58,6 +78,11 @@ class actor_ties {
   }
   void followers_leave(departure& d) {
     for (actor_follower* f = followers_; f != nullptr; f = f->next_) f->leave(*f, d);
+  }
+  void followers_arrive(executor& pe) {
+    for (actor_follower* f = followers_; f != nullptr; f = f->next_) {
+      if (f->arrive != nullptr) f->arrive(*f, pe);
+    }
   }
 
  private:
@@ -70,7 +95,7 @@ class actor_ties {
     look_whether_free();
   }
   void look_whether_free() {
-    if (when_free_ != nullptr && count_ == 0 && followers_ == nullptr) [[unlikely]]
+    if (when_free_ != nullptr && count_ == 0 && !is_followed()) [[unlikely]]
       std::exchange(when_free_, nullptr)(argument_);
   }
 

@@ -16,6 +16,7 @@ namespace imbrex {
 struct activity;
 struct waiter;
 struct actor;
+class device;
 class actor_ties;
 class actor_observer;
 class actor_turn;
@@ -153,6 +154,8 @@ class executor {
   actor_observer* observer = nullptr;
   /// Asked before a coroutine whose wait is over goes on: true, and it goes on elsewhere. Null: nobody is to be asked.
   bool (*before_resuming)(waiter&) = nullptr;
+  /// This PE's handle of what is another PE's `d`. Set by the layer that knows devices; null: there is one only.
+  device* (*device_like)(executor& pe, const device& d) = nullptr;
   /// What binds an actor to this PE. Set by the layer that has actors.
   actor_ties* (*ties_of)(const actor&) = nullptr;
   /// What this PE takes the time from. Set before it runs.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "imbrex/async/actor.h"
 #include "imbrex/async/completion.h"
 #include "imbrex/base/error.h"
 #include "imbrex/device/event.h"
@@ -84,8 +85,10 @@ class stream {
   /// Whether everything enqueued has finished.
   virtual bool idle() const = 0;
 
-  /// \name An idle stream goes to another PE of the process with the chare whose it is
+  /// \name An idle stream goes to another PE of the process with the chare whose it is: of itself, if that made it
   ///@{
+  /// It is of no chare, or of one that takes it along itself.
+  void follows_nobody() { follower_.unlink(); }
   /// It is no stream of this PE any more.
   virtual void leave() {}
   /// It is one of the calling PE, and of `here`, that PE's device of the same kind.
@@ -114,12 +117,19 @@ class stream {
   [[nodiscard]] done_wait done() { return {this}; }
 
  protected:
-  explicit stream(std::string label) : label_(std::move(label)) {}
+  /// Of the chare whose code runs, if any.
+  explicit stream(std::string label);
   /// Takes ownership of `op`.
   virtual void enqueue(stream_operation* op) = 0;
 
  private:
+  struct follower : actor_follower {
+    stream* self = nullptr;
+  };
+  static stream& of(const actor_follower& f) { return *static_cast<const follower&>(f).self; }
+
   const std::string label_;
+  follower follower_;
 };
 
 inline std::unique_ptr<graph> stream::capture(const std::function<void()>&) {

@@ -25,6 +25,10 @@ struct stream_set {
   /// PE of the streams; see `stream_drain`.
   void when_idle(std::function<void()> f);
 
+  /// They are of no chare, or of one that takes the set along (`leave`, `arrive`).
+  void follows_nobody() {
+    for (stream* s : each_) s->follows_nobody();
+  }
   /// \name They go to another PE of the process, idle: `leave` on the one, `arrive` on the other
   ///@{
   void leave();

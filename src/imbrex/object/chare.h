@@ -67,7 +67,10 @@ class chare : public chare_base {
   device& on_host() const { return *scheduler::current().host; }
   /// This chare's own streams on it: `compute` (low priority), `pack`, `unpack`, `to_host`, `to_device` (high).
   stream_set& streams() {
-    if (!streams_) streams_ = std::make_unique<stream_set>(on_device(), element_->part->text(*element_));
+    if (!streams_) {
+      streams_ = std::make_unique<stream_set>(on_device(), element_->part->text(*element_));
+      streams_->follows_nobody();  // but the set goes along
+    }
     return *streams_;
   }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "imbrex/async/task.h"
-#include "imbrex/balance/live/balancer.h"
+#include "imbrex/balance/live/balance_summary.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/checkpoint/live/program_point.h"
 #include "imbrex/object/chare.h"
@@ -46,10 +46,7 @@ class runtime {
   pe_id pe() const { return scheduler::current().id(); }
   const runtime_options& options() const { return options_; }
   /// What balancing has done so far; on PE 0, where the main chare is. Empty without `--imbrex-balance`.
-  balance_summary balancing() const {
-    const balancer* const b = balancer::of(scheduler::current());
-    return b != nullptr ? b->summary() : balance_summary{};
-  }
+  balance_summary balancing() const { return balance_summary_of(scheduler::current()); }
   /// "none" with one rank, else "loopback", "mpi".
   std::string transport_name() const { return rank_.transport != nullptr ? rank_.transport->name() : "none"; }
 

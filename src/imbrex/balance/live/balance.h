@@ -2,20 +2,23 @@
 
 #include <variant>
 
-#include "imbrex/balance/live/balance_messages.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/reduction.h"
 
 namespace imbrex {
 
 namespace detail {
+
+/// The elements that contribute to that allreduce, whose root is `pe`, are ready to be balanced, and are told when that
+/// has been done. False: nobody balances them.
+bool ask_to_balance(scheduler& pe, const reduction_id& which);
 
 /// Where the results of allreduces go whose contributors are to be balanced before they go on.
 struct to_balanced {
   static constexpr bool is_move_point = true;
   template <class T>
   void operator()(scheduler& pe, const reduction_id& which, T&& value) const {
-    if (balancer::of(pe) == nullptr) return to_contributors{}(pe, which, std::forward<T>(value));
-    pe.send(0, balance_call{pe.id(), which}, priorities::communication);
+    if (!ask_to_balance(pe, which)) to_contributors{}(pe, which, std::forward<T>(value));
   }
   template <class Archive>
   void serialize(Archive&) {}

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/balance/balance_record.h"
+#include "imbrex/balance/live/balance.h"
 #include "imbrex/balance/live/balance_messages.h"
 #include "imbrex/base/log.h"
 #include "imbrex/object/collection/collection.h"
@@ -29,6 +30,17 @@ balancer::~balancer() {
 }
 
 balancer* balancer::of(scheduler& pe) { return static_cast<balancer*>(chare_pe::of(pe).balancing.get()); }
+
+balance_summary balance_summary_of(scheduler& pe) {
+  const balancer* const b = balancer::of(pe);
+  return b != nullptr ? b->summary() : balance_summary{};
+}
+
+bool detail::ask_to_balance(scheduler& pe, const reduction_id& which) {
+  if (balancer::of(pe) == nullptr) return false;
+  pe.send(0, balance_call{pe.id(), which}, priorities::communication);
+  return true;
+}
 
 // Only while elements run: a job in which nothing happens comes to rest.
 void balancer::run_changes(const actor*, const actor*, std::int64_t now) {
@@ -96,7 +108,10 @@ void balancer::decide(element_loads&& loads) {
   const double planning = static_cast<double>(now_ns() - began) * 1e-9;
   summary_.planning_seconds += planning;
   const judgement before = judge(problem, {}), after = judge(problem, plan);
-  if (summary_.num_rounds == 1) summary_.first_efficiency = before.efficiency;
+  if (summary_.num_rounds == 1)
+    summary_.first_efficiency = before.efficiency;
+  else
+    summary_.sum_of_efficiencies += before.efficiency;
   summary_.last_efficiency = before.efficiency;
   const balance_gain gain = gain_of(plan, before.time, after.time, planning, seconds_per_move, shape_.num_pes);
   log_info(fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent)",

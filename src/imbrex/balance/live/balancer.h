@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/balance/balance_options.h"
+#include "imbrex/balance/live/balance_summary.h"
 #include "imbrex/balance/live/element_loads.h"
 #include "imbrex/balance/live/live_plan.h"
 #include "imbrex/balance/live/load_history.h"
@@ -18,16 +19,6 @@
 namespace imbrex {
 
 class balance_record_writer;
-
-/// What balancing has done; of the whole job on PE 0, empty elsewhere.
-struct balance_summary {
-  std::uint64_t num_rounds = 0;  ///< how often loads were looked at
-  std::uint64_t num_plans = 0;   ///< of these, how often moving paid
-  std::uint64_t num_moves = 0;
-  double first_efficiency = 1;  ///< mean load of the PEs against the largest, when it was looked at first
-  double last_efficiency = 1;   ///< and last
-  double planning_seconds = 0;
-};
 
 /// One PE's part of balancing a job while it runs. Every PE times its elements, and from time to time a sample of what
 /// they have GPUs do. A round: PE 0 asks, all PEs tell what their elements have cost since the last round, up the

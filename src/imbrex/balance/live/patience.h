@@ -5,7 +5,8 @@ namespace imbrex {
 /// Learns whether plans keep what they promise. What elements cost in an interval is partly chance: a plan that follows
 /// chance promises an efficiency that never comes, and the moves are paid for each time. A plan whose promise was not
 /// kept, as the next look shows, makes the job go without plans for some looks, twice as many each time in a row. And
-/// no plan is worth its moves that promises less than three times what the efficiency differs by itself from look to look.
+/// no plan is worth its moves that promises less than three times what the efficiency differs by itself from look to
+/// look.
 class plan_patience {
  public:
   /// At a look: `measured` is the efficiency now, `promised` that after a plan that would pay. Whether to carry it out.
@@ -14,9 +15,9 @@ class plan_patience {
   void looks_only(double measured);
 
  private:
-  static constexpr double kept = 0.25;      // of a promised gain, to call the promise kept
-  static constexpr double smallest = 0.02;  // promised gain that is more than chance
-  static constexpr int longest_wait = 64;   // looks
+  static constexpr double kept = 0.25;         // of a promised gain, to call the promise kept
+  static constexpr double smallest = 0.02;     // promised gain that is more than chance
+  static constexpr int longest_wait = 64;      // looks
   static constexpr double most_chance = 0.05;  // as bad as it may be taken for
 
   void judge_last(double measured);

@@ -11,6 +11,12 @@
 namespace imbrex {
 
 chare_pe::chare_pe(rank_context& rank, pe_id id, trace_track* t) : scheduler(rank, id, t) {
+  device_like = [](executor& pe, const device& d) {
+    const auto& here = static_cast<const scheduler&>(pe);
+    const auto same = std::ranges::find_if(
+        here.gpus, [&](const device* g) { return g->kind() == d.kind() && g->number() == d.number(); });
+    return same != here.gpus.end() ? *same : here.host;
+  };
   ties_of = [](const actor& a) {
     return &static_cast<element_base&>(const_cast<actor&>(a)).ties();  // whose code runs, and so may bind itself
   };

@@ -35,6 +35,10 @@ bool drives_several_gpus(const rank_context& rank) {
 
 }  // namespace
 
+bool own_streams_are_idle(const element_base& e) {
+  return !e.extras || e.extras->ties == nullptr || e.extras->ties->followers_are_idle();
+}
+
 binding binding_of(const chare_pe& pe, const element_base& e) {
   if (pe.hetero != nullptr && !pe.hetero->is_unused()) return binding::objects;
   if (drives_several_gpus(pe.rank())) return binding::objects;
@@ -46,6 +50,7 @@ binding binding_of(const chare_pe& pe, const element_base& e) {
     if (pe.mover != nullptr && e.extras->ports && has_channel_to_other_process(pe, *e.extras->ports))
       return binding::channel;
   }
+  if (!own_streams_are_idle(e)) return binding::wait;
   const stream_set* const streams = chare_access::streams(*e.object);
   return streams == nullptr || streams->idle() ? binding::none : binding::streams;
 }
@@ -55,7 +60,8 @@ std::string text(binding b) {
     case binding::none: return "nothing";
     case binding::streams: return "its streams are busy";
     case binding::ties: return "it has futures or exposed memory";
-    case binding::wait: return "a coroutine of it waits for something of this PE, such as a device";
+    case binding::wait:
+      return "a coroutine of it waits for something of this PE, such as a device, or a stream that it made is busy";
     case binding::channel: return "it has a channel to another process";
     case binding::objects:
       return "its PE has coherent objects, or its process several GPUs, and one of its coroutines waits";

@@ -17,6 +17,9 @@ enum class binding {
   objects,  ///< this PE has coherent objects, and it may hold some: it would have to be serialised
 };
 
+/// Whether nothing is under way in streams that it made itself, apart from `streams()`.
+bool own_streams_are_idle(const element_base& e);
+
 /// What binds `e`, which lives on `pe`.
 binding binding_of(const chare_pe& pe, const element_base& e);
 /// "its streams are busy": for reports.

@@ -10,6 +10,7 @@ void detail::waits_leave(element_base& e, departure& d) {
 }
 
 void detail::waits_arrive(scheduler& pe, element_base& e) {
+  if (e.extras && e.extras->ties != nullptr) e.extras->ties->followers_arrive(pe);
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
     for (waiter* w = a->first_waiter; w != nullptr; w = w->following) w->arrive(pe);
   }

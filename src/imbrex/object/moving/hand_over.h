@@ -36,7 +36,8 @@ class travelling_element {
   element<Index>* made_of_ = nullptr;
 };
 
-/// Tells the waits of the coroutines of `e` that they leave; and where they are now that they have come.
+/// Tells the waits of the coroutines of `e`, and what follows it, that they leave; and where they are now that they
+/// have come.
 void waits_leave(element_base& e, departure& d);
 void waits_arrive(scheduler& pe, element_base& e);
 

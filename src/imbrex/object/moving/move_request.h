@@ -50,7 +50,7 @@ struct move_body {
   void between_processes(array_part<Index>& part, element<Index>& e) {
     if (!part.is_serialized()) {
       part.move(e, to);  // says why not
-    } else if (!coroutines_can_go(part, e) || is_held(e)) {
+    } else if (!coroutines_can_go(part, e) || is_held(e) || !own_streams_are_idle(e)) {
       later(part, e);
     } else if (const stream_set* const s = chare_access::streams(*e.object); s != nullptr && !s->idle()) {
       when_streams_are_idle(part, e);

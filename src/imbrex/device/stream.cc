@@ -1,0 +1,21 @@
+#include "imbrex/device/stream.h"
+
+#include "imbrex/async/executor.h"
+
+namespace imbrex {
+
+stream::stream(std::string label) : label_(std::move(label)) {
+  const executor* const pe = executor::current();
+  actor_ties* const ties = pe != nullptr ? pe->ties_of_acting() : nullptr;
+  if (ties == nullptr) return;
+  follower_.self = this;
+  follower_.leave = [](actor_follower& f, departure&) { of(f).leave(); };
+  follower_.is_idle = [](const actor_follower& f) { return of(f).idle(); };
+  follower_.arrive = [](actor_follower& f, executor& here) {
+    stream& s = of(f);
+    s.arrive(here.device_like != nullptr ? *here.device_like(here, s.on()) : s.on());
+  };
+  follower_.link(*ties);
+}
+
+}  // namespace imbrex
