@@ -65,6 +65,21 @@ class mpi_pending {
     }
   }
 
+  /// A rank is lost, and the communicators have been revoked: every request ends, with an error or not. Looks once at
+  /// all of them, and treats what has ended as if it had moved.
+  template <class Completed>
+  void progress_after_loss(Completed completed) {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      int done = 0;
+      const int code = MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS && done == 0) continue;
+      if (requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
+      conclude(owners_[i], completed);
+    }
+    next_ = 0;
+    remove_completed(requests_.size());
+  }
+
   void add(MPI_Request request, wire_message* m) { add(request, owner{m, nullptr, nullptr}); }
   void add(MPI_Request request, mpi_transfer* t) {
     add(request, owner{nullptr, t, nullptr});
@@ -90,18 +105,7 @@ class mpi_pending {
       next_ += count;
       return false;
     }
-    for (int i = 0; i < num_done; ++i) {
-      owner& o = owners_[next_ + static_cast<std::size_t>(done[i])];
-      if (o.message != nullptr) {
-        wire_message::destroy(o.message);
-      } else if (o.data != nullptr) {
-        if (--o.data->num_pending > 0) continue;
-        o.data->done->complete();
-        delete o.data;
-      } else if (--o.transfer->num_pending == 0) {
-        completed(o.transfer);
-      }
-    }
+    for (int i = 0; i < num_done; ++i) conclude(owners_[next_ + static_cast<std::size_t>(done[i])], completed);
     remove_completed(count);
     return true;
   }
@@ -112,6 +116,19 @@ class mpi_pending {
     mpi_transfer* transfer;
     mpi_data* data;
   };
+
+  template <class Completed>
+  static void conclude(owner& o, Completed& completed) {
+    if (o.message != nullptr) {
+      wire_message::destroy(o.message);
+    } else if (o.data != nullptr) {
+      if (--o.data->num_pending > 0) return;
+      o.data->done->complete();
+      delete o.data;
+    } else if (--o.transfer->num_pending == 0) {
+      completed(o.transfer);
+    }
+  }
 
   void add(MPI_Request request, const owner& o) {
     requests_.push_back(request);
