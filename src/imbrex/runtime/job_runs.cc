@@ -100,7 +100,7 @@ int run_in_processes(const runtime_options& options, std::unique_ptr<transport>&
   const std::unique_ptr<rank_memory> memory = memory_for(o);
   while (true) {
     std::unique_ptr<rank_run> rank;
-    const int code = settled_code(t.get(), run_rank(rank, o, t.get(), job, *memory), o.checkpoint.in_memory());
+    const int code = agreed_code(t.get(), run_rank(rank, o, t.get(), job, *memory), o.checkpoint.in_memory());
     if (code != begin_again) return code;
     rank.reset();
     memory->num_ranks_before = t != nullptr ? t->num_ranks() : 1;

@@ -72,7 +72,7 @@ void check_can_go_on(const transport* t) {
       why));
 }
 
-int settled_code(transport* t, int code, bool may_be_lost) {
+int agreed_code(transport* t, int code, bool may_be_lost) {
 #if IMBREX_HAVE_MPI
   auto* const mpi = dynamic_cast<mpi_transport*>(t);
   if (mpi != nullptr && may_be_lost && why_no_mpi_recovery().empty()) {

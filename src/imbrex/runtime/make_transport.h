@@ -21,7 +21,7 @@ std::unique_ptr<transport> make_transport(transport_choice choice, const runtime
 void check_can_go_on(const transport* t);
 /// After a run, with its exit code, `begin_again` among them: what the ranks that are left agree on, where one may have
 /// been lost (`may_be_lost`); else the code itself.
-int settled_code(transport* t, int code, bool may_be_lost);
+int agreed_code(transport* t, int code, bool may_be_lost);
 /// After a run that is to begin again: of the ranks that are left. Throws `usage_error` where there is no such.
 std::unique_ptr<transport> those_left(std::unique_ptr<transport> t);
 ///@}

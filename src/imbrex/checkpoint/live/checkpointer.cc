@@ -109,7 +109,7 @@ struct protect_request {
 };
 
 /// All ranks have it, or it is given up.
-struct settle_request {
+struct commit_request {
   using result = std::monostate;
   static constexpr const char* name = "committing a checkpoint in memory";
   std::uint64_t number = 0;
@@ -362,8 +362,8 @@ task<std::uint64_t> checkpointer::keep_everywhere() {
   } catch (...) {
     failure = std::current_exception();
   }
-  auto settled = on_all_pes(settle_request{number, failure == nullptr});
-  co_await settled;
+  auto told = on_all_pes(commit_request{number, failure == nullptr});
+  co_await told;
   if (failure) std::rethrow_exception(failure);
   log_info(fmt::format(
       "checkpoint {} is in memory: {:.3f} GB, all was quiet in {:.3f} ms, taken in {:.3f} ms, kept in {:.1f} ms",
