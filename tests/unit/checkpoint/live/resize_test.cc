@@ -18,7 +18,7 @@ using testing::HasSubstr;
 /// A ring that asks for the next number of PEs each time it begins.
 struct resized_ring : ring {
   resized_ring() = default;
-  explicit resized_ring(int num_cells) : ring(num_cells, 0) {}
+  explicit resized_ring(int num_cells) : ring(num_cells, 0, 200) {}
   static inline std::vector<int> next;  // numbers of PEs of each rank
   static inline std::vector<int> seen;
 

@@ -39,10 +39,10 @@ struct cell : imbrex::chare<cell, imbrex::index1d> {
 
 inline constexpr int steps = 20;
 
-inline std::uint64_t expected_of_ring(int n) {
+inline std::uint64_t expected_of_ring(int n, int num_steps = steps) {
   std::vector<std::uint64_t> now(static_cast<std::size_t>(n)), next(now);
   for (std::size_t i = 0; i < now.size(); ++i) now[i] = imbrex::mix(i);
-  for (int k = 0; k < steps; ++k) {
+  for (int k = 0; k < num_steps; ++k) {
     for (std::size_t i = 0; i < now.size(); ++i)
       next[i] = imbrex::mix(now[i] ^ (now[(i + now.size() - 1) % now.size()] + static_cast<std::uint64_t>(k)));
     now.swap(next);
@@ -54,8 +54,8 @@ inline std::uint64_t expected_of_ring(int n) {
 
 struct ring {
   ring() = default;
-  ring(int num_cells, int step) : n(num_cells), dies_at(step) {}
-  int n = 0, dies_at = 0;
+  ring(int num_cells, int step, int num_steps = steps) : n(num_cells), dies_at(step), until(num_steps) {}
+  int n = 0, dies_at = 0, until = 0;
   imbrex::array_proxy<cell> cells;
 
   imbrex::task<int> start(imbrex::runtime& rt) {
@@ -69,13 +69,13 @@ struct ring {
     co_return co_await rest;
   }
   imbrex::task<int> finish(imbrex::runtime&) {
-    cells.broadcast<&cell::run>(steps, dies_at);
+    cells.broadcast<&cell::run>(until, dies_at);
     auto result = cells.reduction<std::uint64_t>();
-    co_return co_await result == expected_of_ring(n) ? 0 : 1;
+    co_return co_await result == expected_of_ring(n, until) ? 0 : 1;
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & n & dies_at & cells;
+    ar & n & dies_at & until & cells;
   }
 };
 
