@@ -17,6 +17,8 @@ struct checkpoint_options {
   int memory_parity = 1;  ///< so many of a group may be lost at once
   std::string restart;    ///< a checkpoint, or a folder of them, to begin with; empty: from the start
 
+  /// Whether any are made at points.
+  bool at_points() const { return !folder.empty() || in_memory(); }
   bool in_memory() const { return memory_every_ns > 0 || memory_every_points > 0; }
 };
 

@@ -36,7 +36,7 @@ class checkpointer final : public pe_part, device_saver {
 
   const checkpointed_globals& globals() const { return globals_; }
   /// Whether points are waited at: else they are passed at once.
-  bool has_points() const { return !options_.folder.empty() || options_.in_memory(); }
+  bool has_points() const { return options_.at_points(); }
   rank_memory* memory() const { return memory_; }
 
   /// \name PE 0

@@ -115,8 +115,8 @@ TEST_F(lost_rank, takes_the_newest_of_files_where_there_is_none_in_memory) {
 TEST(checkpoint_memory, files_have_what_is_in_memory) {
   folder_of_checkpoints at;
   for (const job_shape& s : {job_shape{2, 1}, {2, 3}}) {
-    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-memory=1"}, 9, 2900,
-                                3000),
+    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-memory=1"}, 9,
+                                2900, 3000),
               9);
     EXPECT_TRUE(at.has_any());
     EXPECT_EQ(run_program<ring>({1, 2}, {"--imbrex-restart=" + at.path()}, 9, 2900, 3000), 0);
