@@ -105,21 +105,23 @@ TEST_F(lost_rank, before_the_first_checkpoint_begins_from_the_start) {
 
 TEST_F(lost_rank, takes_the_newest_of_files_where_there_is_none_in_memory) {
   folder_of_checkpoints at;
-  const outcome o = run_ring({2, 3}, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-memory=1h",
-                                      "--imbrex-loopback-lose-after=150"});
-  EXPECT_EQ(o.code, 0) << o.errors;
+  EXPECT_EQ(run_ring({2, 3}, {at.option(), "--imbrex-checkpoint-every=1"}).code, 0);
   EXPECT_TRUE(at.has_any());
+  const outcome o = run_ring({2, 3}, {at.option(), "--imbrex-checkpoint-every=1h", "--imbrex-checkpoint-memory=1h",
+                                      "--imbrex-loopback-lose-after=50"});
+  EXPECT_EQ(o.code, 0) << o.errors;
   EXPECT_GT(counted_ring::restarts, 0);
+  EXPECT_THAT(o.errors, HasSubstr("the job goes on with 2, from " + at.path()));
 }
 
 TEST(checkpoint_memory, files_have_what_is_in_memory) {
   folder_of_checkpoints at;
   for (const job_shape& s : {job_shape{2, 1}, {2, 3}}) {
-    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-memory=1"}, 9,
-                                2900, 3000),
-              9);
+    // It ends when all is quiet, and so what was begun has been written.
+    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-memory=1"}, 9, 0),
+              0);
     EXPECT_TRUE(at.has_any());
-    EXPECT_EQ(run_program<ring>({1, 2}, {"--imbrex-restart=" + at.path()}, 9, 2900, 3000), 0);
+    EXPECT_EQ(run_program<ring>({1, 2}, {"--imbrex-restart=" + at.path()}, 9, 0), 0);
   }
 }
 
