@@ -132,10 +132,14 @@ mpi_job::mpi_job(mpi_job& before) {
     if (!all_are_here) free_communicators();
   }
   before.free_communicators();
-  must_finalise_ = std::exchange(before.must_finalise_, false);
+  // Open MPI 5.0's MPI_Finalize hangs at times when ranks have been lost: it is left out then. The system takes back
+  // what a process has, and the launcher knows that ranks may be lost.
+  const bool all_are_left = num_ranks_ == before.num_ranks_;
+  must_finalise_ = std::exchange(before.must_finalise_, false) && all_are_left;
   uses_session_ = std::exchange(before.uses_session_, false);
 #if MPI_VERSION >= 4
   session_ = std::exchange(before.session_, MPI_SESSION_NULL);
+  if (!all_are_left) session_ = MPI_SESSION_NULL;
 #endif
 }
 

@@ -170,12 +170,14 @@ bool mpi_receiver::cancel_after_loss() {
     if (i < ring_size - num_used_) {
       MPI_Cancel(&request);
       int done = 0;
-      if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+      const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS && done == 0) {
         all_have_ended = false;
         continue;
       }
+      if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // it is left to MPI
     }
-    MPI_Request_free(&request);
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   }
   return all_have_ended;
 }
