@@ -29,6 +29,7 @@ def options():
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--losses", type=int, default=1, help="in each job, one after the other")
     parser.add_argument("--at-once", type=int, default=1, help="so many processes are killed at the same moment")
+    parser.add_argument("--apart", type=float, default=0, help="seconds between them at most: also while others recover")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--grid", type=int, default=96)
     parser.add_argument("--iterations", type=int, default=3000)
@@ -130,6 +131,7 @@ def main():
                         killed_at = time.monotonic()
                         for pid in rng.sample(ranks, min(o.at_once, len(ranks) - 1)):
                             os.kill(pid, signal.SIGKILL)
+                            time.sleep(rng.uniform(0, o.apart))
                         goes_on = errors.wait_for("s after it stopped", loss, 60, running)
                         if goes_on is None:
                             sys.exit(f"does not go on after the kill of a rank: {shlex.join(command)}\n{errors.text()}")

@@ -110,6 +110,7 @@ mpi_job::mpi_job() {
   try {
     if (initialised != 0 || !open_session()) open_world();
     ask_about_ranks();
+    ask_about_host();
     check_ranks_are_started();
   } catch (...) {
     close();
@@ -124,6 +125,7 @@ mpi_job::mpi_job(mpi_job& before) {
     bool are_here = true;
     try {
       ask_about_ranks();
+      ask_about_host_by_name();
     } catch (const rank_lost&) {
       are_here = false;
       revoke();
@@ -231,12 +233,33 @@ void mpi_job::ask_about_ranks() {
   mpi_check(MPI_Comm_get_attr(pieces_, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr", rank_);
   if (found != 0) largest_tag_ = *static_cast<int*>(value);
 
+}
+
+void mpi_job::ask_about_host() {
   MPI_Comm host = MPI_COMM_NULL;
   mpi_check(MPI_Comm_split_type(control_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "MPI_Comm_split_type",
             rank_);
   mpi_check(MPI_Comm_rank(host, &local_rank_), "MPI_Comm_rank", rank_);
   mpi_check(MPI_Comm_size(host, &num_local_ranks_), "MPI_Comm_size", rank_);
   mpi_check(MPI_Comm_free(&host), "MPI_Comm_free", rank_);
+}
+
+// Makes no communicator: Open MPI 5.0 crashes when a rank is lost while it makes one.
+void mpi_job::ask_about_host_by_name() {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  mpi_check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name", rank_);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(name);
+  const std::vector<std::byte> mine(bytes, bytes + length);
+  local_rank_ = num_local_ranks_ = 0;
+  rank_id r = 0;
+  for (const std::vector<std::byte>& other : all_gather(mine)) {
+    if (other == mine) {
+      ++num_local_ranks_;
+      local_rank_ += r < rank_ ? 1 : 0;
+    }
+    ++r;
+  }
 }
 
 void mpi_job::check_ranks_are_started() const {

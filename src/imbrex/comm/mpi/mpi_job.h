@@ -64,6 +64,8 @@ class mpi_job {
   bool open_session();
   void open_world();
   void ask_about_ranks();
+  void ask_about_host();
+  void ask_about_host_by_name();
   void check_ranks_are_started() const;
   void free_communicators();
   void close();
