@@ -45,7 +45,7 @@ transport_choice choose_transport(const runtime_options& o) {
 std::unique_ptr<transport> make_transport(transport_choice choice, const runtime_options& options) {
   static_cast<void>(options);
 #if IMBREX_HAVE_MPI
-  if (choice == transport_choice::mpi) return std::make_unique<mpi_transport>();
+  if (choice == transport_choice::mpi) return std::make_unique<mpi_transport>(options.checkpoint.in_memory());
 #endif
 #if IMBREX_HAVE_UCX
   if (choice == transport_choice::ucx) return std::make_unique<ucx_transport>(ucx_options{options.heartbeat_s});

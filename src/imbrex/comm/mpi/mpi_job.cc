@@ -232,7 +232,6 @@ void mpi_job::ask_about_ranks() {
   int found = 0;
   mpi_check(MPI_Comm_get_attr(pieces_, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr", rank_);
   if (found != 0) largest_tag_ = *static_cast<int*>(value);
-
 }
 
 void mpi_job::ask_about_host() {

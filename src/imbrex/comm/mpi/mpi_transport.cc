@@ -32,13 +32,21 @@ namespace imbrex {
 struct mpi_transport::state {
   enum class phase : std::uint8_t { made, started, stopped };
 
-  state() = default;
-  explicit state(mpi_job& before) : job(before) {}
+  explicit state(bool may_lose_ranks) : send(send_function(may_lose_ranks)) {}
+  explicit state(state& before) : job(before.job), send(before.send) {}
+
+  using send_call = decltype(&MPI_Isend);
+  /// A send that Open MPI reports as done while it is still on its way to a rank that is lost then ends the whole job
+  /// ("send error after request freed"). A synchronous one is done when it has been received.
+  static send_call send_function(bool may_lose_ranks) {
+    return may_lose_ranks && why_no_mpi_recovery().empty() ? &MPI_Issend : &MPI_Isend;
+  }
 
   mpi_job job;
   mpi_pending pending;
   mpi_pending data;  // apart from messages
   mpi_receiver receiver{job, pending};
+  const send_call send;
   std::vector<std::uint64_t> num_sent = std::vector<std::uint64_t>(static_cast<std::size_t>(job.num_ranks()));
   phase now = phase::made;
   std::uint32_t num_polls = 0;
@@ -74,8 +82,8 @@ std::vector<const void*>& abandoned() {
 
 }  // namespace
 
-mpi_transport::mpi_transport() : state_(std::make_unique<state>()) {}
-mpi_transport::mpi_transport(mpi_transport& before) : state_(std::make_unique<state>(before.state_->job)) {}
+mpi_transport::mpi_transport(bool may_lose_ranks) : state_(std::make_unique<state>(may_lose_ranks)) {}
+mpi_transport::mpi_transport(mpi_transport& before) : state_(std::make_unique<state>(*before.state_)) {}
 
 int mpi_transport::agree_on(int bits) {
   const std::lock_guard lock(state_->lock);
@@ -165,8 +173,7 @@ void mpi_transport::send(rank_id to, wire_message* m) {
     if (m->wire_size() > mpi_eager_bytes) [[unlikely]]
       return s.unless_lost([&] { s.send_large(to, m); });
     MPI_Request request = MPI_REQUEST_NULL;
-    int code =
-        MPI_Isend(m->wire_bytes(), static_cast<int>(m->wire_size()), MPI_BYTE, to, 0, s.job.messages(), &request);
+    int code = s.send(m->wire_bytes(), static_cast<int>(m->wire_size()), MPI_BYTE, to, 0, s.job.messages(), &request);
     if (code == MPI_SUCCESS) code = MPI_Test(&request, &left, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) [[unlikely]]
       left = s.has_failed(code, request, to);
@@ -191,11 +198,11 @@ void mpi_transport::state::send_large(rank_id to, wire_message* m) {
   const std::uint64_t num_tags = static_cast<std::uint64_t>(job.largest_tag()) + 1;
   t->announcement.tag = static_cast<std::int64_t>(num_sent[static_cast<std::size_t>(to)] % num_tags);
   MPI_Request request = MPI_REQUEST_NULL;
-  mpi_check(MPI_Isend(&t->announcement, sizeof t->announcement, MPI_BYTE, to, 0, job.messages(), &request), "MPI_Isend",
+  mpi_check(send(&t->announcement, sizeof t->announcement, MPI_BYTE, to, 0, job.messages(), &request), "MPI_Isend",
             job.rank(), to);
   pending.add(request, t);
   for_each_mpi_piece(m->payload(), m->header.size, [&](std::byte* start, int count) {
-    mpi_check(MPI_Isend(start, count, MPI_BYTE, to, static_cast<int>(t->announcement.tag), job.pieces(), &request),
+    mpi_check(send(start, count, MPI_BYTE, to, static_cast<int>(t->announcement.tag), job.pieces(), &request),
               "MPI_Isend", job.rank(), to);
     pending.add(request, t);
   });
@@ -224,7 +231,7 @@ void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_vi
   const mpi_data what{.done = done, .peer = to, .id = id, .bytes = from.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, from.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Isend", s.job.rank(),
+    mpi_check(s.send(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Isend", s.job.rank(),
               to);
   });
 }

@@ -28,7 +28,9 @@ class mpi_transport final : public transport {
   explicit mpi_transport(mpi_transport& before);
   /// Collective over the ranks of the job. Throws `comm_error` when MPI offers too low a thread level, was already
   /// finalised, or sees one rank where the launcher started several.
-  mpi_transport();
+  mpi_transport() : mpi_transport(false) {}
+  /// `may_lose_ranks`: the job is to go on without a rank that is lost; sends take a little longer then.
+  explicit mpi_transport(bool may_lose_ranks);
   /// Collective, unless a `stop` after a failure gave up on the others; then MPI is left unfinalised, so that the
   /// launcher ends the job.
   ~mpi_transport() override;
