@@ -21,7 +21,7 @@ void check_host_memory(const ix::runtime& rt, const options& o, const decomposit
 ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
   const options& o = *this_job.given;
   if (o.impl == implementation::hetero) {
-    if (restarted || !rt.options().checkpoint.folder.empty())
+    if (restarted || rt.options().checkpoint.at_points())
       throw ix::usage_error("--impl hetero makes no checkpoints: leave --impl out");
     auto with_tasks = start_with_tasks(rt);
     co_return co_await with_tasks;

@@ -9,7 +9,7 @@ gpu_directory this_gpu_directory;
 gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
   const int num_ranks = rt.num_ranks();
   const imbrex::checkpoint_options& checkpoint = rt.options().checkpoint;
-  const bool checkpoints = !checkpoint.folder.empty() || !checkpoint.restart.empty();
+  const bool checkpoints = checkpoint.at_points() || !checkpoint.restart.empty();
   const bool uneven = o.imbalance != 1 || !o.balance.empty();
   const gpu_options& g = o.gpu;
   gpu_strategy s;

@@ -164,7 +164,7 @@ ix::task<int> run_boxes(ix::runtime* rt, box_index cut, run_facts* f, Job* job, 
 /// What makes no checkpoints yet says so, rather than to lose anything.
 void check_checkpoints(const ix::runtime& rt, const options& o, const run_state& restarted, std::int64_t num_atoms) {
   const ix::checkpoint_options& c = rt.options().checkpoint;
-  if (c.folder.empty() && c.restart.empty()) return;
+  if (!c.at_points() && c.restart.empty()) return;
   if (restarted.is_running && restarted.num_atoms != num_atoms) {
     throw ix::usage_error(
         fmt::format("the checkpoint is of {} atoms, and {} were asked for: give the options of the "

@@ -19,13 +19,6 @@ namespace {
 // Read and checked while it is still in a cache.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
-std::string key_as_text(std::span<const std::byte> key) {
-  constexpr std::size_t most = 24;
-  std::string text;
-  for (const std::byte b : key.first(std::min(key.size(), most))) text += fmt::format("{:02x}", static_cast<int>(b));
-  return key.size() > most ? text + "..." : text;
-}
-
 }  // namespace
 
 rank_file::rank_file(const std::string& folder, const rank_file_facts& facts)
@@ -62,28 +55,8 @@ void rank_file::read_index() {
   if (footer.index_crc != facts_.index_crc || head.number != static_cast<std::uint64_t>(facts_.rank)) {
     damaged_index("is not the file that the manifest speaks of, but of another checkpoint or rank");
   }
-  add_records(footer.num_records, footer.index_offset);
+  records_ = records_of_index(index_, {facts_.rank, footer.num_records, footer.index_offset, path_});
   has_index_ = true;
-}
-
-void rank_file::add_records(std::uint64_t num_records, std::uint64_t end_of_payloads) {
-  records_.clear();
-  records_.reserve(std::min<std::uint64_t>(num_records, index_.size() / sizeof(index_entry)));
-  std::span<const std::byte> left = index_;
-  while (!left.empty()) {
-    index_entry e;
-    if (left.size() < sizeof e) damaged_index("has an index that ends inside an entry");
-    std::memcpy(&e, left.data(), sizeof e);
-    left = left.subspan(sizeof e);
-    const bool fits =
-        e.key_bytes <= left.size() && e.offset <= end_of_payloads && e.bytes <= end_of_payloads - e.offset;
-    if (!fits) damaged_index("has an index that names bytes outside of the file");
-    records_.push_back({e.kind, facts_.rank, e.bytes, e.offset, e.crc, left.first(e.key_bytes)});
-    left = left.subspan(e.key_bytes);
-  }
-  if (records_.size() != num_records) {
-    damaged_index(fmt::format("has an index of {} records where {} were written", records_.size(), num_records));
-  }
 }
 
 void rank_file::read(const record_view& record, std::span<std::byte> to) {
@@ -101,7 +74,7 @@ void rank_file::read(const record_view& record, std::span<std::byte> to) {
     offset += part.size();
     to = to.subspan(part.size());
   }
-  check_crc(record, crc);
+  check_record_crc(record, crc, path_);
 }
 
 void rank_file::read_in_pieces(const record_view& record, std::span<std::byte> buffer, const payload_taker& take) {
@@ -115,7 +88,7 @@ void rank_file::read_in_pieces(const record_view& record, std::span<std::byte> b
     done += part.size();
     take(part);
   }
-  check_crc(record, crc);
+  check_record_crc(record, crc, path_);
 }
 
 const disk_file& rank_file::opened() {
@@ -125,14 +98,6 @@ const disk_file& rank_file::opened() {
 
 void rank_file::damaged_index(const std::string& how) const {
   throw snapshot_error(snapshot_fault::damaged_index, path_, how);
-}
-
-void rank_file::check_crc(const record_view& record, std::uint32_t crc) const {
-  if (crc == record.crc) return;
-  throw snapshot_error(
-      snapshot_fault::damaged_payload, path_,
-      fmt::format("is damaged in the record of kind {} with key {} ({} bytes at {}; the checksum differs)", record.kind,
-                  key_as_text(record.key), record.bytes, record.offset));
 }
 
 }  // namespace imbrex

@@ -10,18 +10,9 @@
 
 #include "imbrex/checkpoint/disk_file.h"
 #include "imbrex/checkpoint/manifest.h"
+#include "imbrex/checkpoint/record_index.h"
 
 namespace imbrex {
-
-/// One record of a checkpoint as its index knows it. `key` lies in the memory of the reader that gave it.
-struct record_view {
-  std::uint32_t kind = 0;
-  std::int32_t file = 0;     ///< the rank that wrote it
-  std::uint64_t bytes = 0;   ///< of the payload
-  std::uint64_t offset = 0;  ///< of the payload in the file
-  std::uint32_t crc = 0;
-  std::span<const std::byte> key;
-};
 
 /// Takes a part of a payload; the memory is used again for the next part.
 using payload_taker = std::function<void(std::span<const std::byte>)>;
@@ -52,10 +43,8 @@ class rank_file {
 
  private:
   void read_index();
-  void add_records(std::uint64_t num_records, std::uint64_t end_of_payloads);
   const disk_file& opened();
   [[noreturn]] void damaged_index(const std::string& how) const;
-  void check_crc(const record_view& record, std::uint32_t crc) const;
 
   std::string path_;
   rank_file_facts facts_;

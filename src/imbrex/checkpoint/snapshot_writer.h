@@ -2,11 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "imbrex/checkpoint/chunked_file.h"
+#include "imbrex/checkpoint/byte_sink.h"
 #include "imbrex/checkpoint/manifest.h"
 
 namespace imbrex {
@@ -29,6 +30,8 @@ class snapshot_writer {
  public:
   /// Creates the file of `rank` in the folder of a `partial_checkpoint`, which is there already.
   snapshot_writer(const std::string& folder, std::int32_t rank, const snapshot_writer_options& options = {});
+  /// The same bytes to elsewhere; `to` outlives this.
+  snapshot_writer(byte_sink& to, std::int32_t rank);
 
   /// \name A record whose payload comes in pieces: `begin`, `append` as often as needed, `end`
   ///@{
@@ -43,16 +46,18 @@ class snapshot_writer {
   void add(std::uint32_t kind, std::span<const std::byte> key, std::span<const std::byte> payload);
 
   /// Bytes of the file so far, without the index.
-  std::uint64_t size() const { return file_.size(); }
+  std::uint64_t size() const { return to_.size(); }
 
   /// Writes the index; returns when all is on the disk. Last call. What it returns goes to rank 0.
   rank_file_facts finish();
 
  private:
   enum class phase { between, in_record, finished };
+  void begin_file(std::int32_t rank);
   void expect(phase wanted, const char* call) const;
 
-  chunked_file file_;
+  std::unique_ptr<byte_sink> file_;  // null: it goes elsewhere
+  byte_sink& to_;
   phase phase_ = phase::between;
   std::uint64_t begin_ = 0;   // of the current payload
   std::size_t entry_at_ = 0;  // its entry in the index

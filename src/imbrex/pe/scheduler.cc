@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/comm/rank_lost.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/pe/registered_types.h"
@@ -112,6 +113,9 @@ void scheduler::poll_devices() {
 bool scheduler::poll_network() {
   try {
     return transport_->poll();
+  } catch (const rank_lost&) {
+    exit_job(begin_again, true);
+    return false;
   } catch (...) {
     fail_entry("the transport", std::current_exception());
     return false;

@@ -14,6 +14,7 @@
 #include "imbrex/balance/balance_strategy.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
+#include "imbrex/checkpoint/erasure_code/reed_solomon.h"
 #include "imbrex/hetero/placement/placement.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_devices.h"
@@ -78,6 +79,12 @@ const std::vector<setting>& runtime_settings() {
        .kind = flag,
        .default_value = "off",
        .help = "loopback only: messages of different pairs of PEs overtake each other"},
+      {.name = "loopback-lose-after",
+       .kind = integer,
+       .default_value = "0",
+       .max = 1'000'000'000,
+       .help = "loopback only: a rank is lost after so many messages or up to twice as many, which one by "
+               "loopback-seed; with checkpoint-memory again and again, until one is left; 0: none"},
       {.name = "trace", .kind = text, .help = "file for a Chrome trace of the run (opens in Perfetto)"},
       {.name = "trace-gpu",
        .kind = text,
@@ -170,6 +177,23 @@ const std::vector<setting>& runtime_settings() {
        .min = 1,
        .max = 1'000'000,
        .help = "so many of the newest checkpoints stay"},
+      {.name = "checkpoint-memory",
+       .kind = text,
+       .default_value = "0",
+       .help = "ranks keep checkpoints in memory, too, with parity for each other's, and go on from there when one is "
+               "lost: how often, as of checkpoint-every; 0: none. Over MPI that takes one with ULFM"},
+      {.name = "checkpoint-group",
+       .kind = integer,
+       .default_value = "8",
+       .min = 2,
+       .max = 128,
+       .help = "with checkpoint-memory: so many ranks, of different hosts where there are several, keep each other's"},
+      {.name = "checkpoint-parity",
+       .kind = integer,
+       .default_value = "1",
+       .min = 1,
+       .max = 127,
+       .help = "with checkpoint-memory: so many ranks of a group may be lost at once; more than 1 needs ISA-L"},
       {.name = "restart",
        .kind = text,
        .default_value = "",
@@ -227,30 +251,46 @@ void check_balance(const runtime_options& o) {
 }
 
 /// "30s", "10min", "2h": a time; "5": so many points.
-void parse_every(const std::string& text, checkpoint_options& o) {
+void parse_every(const char* name, const std::string& text, std::int64_t& every_ns, std::uint32_t& every_points) {
   double number = 0;
   const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view rest(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
   const bool is_number = error == std::errc{} && number >= 0;
   const double most = 1e9;  // of any unit
   if (is_number && rest.empty() && number <= most && number == std::floor(number)) {
-    o.every_points = static_cast<std::uint32_t>(number);
+    every_points = static_cast<std::uint32_t>(number);
     return;
   }
-  for (const auto& [name, seconds] : {std::pair("s", 1.0), {"min", 60.0}, {"h", 3600.0}}) {
-    if (!is_number || rest != name || number * seconds > most) continue;
-    o.every_ns = static_cast<std::int64_t>(number * seconds * 1e9);
+  for (const auto& [unit_name, seconds] : {std::pair("s", 1.0), {"min", 60.0}, {"h", 3600.0}}) {
+    if (!is_number || rest != unit_name || number * seconds > most) continue;
+    every_ns = static_cast<std::int64_t>(number * seconds * 1e9);
     return;
   }
-  throw config_error(fmt::format(
-      "--imbrex-checkpoint-every={}: give a time such as 30s, 10min or 2h, or a whole number of points", text));
+  throw config_error(
+      fmt::format("--imbrex-{}={}: give a time such as 30s, 10min or 2h, or a whole number of points", name, text));
+}
+
+void read_memory_checkpoints(const config& settings, checkpoint_options& o) {
+  parse_every("checkpoint-memory", settings.text("checkpoint-memory"), o.memory_every_ns, o.memory_every_points);
+  o.memory_group = settings.get<int>("checkpoint-group");
+  o.memory_parity = settings.get<int>("checkpoint-parity");
+  for (const char* name : {"checkpoint-group", "checkpoint-parity"}) {
+    if (settings.is_set(name) && !o.in_memory())
+      throw config_error(fmt::format("--imbrex-{} needs --imbrex-checkpoint-memory=EVERY, too", name));
+  }
+  if (o.memory_parity >= o.memory_group) {
+    throw config_error(fmt::format("--imbrex-checkpoint-parity={}: of a group of {} ranks at most {} can be restored",
+                                   o.memory_parity, o.memory_group, o.memory_group - 1));
+  }
+  if (o.memory_parity > 1) reed_solomon(1, o.memory_parity);  // says how it is had where it is not
 }
 
 void read_checkpoint(const config& settings, checkpoint_options& o) {
   o.folder = settings.text("checkpoint");
   o.keep = settings.get<int>("checkpoint-keep");
   o.restart = settings.text("restart");
-  parse_every(settings.text("checkpoint-every"), o);
+  parse_every("checkpoint-every", settings.text("checkpoint-every"), o.every_ns, o.every_points);
+  read_memory_checkpoints(settings, o);
   if (!o.folder.empty()) return;
   for (const char* name : {"checkpoint-every", "checkpoint-keep"}) {
     if (settings.is_set(name))
@@ -275,6 +315,7 @@ runtime_options options_from(const config& settings) {
   o.loopback_seed = settings.get<std::uint64_t>("loopback-seed");
   o.loopback_delay_us = settings.get<int>("loopback-delay-us");
   o.loopback_reorder = settings.get<bool>("loopback-reorder");
+  o.loopback_lose_after = settings.get<int>("loopback-lose-after");
   o.trace = settings.get<std::string>("trace");
   o.trace_by_cupti = settings.text("trace-gpu") == "cupti";
   o.device = settings.get<std::string>("device");

@@ -24,6 +24,7 @@ struct runtime_options {
   std::uint64_t loopback_seed = 0;  ///< loopback: seeds delays and reordering
   int loopback_delay_us = 0;        ///< loopback: a message takes up to this long
   bool loopback_reorder = false;    ///< loopback: messages of different pairs of PEs overtake each other
+  int loopback_lose_after = 0;      ///< loopback: after about so many messages a rank is lost; 0: none
   std::string trace;                ///< file for the trace; empty: none
   bool trace_by_cupti = true;       ///< CUPTI, where it can be used, tells the times of GPUs, else events
   std::string device = "host";      ///< "host", "cuda", "opencl", or "auto": cuda where there is a GPU, else host

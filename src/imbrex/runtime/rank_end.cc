@@ -9,6 +9,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/serialize.h"
+#include "imbrex/comm/rank_lost.h"
 #include "imbrex/runtime/rank_run.h"
 
 namespace imbrex::detail {
@@ -20,6 +21,7 @@ constexpr std::int64_t patience_ns = 5'000'000'000;  // with a PE that does not 
 /// PE i, by its own thread.
 void rank_run::end_on_thread(std::size_t i) {
   scheduler& pe = *pes_[i];
+  if (i == 0 && memory_ != nullptr) memory_->stopped_at_ns = now_ns();
   wait_for_stop();
   if (i == 0) end_ = agree_on_end();
   report_times(i);
@@ -35,6 +37,7 @@ void rank_run::end_on_thread(std::size_t i) {
 }
 
 void rank_run::end_all_on_this_thread() {
+  if (memory_ != nullptr) memory_->stopped_at_ns = now_ns();
   end_ = agree_on_end();
   for (std::size_t i = 0; i < pes_.size(); ++i) report_times(i);
   for (const auto phase : {&scheduler::discard_queued, &scheduler::destroy_objects, &scheduler::destroy_collections}) {
@@ -137,6 +140,7 @@ bool rank_run::write_costs() {
 // What ranks gather at the end they gather by what they agreed on, not by what each of them saw.
 int rank_run::code_after_reports() {
   const job_end end = agreed_end(end_, context_.end.get());
+  if (end.code == begin_again) return begin_again;
   if (end_.failed && context_.transport != nullptr) return end.code;  // others may not be there any more
   bool written = write_trace();
   if (!end_.failed) written = write_costs() && written;

@@ -12,16 +12,17 @@
 #include "imbrex/base/log.h"
 #include "imbrex/base/topology.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
-#include "imbrex/checkpoint/live/restoring.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/pe/pe_stepper.h"
 #include "imbrex/pe/quiescence.h"
+#include "imbrex/runtime/main_coroutine.h"
 #include "imbrex/runtime/readonly.h"
 
 namespace imbrex::detail {
 
-rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments)
-    : options_(options), transport_(t), arguments_(std::move(arguments)) {
+rank_run::rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments,
+                   rank_memory* memory)
+    : options_(options), transport_(t), memory_(memory), arguments_(std::move(arguments)) {
   context_.rank = t != nullptr ? t->rank() : 0;
   context_.num_ranks = t != nullptr ? t->num_ranks() : 1;
   context_.transport = context_.num_ranks > 1 ? t : nullptr;
@@ -41,6 +42,7 @@ void rank_run::agree(const std::string& command_line) {
   }
   context_.tasks = options_.tasks;
   context_.tasks.sharing = agreed_.plan.pes * agreed_.num_sharing_devices;
+  if (memory_ != nullptr) memory_->begin_run(transport_, agreed_.host_of_rank);
   if (context_.transport == nullptr) return;
   const protocol_table::way forced = options_.protocols.forced;
   options_.protocols = agreed_.protocols;  // rank 0 has read the file: its sizes are everyone's
@@ -100,7 +102,8 @@ void rank_run::make_pes() {
                                                 pe_shape{context_.num_pes(), agreed_.plan.pes, ranks_per_node});
     }
     pe.checkpointing = std::make_unique<checkpointer>(
-        pe, options_.checkpoint, checkpointed_globals{&readonly_base::save_shared, &readonly_base::load_shared});
+        pe, options_.checkpoint, checkpointed_globals{&readonly_base::save_shared, &readonly_base::load_shared},
+        memory_);
     if (options_.busiest_elements > 0) times_.push_back(std::make_unique<element_times>(pe));
   }
   if (agreed_.plan.pes > 1 && options_.task_stealing)
@@ -188,31 +191,11 @@ void rank_run::become(std::size_t i) {
   if (devices_ != nullptr) devices_->bind_to_this_thread(i);
 }
 
-namespace {
-/// Of the main chare: of the program from the start, or once what a checkpoint has is there again.
-task<int> main_coroutine(runtime& rt, const main_program& main, std::vector<std::string> arguments,
-                         const checkpoint_options& o) {
-  const std::string from = o.restart.empty() ? "" : checkpoint_to_restart_from(o);
-  if (from.empty()) {
-    auto started = main.start(rt, std::move(arguments));
-    co_return co_await started;
-  }
-  if (!main.restart) {
-    throw config_error(
-        "--imbrex-restart: this program cannot be restarted: it is none that imbrex::run<program> starts, see "
-        "docs/checkpoints.md");
-  }
-  auto restored = restore_job(from);
-  std::vector<std::byte> program = co_await restored;
-  auto started = main.restart(rt, std::move(arguments), std::move(program));
-  co_return co_await started;
-}
-}  // namespace
-
 void rank_run::start_main(scheduler& pe, const main_program& main) {
   try {
-    entry_activity::start(pe, nullptr, main_chare_name, main_coroutine(*facade_, main, arguments_, options_.checkpoint),
-                          reply_to{}, [](scheduler& on, entry_activity& a) {
+    entry_activity::start(pe, nullptr, main_chare_name,
+                          main_coroutine(*facade_, main, arguments_, options_.checkpoint, memory_), reply_to{},
+                          [](scheduler& on, entry_activity& a) {
                             using promise = task_promise<int>;
                             auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
                             if (p.failure) {

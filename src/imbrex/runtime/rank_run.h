@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imbrex/base/time_source.h"
+#include "imbrex/checkpoint/memory/rank_memory.h"
 #include "imbrex/comm/data/memory_sharing.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/device/host/host_device.h"
@@ -20,15 +21,17 @@ namespace imbrex::detail {
 
 /// One rank's life from its options to its exit code: agrees with the other ranks, makes the PEs, runs them by a thread
 /// each or all by one, and takes everything down again (rank_end.cc). `transport` may be null (one rank). The calling
-/// thread is the first PE's.
+/// thread is the first PE's. `memory`: what the rank keeps of checkpoints over all its runs; may be null.
 class rank_run {
  public:
-  rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments);
+  rank_run(const runtime_options& options, transport* t, std::vector<std::string> arguments,
+           rank_memory* memory = nullptr);
   ~rank_run();
 
   /// Settles with the other ranks what must be the same on all. Throws `config_error`, or what kept a rank from
   /// starting: the same on every rank.
   void agree(const std::string& command_line);
+  /// The exit code; `begin_again`: the job goes on in another run.
   int run(const main_program& main);
 
  private:
@@ -61,6 +64,7 @@ class rank_run {
 
   runtime_options options_;
   transport* const transport_;
+  rank_memory* const memory_;
   std::vector<std::string> arguments_;
   rank_agreement agreed_;
   memory_sharing sharing_;

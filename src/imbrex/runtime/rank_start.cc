@@ -104,6 +104,9 @@ rank_agreement agree(const std::vector<rank_facts>& all, std::size_t mine, const
     if (&f == &all[mine]) a.plan = plan;
     pes.push_back(plan.pes);
     devices.push_back(f.devices);
+    const auto first =
+        std::ranges::find_if(all, [&](const rank_facts& other) { return other.devices.machine == f.devices.machine; });
+    a.host_of_rank.push_back(static_cast<int>(first - all.begin()));
     a.same_host.push_back(!one_process && f.devices.machine == all[mine].devices.machine);
   }
   check_equal(pes);

@@ -38,9 +38,10 @@ struct rank_facts {
 /// What the ranks know of each other then.
 struct rank_agreement {
   pe_plan plan;
-  std::vector<bool> same_host;  ///< by rank: it runs on this machine, in another process
-  int num_sharing_devices = 1;  ///< ranks that use a device of this one, itself counted
-  std::int64_t began_ns = 0;    ///< rank 0's clock
+  std::vector<bool> same_host;    ///< by rank: it runs on this machine, in another process
+  std::vector<int> host_of_rank;  ///< equal numbers: they run on one machine
+  int num_sharing_devices = 1;    ///< ranks that use a device of this one, itself counted
+  std::int64_t began_ns = 0;      ///< rank 0's clock
   std::vector<std::byte> readonly_values;
   protocol_table protocols;
 };

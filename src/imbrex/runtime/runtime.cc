@@ -1,68 +1,21 @@
 #include "imbrex/runtime/runtime.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <thread>
 
-#include "imbrex/base/address_watch.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/checkpoint/live/checkpoint_signal.h"
-#include "imbrex/comm/loopback/loopback_transport.h"
+#include "imbrex/checkpoint/live/point_messages.h"
 #include "imbrex/hetero/placement/cost_store.h"
+#include "imbrex/runtime/job_runs.h"
 #include "imbrex/runtime/make_transport.h"
-#include "imbrex/runtime/rank_run.h"
 #include "imbrex/runtime/readonly.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_driver.h"
 #endif
 
 namespace imbrex {
-
-namespace {
-
-/// One rank from start to end, kept in `rank`; errors before the PEs run are reported by rank 0 alone.
-int run_rank(std::unique_ptr<detail::rank_run>& rank, const runtime_options& options, transport* t,
-             const std::vector<std::string>& arguments, const std::string& command_line,
-             const detail::main_program& main) {
-  try {
-    rank = std::make_unique<detail::rank_run>(options, t, arguments);
-    rank->agree(command_line);
-    return rank->run(main);
-  } catch (const error& e) {
-    if (t == nullptr || t->rank() == 0) std::fprintf(stderr, "imbrex: error: %s\n", e.what());
-    return e.exit_code();
-  }
-}
-
-int run_loopback(const runtime_options& options, const std::vector<std::string>& arguments,
-                 const std::string& command_line, const detail::main_program& main) {
-  auto network =
-      std::make_shared<loopback_network>(options.ranks, loopback_options{.seed = options.loopback_seed,
-                                                                         .max_delay_us = options.loopback_delay_us,
-                                                                         .reorder = options.loopback_reorder});
-  const auto n = static_cast<std::size_t>(options.ranks);
-  std::vector<int> codes(n, 0);
-  std::vector<std::unique_ptr<loopback_transport>> transports(n);
-  // Messages between ranks live in the memory of the sender's PEs: no rank goes before all threads have ended.
-  std::vector<std::unique_ptr<detail::rank_run>> ranks(n);
-  auto one = [&](std::size_t r) {
-    transports[r] = std::make_unique<loopback_transport>(network, static_cast<rank_id>(r));
-    codes[r] = run_rank(ranks[r], options, transports[r].get(), arguments, command_line, main);
-  };
-  std::vector<std::thread> threads;
-  detail::address_watch::turn(true);
-  for (std::size_t r = 1; r < n; ++r) threads.emplace_back(one, r);
-  one(0);
-  for (std::thread& t : threads) t.join();
-  detail::address_watch::turn(false);
-  const auto failed = std::find_if(codes.begin(), codes.end(), [](int code) { return code != 0; });
-  return failed == codes.end() ? 0 : *failed;
-}
-
-}  // namespace
 
 task<std::string> runtime::checkpoint(std::string folder) const {
   scheduler& pe = scheduler::current();
@@ -72,6 +25,23 @@ task<std::string> runtime::checkpoint(std::string folder) const {
     throw usage_error("a checkpoint needs a folder: name it to checkpoint(), or start with --imbrex-checkpoint=FOLDER");
   auto made = checkpointer::of(pe).make(std::move(folder));
   co_return co_await made;
+}
+
+void runtime::resize(int pes_per_rank) const {
+  scheduler& pe = scheduler::current();
+  constexpr int most = 4096;
+  if (pes_per_rank < 1 || pes_per_rank > most) {
+    throw usage_error(
+        fmt::format("a job is to go on with {} PEs of each rank: give a number from 1 to {}", pes_per_rank, most));
+  }
+  if (!checkpointer::of(pe).has_points()) {
+    throw usage_error(
+        "the number of PEs changes at checkpoint points, and this job has none: start it with "
+        "--imbrex-checkpoint-memory=EVERY or --imbrex-checkpoint=FOLDER");
+  }
+  if (transport_name() == "ucx")
+    throw usage_error("the number of PEs cannot change over ucx: use --imbrex-transport=mpi");
+  pe.send(0, resize_call{pes_per_rank}, priorities::communication);
 }
 
 int detail::run_job(int& argc, char** argv, const main_program& main) {
@@ -90,17 +60,16 @@ int detail::run_job(int& argc, char** argv, const main_program& main) {
 #if IMBREX_HAVE_CUDA
     if (options.device != "host") cuda_driver::ask_to_load_kernels_early();  // before MPI or UCX uses CUDA
 #endif
-    const std::unique_ptr<transport> t = detail::make_transport(choice, options);
+    std::unique_ptr<transport> t = detail::make_transport(choice, options);
     if (t == nullptr || t->rank() == 0) {
       for (const std::string& w : options.warnings) log_warning(w);
     }
     std::optional<checkpoint_signals> signals;
     if (!options.checkpoint.folder.empty()) signals.emplace();
     readonly_base::seal(true);
-    std::unique_ptr<rank_run> rank;
     const int code = choice == detail::transport_choice::loopback
-                         ? run_loopback(options, arguments, command_line, main)
-                         : run_rank(rank, options, t.get(), arguments, command_line, main);
+                         ? detail::run_in_one_process(options, {arguments, command_line, main})
+                         : detail::run_in_processes(options, t, {arguments, command_line, main});
     readonly_base::seal(false);
     return code;
   } catch (const error& e) {

@@ -137,6 +137,12 @@ class runtime {
   /// `--imbrex-checkpoint`), and goes on as soon as it has been taken, while it is written. Gives whether one was.
   [[nodiscard("co_await it")]] detail::program_point checkpoint_point() const { return {}; }
 
+  /// From any chare: at the next checkpoint point the job goes on with `pes_per_rank` PEs of each rank, in the same
+  /// processes. Its state is kept in memory, all chares and coroutines end, and the program's `restart` begins again
+  /// with them, as after a restart from a file. With `--imbrex-checkpoint` or `--imbrex-checkpoint-memory`, else there
+  /// are no points: `usage_error`; so for a number that cannot be, and over ucx.
+  void resize(int pes_per_rank) const;
+
   /// Ends the job now, on all ranks, with this exit code; what is queued is dropped. A main chare that returns lets
   /// everything that is on its way finish first. A failure that is reported all the same decides the exit code.
   void exit(int code) { scheduler::current().exit_job(code, false); }

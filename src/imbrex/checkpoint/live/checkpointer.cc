@@ -4,19 +4,21 @@
 #include <csignal>
 #include <exception>
 #include <span>
-#include <thread>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "imbrex/async/completion.h"
+#include "imbrex/base/clock.h"
 #include "imbrex/base/log.h"
 #include "imbrex/checkpoint/checkpoint_folder.h"
 #include "imbrex/checkpoint/live/checkpoint_signal.h"
+#include "imbrex/checkpoint/live/memory_exchange.h"
 #include "imbrex/checkpoint/live/point_messages.h"
+#include "imbrex/checkpoint/live/record_writing.h"
 #include "imbrex/checkpoint/live/tree_call.h"
+#include "imbrex/checkpoint/memory/memory_sink.h"
 #include "imbrex/checkpoint/partial_checkpoint.h"
-#include "imbrex/checkpoint/snapshot_writer.h"
+#include "imbrex/comm/rank_lost.h"
 #include "imbrex/object/program_digest.h"
 #include "imbrex/pe/quiescence_wait.h"
 
@@ -32,27 +34,6 @@ struct at_end {
 };
 template <class F>
 at_end(F) -> at_end<F>;
-
-/// Runs `f` on a thread of its own; when awaited it has ended. Quiescence waits for it.
-template <class F>
-task<> behind(F f) {
-  completion ended;
-  std::exception_ptr failure;
-  std::thread worker([&] {
-    try {
-      f();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    ended.set();
-  });
-  struct joined {
-    std::thread& t;
-    ~joined() { t.join(); }
-  } join{worker};
-  co_await ended;
-  if (failure) std::rethrow_exception(failure);
-}
 
 struct take_request {
   using result = std::monostate;
@@ -81,15 +62,99 @@ struct write_request {
   using result = rank_file_facts;
   static constexpr const char* name = "writing a checkpoint";
   std::string folder;
+  std::uint64_t number = 0;
   task<result> on_pe(chare_pe& pe) {
     if (pe.id() != pe.rank().first_pe()) co_return rank_file_facts{.rank = -1, .kinds = {}};
-    auto written = checkpointer::of(pe).write(folder);
+    auto written = checkpointer::of(pe).write(folder, number);
     co_return co_await written;
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & folder;
+    ar & folder & number;
   }
+};
+
+struct keep_request {
+  using result = rank_file_facts;
+  static constexpr const char* name = "keeping a checkpoint in memory";
+  std::uint64_t number = 0;
+  snapshot_facts facts;
+  task<result> on_pe(chare_pe& pe) {
+    if (pe.id() != pe.rank().first_pe()) co_return rank_file_facts{.rank = -1, .kinds = {}};
+    auto kept = checkpointer::of(pe).keep(number, facts);
+    co_return co_await kept;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & number & facts;
+  }
+};
+
+struct protect_request {
+  using result = std::monostate;
+  static constexpr const char* name = "protecting a checkpoint in memory";
+  std::uint64_t number = 0;
+  std::vector<rank_file_facts> files;  // by rank
+  task<result> on_pe(chare_pe& pe) {
+    if (pe.id() == pe.rank().first_pe()) {
+      auto is_safe = checkpointer::of(pe).protect(number, files);
+      co_await is_safe;
+    }
+    co_return std::monostate{};
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & number & files;
+  }
+};
+
+/// All ranks have it, or it is given up.
+struct commit_request {
+  using result = std::monostate;
+  static constexpr const char* name = "committing a checkpoint in memory";
+  std::uint64_t number = 0;
+  bool is_whole = false;
+  task<result> on_pe(chare_pe& pe) {
+    if (pe.id() == pe.rank().first_pe()) {
+      rank_memory& memory = *checkpointer::of(pe).memory();
+      is_whole ? memory.store.commit(number) : memory.store.drop(number);
+      memory.forget_contents();
+    }
+    co_return std::monostate{};
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & number & is_whole;
+  }
+};
+
+/// The next run of the job has so many PEs of each rank.
+struct next_pes_request {
+  using result = std::monostate;
+  static constexpr const char* name = "changing the number of PEs";
+  int pes = 0;
+  task<result> on_pe(chare_pe& pe) {
+    if (pe.id() == pe.rank().first_pe()) checkpointer::of(pe).memory()->next_pes = pes;
+    co_return std::monostate{};
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & pes;
+  }
+};
+
+struct forget_request {
+  using result = std::monostate;
+  static constexpr const char* name = "forgetting a checkpoint in memory";
+  task<result> on_pe(chare_pe& pe) {
+    if (pe.id() == pe.rank().first_pe()) {
+      checkpointer::of(pe).memory()->store.keep_only(0);
+      checkpointer::of(pe).memory()->forget_contents();
+    }
+    co_return std::monostate{};
+  }
+  template <class Archive>
+  void serialize(Archive&) {}
 };
 
 /// A coroutine that waits until another checkpoint has been made; no operation, for that one waits for quiescence.
@@ -104,52 +169,17 @@ struct turn_wait : reply_awaiter<void> {
   std::vector<reply_to>& line_;
 };
 
-/// What is on devices goes piece by piece through `staging`.
-void write_payload(snapshot_writer& file, const saved_state& s, std::span<std::byte> staging) {
-  std::size_t written = 0;
-  for (const saved_state::on_device& d : s.later) {
-    file.append(std::span(s.bytes).subspan(written, d.at - written));
-    written = d.at;
-    for (std::size_t from = 0; from < d.copy.size(); from += staging.size()) {
-      const std::span<std::byte> piece = staging.first(std::min(staging.size(), d.copy.size() - from));
-      d.copy.on()->read_now(piece.data(), d.copy.data() + from, piece.size(), event());
-      file.append(piece);
-    }
-  }
-  file.append(std::span(s.bytes).subspan(written));
-}
-
-/// All that the PEs of a rank have taken; memory of records is freed as soon as they are written.
-rank_file_facts write_records(const std::string& folder, rank_id rank,
-                              std::vector<std::vector<snapshot_record>>& of_pes, std::span<std::byte> staging) {
-  snapshot_writer file(folder, rank);
-  for (std::vector<snapshot_record>& records : of_pes) {
-    for (snapshot_record& r : records) {
-      file.begin(static_cast<std::uint32_t>(r.kind), r.key);
-      write_payload(file, r.payload, staging);
-      file.end();
-      r.payload.bytes = {};
-    }
-  }
-  return file.finish();
-}
-
-constexpr std::size_t staging_bytes = std::size_t{8} << 20;
-
-/// Pinned memory for what is on devices; none is needed where there is nothing.
-buffer<std::byte> staging_for(const std::vector<std::vector<snapshot_record>>& of_pes) {
-  for (const std::vector<snapshot_record>& records : of_pes) {
-    for (const snapshot_record& r : records) {
-      if (!r.payload.later.empty()) return {*r.payload.later.front().copy.on(), staging_bytes, memory_kind::pinned};
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
-checkpointer::checkpointer(chare_pe& pe, const checkpoint_options& options, checkpointed_globals globals)
-    : pe_(pe), options_(options), globals_(std::move(globals)), last_made_ns_(pe.now_ns()) {}
+checkpointer::checkpointer(chare_pe& pe, const checkpoint_options& options, checkpointed_globals globals,
+                           rank_memory* memory)
+    : pe_(pe),
+      options_(options),
+      globals_(std::move(globals)),
+      memory_(memory),
+      to_files_(!options.folder.empty(), options.every_ns, options.every_points, pe.now_ns()),
+      to_memory_(memory != nullptr && options.in_memory() && pe.rank().num_ranks > 1, options.memory_every_ns,
+                 options.memory_every_points, pe.now_ns()) {}
 
 checkpointer& checkpointer::of(scheduler& pe) { return static_cast<checkpointer&>(*chare_pe::of(pe).checkpointing); }
 
@@ -182,15 +212,56 @@ bool checkpointer::save_later(saved_state& to, device& on, const void* from, std
   return true;
 }
 
-task<rank_file_facts> checkpointer::write(std::string folder) {
-  std::vector<std::vector<snapshot_record>> of_pes;
+task<rank_file_facts> checkpointer::write(std::string folder, std::uint64_t number) {
+  rank_file_facts facts;
+  const rank_id rank = pe_.rank().rank;
+  if (number != 0) {
+    const memory_part& part = *memory_->store.find(number);
+    facts = part.about.files.at(static_cast<std::size_t>(part.about.layout.place_of(rank)));
+    auto copied = behind([&] { write_image(folder, rank, part.image); });
+    co_await copied;
+    co_return facts;
+  }
+  records_of_pes of_pes;
   for (scheduler* pe : pe_.rank().pes) of_pes.push_back(std::move(of(*pe).taken_));
   const buffer<std::byte> staging = staging_for(of_pes);
-  rank_file_facts facts;
-  auto written = behind(
-      [&] { facts = write_records(folder, pe_.rank().rank, of_pes, std::span(staging.data(), staging.size())); });
+  auto written = behind([&] {
+    snapshot_writer file(folder, rank);
+    facts = write_records(file, of_pes, std::span(staging.data(), staging.size()));
+  });
   co_await written;
   co_return facts;
+}
+
+task<rank_file_facts> checkpointer::keep(std::uint64_t number, snapshot_facts facts) {
+  records_of_pes of_pes;
+  for (scheduler* pe : pe_.rank().pes) of_pes.push_back(std::move(of(*pe).taken_));
+  const buffer<std::byte> staging = staging_for(of_pes);
+  memory_part& part = memory_->store.begin(number);
+  part.about.rank = pe_.rank().rank;
+  part.about.facts = std::move(facts);
+  part.made_at_ns = now_ns();
+  rank_file_facts own;
+  auto kept = behind([&] {
+    memory_sink image(part.image, expected_bytes(of_pes));
+    snapshot_writer to(image, pe_.rank().rank);
+    own = write_records(to, of_pes, std::span(staging.data(), staging.size()));
+  });
+  co_await kept;
+  co_return own;
+}
+
+task<> checkpointer::protect(std::uint64_t number, std::vector<rank_file_facts> files) {
+  memory_part_facts& about = memory_->store.find(number)->about;
+  about.layout = memory_->group_of(about.rank);
+  std::uint64_t largest = 0;
+  for (const std::int32_t m : about.layout.members) {
+    about.files.push_back(files.at(static_cast<std::size_t>(m)));
+    largest = std::max(largest, about.files.back().bytes);
+  }
+  about.layout.fit(largest);
+  auto computed = compute_parity(pe_, number);
+  co_await computed;
 }
 
 // ------------------------------------------------------------------------------------------------ PE 0
@@ -239,30 +310,66 @@ task<> checkpointer::take_or_drop() {
   std::rethrow_exception(failure);
 }
 
-task<std::string> checkpointer::write_everywhere(std::string base) {
-  const std::int64_t began = pe_.now_ns();
-  is_writing_ = true;
-  const at_end written_or_not{[this] { is_writing_ = false; }};
-  partial_checkpoint partial(std::move(base));
-  auto written = on_all_pes(write_request{partial.folder()});
-  std::vector<rank_file_facts> files = co_await written;
-  std::erase_if(files, [](const rank_file_facts& f) { return f.rank < 0; });
+snapshot_facts checkpointer::facts_of_job() const {
   snapshot_facts facts;
   facts.program = program_digest();
   const rank_context& rank = pe_.rank();
   facts.shape = {rank.num_ranks, rank.pes_per_rank, static_cast<std::int32_t>(pe_.gpus.size())};
   facts.kinds = record_kind_names();
+  return facts;
+}
+
+namespace {
+constexpr double ms = 1e-6;
+
+std::uint64_t bytes_of(const std::vector<rank_file_facts>& files) {
   std::uint64_t bytes = 0;
   for (const rank_file_facts& f : files) bytes += f.bytes;
+  return bytes;
+}
+}  // namespace
+
+task<std::string> checkpointer::write_everywhere(std::string base, std::uint64_t number) {
+  const std::int64_t began = pe_.now_ns();
+  partial_checkpoint partial(std::move(base));
+  auto written = on_all_pes(write_request{partial.folder(), number});
+  std::vector<rank_file_facts> files = co_await written;
+  std::erase_if(files, [](const rank_file_facts& f) { return f.rank < 0; });
+  const std::uint64_t bytes = bytes_of(files);
   std::string path;
-  auto committed = behind([&] { path = partial.commit(facts, std::move(files), options_.keep); });
+  auto committed = behind([&] { path = partial.commit(facts_of_job(), std::move(files), options_.keep); });
   co_await committed;
-  constexpr double ms = 1e-6;
   log_info(fmt::format(
       "checkpoint {} is whole: {:.3f} GB, all was quiet in {:.3f} ms, taken in {:.3f} ms, written in {:.1f} ms", path,
       static_cast<double>(bytes) * 1e-9, static_cast<double>(quiet_in_ns_) * ms, static_cast<double>(taken_in_ns_) * ms,
       static_cast<double>(pe_.now_ns() - began) * ms));
   co_return path;
+}
+
+task<std::uint64_t> checkpointer::keep_everywhere() {
+  const std::int64_t began = pe_.now_ns();
+  const std::uint64_t number = memory_->store.largest_number() + 1;
+  std::exception_ptr failure;
+  std::uint64_t bytes = 0;
+  try {
+    auto kept = on_all_pes(keep_request{number, facts_of_job()});
+    std::vector<rank_file_facts> files = co_await kept;
+    std::erase_if(files, [](const rank_file_facts& f) { return f.rank < 0; });
+    std::ranges::sort(files, {}, &rank_file_facts::rank);
+    bytes = bytes_of(files);
+    auto is_safe = on_all_pes(protect_request{number, std::move(files)});
+    co_await is_safe;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  auto told = on_all_pes(commit_request{number, failure == nullptr});
+  co_await told;
+  if (failure) std::rethrow_exception(failure);
+  log_info(fmt::format(
+      "checkpoint {} is in memory: {:.3f} GB, all was quiet in {:.3f} ms, taken in {:.3f} ms, kept in {:.1f} ms",
+      number, static_cast<double>(bytes) * 1e-9, static_cast<double>(quiet_in_ns_) * ms,
+      static_cast<double>(taken_in_ns_) * ms, static_cast<double>(pe_.now_ns() - began) * ms));
+  co_return number;
 }
 
 task<std::string> checkpointer::make(std::string base) {
@@ -271,24 +378,37 @@ task<std::string> checkpointer::make(std::string base) {
   const at_end over{[this] { end_turn(); }};
   auto taken = take_or_drop();
   co_await taken;
+  is_writing_ = true;
+  const at_end written_or_not{[this] { is_writing_ = false; }};
   let_go(std::exchange(waiting_, {}), true);
-  auto written = write_everywhere(std::move(base));
+  auto written = write_everywhere(std::move(base), 0);
   co_return co_await written;
+}
+
+task<std::uint64_t> checkpointer::make_in_memory() {
+  if (memory_ == nullptr)
+    throw usage_error("no checkpoints are kept in memory: start the job with --imbrex-checkpoint-memory=EVERY");
+  auto turn = my_turn();
+  co_await turn;
+  const at_end over{[this] { end_turn(); }};
+  auto taken = take_or_drop();
+  co_await taken;
+  is_writing_ = true;
+  const at_end written_or_not{[this] { is_writing_ = false; }};
+  let_go(std::exchange(waiting_, {}), true);
+  auto kept = keep_everywhere();
+  co_return co_await kept;
 }
 
 // ------------------------------------------------------------------------------------------------ PE 0: points
 
-bool checkpointer::is_due(const point& p, int signal) {
-  auto known = std::ranges::find_if(passed_, [&](const passed& q) { return q.array == p.which.array; });
-  if (known == passed_.end()) known = passed_.insert(passed_.end(), {p.which.array});
-  ++known->times;
-  return signal != 0 || (options_.every_points > 0 && known->times >= options_.every_points) ||
-         (options_.every_ns > 0 && pe_.now_ns() - last_made_ns_ >= options_.every_ns);
-}
-
 void checkpointer::reached(const point& p, int signal) {
   signal_ = std::max(signal_, signal);
-  if (!is_due(p, signal_) || (is_writing_ && signal_ == 0)) return let_go({p}, false);
+  const bool memory_is_due = to_memory_.is_due_at(p.which.array, pe_.now_ns());
+  const bool files_are_due = to_files_.is_due_at(p.which.array, pe_.now_ns()) || signal_ != 0;
+  const bool any = memory_is_due || files_are_due || next_pes_ != 0;
+  if (!any || (is_writing_ && signal_ == 0)) return let_go({p}, false);
+  due_.in_files |= files_are_due;
   waiting_.push_back(p);
   if (waiting_.size() == 1)
     entry_activity::start(pe_, nullptr, "making a checkpoint", make_at_points(), reply_to{},
@@ -305,6 +425,29 @@ void checkpointer::let_go(const std::vector<point>& points, bool made) {
   }
 }
 
+task<> checkpointer::store(wanted what) {
+  std::uint64_t number = 0;
+  if (what.in_memory) {
+    auto kept = keep_everywhere();
+    number = co_await kept;
+    to_memory_.made(pe_.now_ns());
+  }
+  if (!what.in_files) co_return;
+  auto written = write_everywhere(options_.folder, number);
+  co_await written;
+}
+
+task<> checkpointer::begin_again_with(int pes) {
+  auto told = on_all_pes(next_pes_request{pes});
+  co_await told;
+  pe_.exit_job(begin_again, false);
+}
+
+task<> checkpointer::forget_memory() {
+  auto forgotten = on_all_pes(forget_request{});
+  co_await forgotten;
+}
+
 // What fails here is no failure of the program: it goes on, and tries again at a later point.
 task<> checkpointer::make_at_points() {
   auto turn = my_turn();
@@ -318,20 +461,29 @@ task<> checkpointer::make_at_points() {
   } catch (const error&) {
     failure = std::current_exception();
   }
-  passed_.clear();
+  // What is taken for files is kept in memory, too: it is the newest then.
+  wanted what = std::exchange(due_, {});
+  what.pes = std::exchange(next_pes_, 0);
+  what.in_memory = to_memory_.is_on() || what.pes != 0;
+  to_memory_.taken();
+  if (what.in_files) to_files_.taken();
   const int signal = std::exchange(signal_, 0);
   const std::vector<point> points = std::exchange(waiting_, {});
-  if (signal != SIGTERM || failure) let_go(points, failure == nullptr);
+  is_writing_ = true;
+  const at_end written_or_not{[this] { is_writing_ = false; }};
+  const bool goes_on_here = signal != SIGTERM && what.pes == 0;
+  if (goes_on_here || failure) let_go(points, failure == nullptr);
   if (!failure) {
     try {
-      auto written = write_everywhere(options_.folder);
-      co_await written;
+      auto stored = store(what);
+      co_await stored;
     } catch (const error&) {
       failure = std::current_exception();
-      if (signal == SIGTERM) let_go(points, false);
+      if (!goes_on_here) let_go(points, false);
     }
   }
-  last_made_ns_ = pe_.now_ns();
+  to_memory_.made(pe_.now_ns());
+  if (what.in_files) to_files_.made(pe_.now_ns());
   if (failure) {
     if (signal == SIGTERM) signal_ = SIGTERM;  // the next point may be a better one
     try {
@@ -344,6 +496,9 @@ task<> checkpointer::make_at_points() {
   if (signal == SIGTERM) {
     log_warning(fmt::format("the job ends by a signal (SIGTERM); its newest checkpoint is in {}", options_.folder));
     pe_.exit_job(128 + SIGTERM, false);
+  } else if (what.pes != 0) {
+    auto again = begin_again_with(what.pes);
+    co_await again;
   }
 }
 

@@ -21,6 +21,16 @@ struct point_call {
   }
 };
 
+/// To PE 0: the number of PEs is to change.
+struct resize_call {
+  int pes = 0;
+  void operator()(scheduler& pe) const { checkpointer::of(pe).resize(pes); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & pes;
+  }
+};
+
 /// To the root of the allreduce: its contributors go on.
 struct point_over {
   reduction_id which;

@@ -12,13 +12,12 @@
 #include "imbrex/base/log.h"
 #include "imbrex/checkpoint/checkpoint_folder.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
+#include "imbrex/checkpoint/live/memory_records.h"
 #include "imbrex/checkpoint/live/pe_snapshot.h"
 #include "imbrex/checkpoint/live/tree_call.h"
-#include "imbrex/checkpoint/snapshot_reader.h"
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/collection/collection_kind.h"
 #include "imbrex/object/create.h"
-#include "imbrex/object/program_digest.h"
 
 namespace imbrex {
 
@@ -27,28 +26,32 @@ namespace {
 /// The part that one PE has in it.
 class restoring {
  public:
-  restoring(chare_pe& pe, const std::string& folder)
-      : pe_(pe), reader_(folder, {.depth = check_depth::sizes, .program = program_digest()}) {
-    same_pes_ = reader_.about().facts.shape.num_ranks * reader_.about().facts.shape.pes_per_rank == pe.num_pes();
+  restoring(chare_pe& pe, const checkpoint_place& from) : pe_(pe), source_(open_records(pe, from)) {
+    same_pes_ = source_->facts().shape.num_ranks * source_->facts().shape.pes_per_rank == pe.num_pes();
   }
 
   std::vector<std::byte> program() {
     std::vector<std::byte> bytes;
-    each(record_kind::program, [&](const record_view& r) { bytes = reader_.read(r); });
+    each(record_kind::program, [&](const record_view& r) { bytes = read(r); });
     return bytes;
   }
 
-  void restore() {
+  /// When awaited all that is this PE's is there.
+  task<> restore() {
     const rank_context& rank = pe_.rank();
     const bool one_process = rank.transport == nullptr || rank.transport->shares_process();
     if (pe_.id() == (one_process ? 0 : rank.first_pe()))
-      each(record_kind::readonly_values,
-           [&](const record_view& r) { checkpointer::of(pe_).globals().load(reader_.read(r)); });
+      each(record_kind::readonly_values, [&](const record_view& r) { checkpointer::of(pe_).globals().load(read(r)); });
     // Parts come first: elements, when they come to life, may name any.
     each(record_kind::array, [&](const record_view& r) { restore_array(r); });
     each(record_kind::numbers, [&](const record_view& r) { add_numbers(r); });
     pe_.number_after(numbers_.collections, numbers_.sections, numbers_.singles);
-    each(record_kind::element, [&](const record_view& r) { restore_element(r); });
+    std::vector<record_view> mine;
+    each(record_kind::element, [&](const record_view& r) {
+      if (place_element(r)) mine.push_back(r);
+    });
+    auto restored = restore_elements(std::move(mine));
+    co_await restored;
     each(record_kind::ended, [&](const record_view& r) { note_end(r); });
     each(record_kind::freed_section, [&](const record_view& r) {
       const auto key = from_key<section_key>(r);
@@ -84,8 +87,8 @@ class restoring {
 
   template <class F>
   void each(record_kind kind, F f) {
-    for (int file = 0; file < reader_.num_files(); ++file) {
-      for (const record_view& r : reader_.records(file)) {
+    for (int file = 0; file < source_->num_files(); ++file) {
+      for (const record_view& r : source_->records(file)) {
         if (r.kind == static_cast<std::uint32_t>(kind)) f(r);
       }
     }
@@ -99,8 +102,12 @@ class restoring {
   template <class T>
   T from_payload(const record_view& r) {
     T value;
-    from_bytes(reader_.read(r), value);
+    from_bytes(read(r), value);
     return value;
+  }
+  std::vector<std::byte> read(const record_view& r) {
+    const std::span<const std::byte> payload = source_->read(r);
+    return {payload.begin(), payload.end()};
   }
   collection& part_of(collection_id id) {
     collection* const part = pe_.find_collection(id);
@@ -123,7 +130,8 @@ class restoring {
     numbers_.singles = std::max(numbers_.singles, n.singles);
   }
 
-  void restore_element(const record_view& r) {
+  /// Notes where it lives; whether that is here.
+  bool place_element(const record_view& r) {
     const auto key = from_key<element_key>(r);
     collection& part = part_of(key.array);
     const pe_id home = part.home_of(key.index);
@@ -133,26 +141,33 @@ class restoring {
       ++counts.of_pe.at(static_cast<std::size_t>(where));
       counts.not_at_home |= where != home;
     }
-    if (where != pe_.id() && home != pe_.id()) return;
+    if (where != pe_.id() && home != pe_.id()) return false;
     element_base& e = part.record_of(key.index);
     e.epoch = key.epoch;
-    if (where == pe_.id()) {
-      part.restore(e, read_state(r));
-    } else {
-      e.where = where;
-      e.state = presence::elsewhere;
-    }
+    if (where == pe_.id()) return true;
+    e.where = where;
+    e.state = presence::elsewhere;
+    return false;
   }
 
-  /// In memory that the next one is read to: fresh memory costs as much as the reading.
-  std::span<const std::byte> read_state(const record_view& r) {
-    if (r.bytes > room_) {
-      state_ = std::make_unique_for_overwrite<std::byte[]>(r.bytes);
-      room_ = r.bytes;
+  /// Brings the next ones when those before have come to life: their states take memory.
+  task<> restore_elements(std::vector<record_view> mine) {
+    constexpr std::uint64_t at_once = std::uint64_t{16} << 20;
+    for (std::size_t next = 0; next < mine.size();) {
+      std::vector<record_view> these;
+      for (std::uint64_t bytes = 0; next < mine.size() && (these.empty() || bytes + mine[next].bytes <= at_once);
+           ++next) {
+        bytes += mine[next].bytes;
+        these.push_back(mine[next]);
+      }
+      auto brought = source_->bring(these);
+      co_await brought;
+      for (const record_view& r : these) {
+        const auto key = from_key<element_key>(r);
+        collection& part = part_of(key.array);
+        part.restore(part.record_of(key.index), source_->read(r));
+      }
     }
-    const std::span<std::byte> to(state_.get(), r.bytes);
-    reader_.read(r, to);
-    return to;
   }
 
   void note_end(const record_view& r) {
@@ -172,10 +187,8 @@ class restoring {
   }
 
   chare_pe& pe_;
-  snapshot_reader reader_;
+  std::unique_ptr<record_source> source_;
   bool same_pes_ = false;
-  std::unique_ptr<std::byte[]> state_;
-  std::uint64_t room_ = 0;
   pe_numbers_record numbers_;
   std::map<collection_id, element_counts, by_number> counts_;
   std::map<std::pair<collection_id, section_id>, std::vector<std::vector<std::byte>>, by_number> sections_;
@@ -185,16 +198,17 @@ class restoring {
 struct restore_request {
   using result = std::vector<std::byte>;  // the program's object, of PE 0
   static constexpr const char* name = "restoring a checkpoint";
-  std::string folder;
+  checkpoint_place from;
 
   task<result> on_pe(chare_pe& pe) {
-    restoring mine(pe, folder);
-    mine.restore();
+    restoring mine(pe, from);
+    auto restored = mine.restore();
+    co_await restored;
     co_return pe.id() == 0 ? mine.program() : result{};
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & folder;
+    ar & from;
   }
 };
 
@@ -216,8 +230,12 @@ std::string checkpoint_to_restart_from(const checkpoint_options& o) {
   return where;
 }
 
-task<std::vector<std::byte>> restore_job(std::string folder) {
-  auto restored = on_all_pes(restore_request{std::move(folder)});
+task<std::vector<std::byte>> restore_job(checkpoint_place from) {
+  if (from.folder.empty()) {
+    auto ready = ready_memory();
+    co_await ready;
+  }
+  auto restored = on_all_pes(restore_request{std::move(from)});
   for (std::vector<std::byte>& bytes : co_await restored) {
     if (!bytes.empty()) co_return std::move(bytes);
   }

@@ -6,6 +6,7 @@
 
 #include "imbrex/async/task.h"
 #include "imbrex/checkpoint/checkpoint_options.h"
+#include "imbrex/checkpoint/live/record_source.h"
 #include "imbrex/object/collection/chare_pe.h"
 
 /// How a job begins with what a checkpoint has, whatever its numbers of ranks, PEs and GPUs.
@@ -15,9 +16,9 @@ namespace imbrex {
 /// broken. Empty: it says "auto" and there is none. Throws `snapshot_error`.
 std::string checkpoint_to_restart_from(const checkpoint_options& o);
 
-/// From PE 0, before anything else is sent: all PEs take what is theirs of the checkpoint in `folder`. With as many PEs
-/// as wrote it, elements live where they lived, else at home. When awaited all have done so; the bytes are those of the
+/// From PE 0, before anything else is sent: all PEs take what is theirs of that checkpoint. With as many PEs as wrote
+/// it, elements live where they lived, else at home. When awaited all have done so; the bytes are those of the
 /// program's object. Throws `snapshot_error`, or what a PE could not do.
-task<std::vector<std::byte>> restore_job(std::string folder);
+task<std::vector<std::byte>> restore_job(checkpoint_place from);
 
 }  // namespace imbrex

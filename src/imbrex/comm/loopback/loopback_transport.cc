@@ -13,6 +13,7 @@
 #include "imbrex/base/serialize.h"
 #include "imbrex/comm/loopback/loopback_desk.h"
 #include "imbrex/comm/loopback/loopback_link.h"
+#include "imbrex/comm/rank_lost.h"
 
 namespace imbrex {
 
@@ -105,6 +106,15 @@ loopback_network::link& loopback_network::between(rank_id from, rank_id to) {
   return made;
 }
 
+bool loopback_network::is_cut_off(rank_id from, rank_id to) {
+  if (options_.lost < 0) [[likely]]
+    return false;
+  if (num_messages_.fetch_add(1, std::memory_order_relaxed) + 1 == options_.lost_after)
+    is_lost_.store(true, std::memory_order_release);
+  const rank_id lost = lost_rank();
+  return lost >= 0 && (lost == from || lost == to);
+}
+
 void loopback_network::for_each_link_to(rank_id to, const std::function<void(link&)>& f) {
   destination& d = destinations_[static_cast<std::size_t>(to)];
   const std::lock_guard lock(d.mutex);
@@ -134,6 +144,7 @@ void loopback_transport::send(rank_id to, wire_message* m) {
     throw comm_error(
         fmt::format("rank {} cannot send to rank {}: the others are among 0 to {}", rank_, to, num_ranks() - 1));
   }
+  if (network_->is_cut_off(rank_, to)) return wire_message::destroy(m);
   wire_message* copy = wire_message::make(m->header.size);
   std::memcpy(copy->wire_bytes(), m->wire_bytes(), m->wire_size());
   wire_message::destroy(m);
@@ -149,6 +160,11 @@ void loopback_transport::recv_data(rank_id from, std::uint64_t id, const data_vi
 }
 
 bool loopback_transport::poll() {
+  if (const rank_id lost = network_->lost_rank(); lost >= 0) [[unlikely]] {
+    const std::string what = fmt::format("rank {} of {} is lost", lost, num_ranks());
+    if (network_->options_.can_go_on) throw rank_lost(what);
+    throw comm_error(what);
+  }
   if (!network_->holds_) return false;
   bool any = false;
   network_->for_each_link_to(rank_, [&](loopback_network::link& l) { any |= l.poll(); });

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "imbrex/base/error.h"
+#include "imbrex/comm/mpi/mpi_recovery.h"
 #include "imbrex/comm/mpi/mpi_transport.h"
+#include "imbrex/comm/rank_lost.h"
 
 namespace imbrex {
 
@@ -17,6 +19,10 @@ void throw_mpi_error(int code, const char* call, rank_id me, rank_id peer) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
+  if (is_lost_rank(code)) {
+    throw rank_lost(fmt::format("{} failed on rank {}: a rank is lost ({})", call, me,
+                                std::string(text, static_cast<std::size_t>(length))));
+  }
   const std::string other = peer < 0 ? std::string() : fmt::format(" with rank {}", peer);
   throw comm_error(fmt::format("{}{} failed on rank {}: {} (code {})", call, other, me,
                                std::string(text, static_cast<std::size_t>(length)), code));
@@ -104,13 +110,54 @@ mpi_job::mpi_job() {
   try {
     if (initialised != 0 || !open_session()) open_world();
     ask_about_ranks();
+    ask_about_host();
+    check_ranks_are_started();
   } catch (...) {
     close();
     throw;
   }
 }
 
+// Another rank may be lost meanwhile: then all who are left begin again.
+mpi_job::mpi_job(mpi_job& before) {
+  for (bool all_are_here = false; !all_are_here;) {
+    control_ = mpi_shrink(before.control_, before.rank_);
+    bool are_here = true;
+    try {
+      ask_about_ranks();
+      ask_about_host_by_name();
+    } catch (const rank_lost&) {
+      are_here = false;
+      revoke();
+    }
+    all_are_here = mpi_agree(control_, are_here ? 1 : 0) != 0;
+    if (!all_are_here) free_communicators();
+  }
+  before.free_communicators();
+  // Open MPI 5.0's MPI_Finalize hangs at times when ranks have been lost: it is left out then. The system takes back
+  // what a process has, and the launcher knows that ranks may be lost.
+  const bool all_are_left = num_ranks_ == before.num_ranks_;
+  must_finalise_ = std::exchange(before.must_finalise_, false) && all_are_left;
+  uses_session_ = std::exchange(before.uses_session_, false);
+#if MPI_VERSION >= 4
+  session_ = std::exchange(before.session_, MPI_SESSION_NULL);
+  if (!all_are_left) session_ = MPI_SESSION_NULL;
+#endif
+}
+
 mpi_job::~mpi_job() { close(); }
+
+void mpi_job::revoke() {
+  for (const MPI_Comm comm : {messages_, pieces_, host_data_, device_data_, control_}) {
+    if (comm != MPI_COMM_NULL) mpi_revoke(comm);
+  }
+}
+
+void mpi_job::free_communicators() {
+  for (MPI_Comm* comm : {&messages_, &pieces_, &host_data_, &device_data_, &control_}) {
+    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+  }
+}
 
 #if MPI_VERSION >= 4
 // A session is independent of MPI_Init; where any step of it fails, the ordinary way remains.
@@ -174,12 +221,6 @@ void mpi_job::ask_about_ranks() {
   mpi_check(MPI_Comm_set_errhandler(control_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", 0);
   mpi_check(MPI_Comm_rank(control_, &rank_), "MPI_Comm_rank", 0);
   mpi_check(MPI_Comm_size(control_, &num_ranks_), "MPI_Comm_size", rank_);
-  if (num_ranks_ == 1 && launched_ranks() > 1) {
-    throw comm_error(
-        fmt::format("the launcher started {} processes, but mpi sees one rank only: start them with the "
-                    "mpirun or mpiexec of {} (with srun: --mpi=pmix or --mpi=pmi2)",
-                    launched_ranks(), library_name()));
-  }
   // Before anything is declared: it would hold for what is made of this one too.
   device_data_ = declared_dup(control_, {{"mpi_assert_memory_alloc_kinds", "system,mpi,cuda:device,cuda:host"}}, rank_);
   declare(control_, host_only, rank_);
@@ -191,7 +232,9 @@ void mpi_job::ask_about_ranks() {
   int found = 0;
   mpi_check(MPI_Comm_get_attr(pieces_, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr", rank_);
   if (found != 0) largest_tag_ = *static_cast<int*>(value);
+}
 
+void mpi_job::ask_about_host() {
   MPI_Comm host = MPI_COMM_NULL;
   mpi_check(MPI_Comm_split_type(control_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "MPI_Comm_split_type",
             rank_);
@@ -200,12 +243,36 @@ void mpi_job::ask_about_ranks() {
   mpi_check(MPI_Comm_free(&host), "MPI_Comm_free", rank_);
 }
 
+// Makes no communicator: Open MPI 5.0 crashes when a rank is lost while it makes one.
+void mpi_job::ask_about_host_by_name() {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  mpi_check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name", rank_);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(name);
+  const std::vector<std::byte> mine(bytes, bytes + length);
+  local_rank_ = num_local_ranks_ = 0;
+  rank_id r = 0;
+  for (const std::vector<std::byte>& other : all_gather(mine)) {
+    if (other == mine) {
+      ++num_local_ranks_;
+      local_rank_ += r < rank_ ? 1 : 0;
+    }
+    ++r;
+  }
+}
+
+void mpi_job::check_ranks_are_started() const {
+  if (num_ranks_ > 1 || launched_ranks() < 2) return;
+  throw comm_error(
+      fmt::format("the launcher started {} processes, but mpi sees one rank only: start them with the "
+                  "mpirun or mpiexec of {} (with srun: --mpi=pmix or --mpi=pmi2)",
+                  launched_ranks(), library_name()));
+}
+
 // Also after errors, hence without checks.
 void mpi_job::close() {
   if (abandoned_) return;
-  for (MPI_Comm* comm : {&messages_, &pieces_, &host_data_, &device_data_, &control_}) {
-    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
-  }
+  free_communicators();
 #if MPI_VERSION >= 4
   if (session_ != MPI_SESSION_NULL) {
     MPI_Session_finalize(&session_);
@@ -250,8 +317,9 @@ std::string mpi_library_description() {
   int version = MPI_VERSION;
   int subversion = MPI_SUBVERSION;
   mpi_check(MPI_Get_version(&version, &subversion), "MPI_Get_version", 0);
-  return fmt::format("{}, MPI standard {}.{}, {}", library_name(), version, subversion,
-                     MPI_VERSION >= 4 ? "with sessions" : "without sessions");
+  return fmt::format("{}, MPI standard {}.{}, {}, {}", library_name(), version, subversion,
+                     MPI_VERSION >= 4 ? "with sessions" : "without sessions",
+                     mpi_has_recovery() ? "with ULFM" : "without ULFM");
 }
 
 }  // namespace imbrex

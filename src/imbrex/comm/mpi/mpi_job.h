@@ -27,6 +27,9 @@ bool launcher_present();
 class mpi_job {
  public:
   mpi_job();
+  /// Of those that are left of `before`'s ranks, in their order; collective over them. That one is closed, and no
+  /// request of it is under way.
+  explicit mpi_job(mpi_job& before);
   ~mpi_job();
   mpi_job(const mpi_job&) = delete;
   mpi_job& operator=(const mpi_job&) = delete;
@@ -54,11 +57,17 @@ class mpi_job {
   /// The other ranks are lost: nothing collective from now on, MPI is not finalised.
   void abandon() { abandoned_ = true; }
   bool abandoned() const { return abandoned_; }
+  /// A rank is lost: the others' calls fail from now on, so that they notice (where MPI has recovery).
+  void revoke();
 
  private:
   bool open_session();
   void open_world();
   void ask_about_ranks();
+  void ask_about_host();
+  void ask_about_host_by_name();
+  void check_ranks_are_started() const;
+  void free_communicators();
   void close();
 
   rank_id rank_ = 0;

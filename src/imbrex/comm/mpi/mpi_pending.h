@@ -65,6 +65,21 @@ class mpi_pending {
     }
   }
 
+  /// A rank is lost, and the communicators have been revoked: every request ends, with an error or not. Looks once at
+  /// all of them, and treats what has ended as if it had moved.
+  template <class Completed>
+  void progress_after_loss(Completed completed) {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      int done = 0;
+      const int code = MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS && done == 0) continue;
+      requests_[i] = MPI_REQUEST_NULL;  // one that failed is left to MPI: Open MPI may not be done with it
+      conclude(owners_[i], completed);
+    }
+    next_ = 0;
+    remove_completed(requests_.size());
+  }
+
   void add(MPI_Request request, wire_message* m) { add(request, owner{m, nullptr, nullptr}); }
   void add(MPI_Request request, mpi_transfer* t) {
     add(request, owner{nullptr, t, nullptr});
@@ -84,25 +99,21 @@ class mpi_pending {
     const std::size_t count = requests_.size() - next_ < window ? requests_.size() - next_ : window;
     int num_done = 0;
     int done[window];
-    mpi_check(MPI_Testsome(static_cast<int>(count), requests_.data() + next_, &num_done, done, MPI_STATUSES_IGNORE),
-              "MPI_Testsome", me);
+    MPI_Status statuses[window];
+    const int code = MPI_Testsome(static_cast<int>(count), requests_.data() + next_, &num_done, done, statuses);
+    if (code != MPI_ERR_IN_STATUS) mpi_check(code, "MPI_Testsome", me);
     if (num_done <= 0) {
       next_ += count;
       return false;
     }
     for (int i = 0; i < num_done; ++i) {
-      owner& o = owners_[next_ + static_cast<std::size_t>(done[i])];
-      if (o.message != nullptr) {
-        wire_message::destroy(o.message);
-      } else if (o.data != nullptr) {
-        if (--o.data->num_pending > 0) continue;
-        o.data->done->complete();
-        delete o.data;
-      } else if (--o.transfer->num_pending == 0) {
-        completed(o.transfer);
-      }
+      const std::size_t at = next_ + static_cast<std::size_t>(done[i]);
+      requests_[at] = MPI_REQUEST_NULL;  // one that failed is left to MPI
+      conclude(owners_[at], completed);
     }
     remove_completed(count);
+    if (code != MPI_SUCCESS) [[unlikely]]
+      throw_failure(statuses, num_done, me);
     return true;
   }
 
@@ -112,6 +123,27 @@ class mpi_pending {
     mpi_transfer* transfer;
     mpi_data* data;
   };
+
+  [[noreturn]] static void throw_failure(const MPI_Status* statuses, int count, rank_id me) {
+    int code = MPI_ERR_IN_STATUS;
+    for (int i = 0; i < count; ++i) {
+      if (statuses[i].MPI_ERROR != MPI_SUCCESS) code = statuses[i].MPI_ERROR;
+    }
+    throw_mpi_error(code, "MPI_Testsome", me, -1);
+  }
+
+  template <class Completed>
+  static void conclude(owner& o, Completed& completed) {
+    if (o.message != nullptr) {
+      wire_message::destroy(o.message);
+    } else if (o.data != nullptr) {
+      if (--o.data->num_pending > 0) return;
+      o.data->done->complete();
+      delete o.data;
+    } else if (--o.transfer->num_pending == 0) {
+      completed(o.transfer);
+    }
+  }
 
   void add(MPI_Request request, const owner& o) {
     requests_.push_back(request);

@@ -162,4 +162,24 @@ void mpi_receiver::cancel() {
   }
 }
 
+bool mpi_receiver::cancel_after_loss() {
+  bool all_have_ended = true;
+  for (std::size_t i = 0; i < ring_size; ++i) {
+    MPI_Request& request = requests_[(oldest_ + i) % ring_size];
+    if (request == MPI_REQUEST_NULL) continue;
+    if (i < ring_size - num_used_) {
+      MPI_Cancel(&request);
+      int done = 0;
+      const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS && done == 0) {
+        all_have_ended = false;
+        continue;
+      }
+      if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // it is left to MPI
+    }
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  }
+  return all_have_ended;
+}
+
 }  // namespace imbrex

@@ -46,6 +46,8 @@ class mpi_receiver {
   void discard_from_now();
   /// Withdraws the ring, once nothing can arrive any more.
   void cancel();
+  /// The same after the loss of a rank, as far as it has ended yet; whether all of it has.
+  bool cancel_after_loss();
 
   /// How many messages have arrived from each rank, whole.
   const std::vector<std::uint64_t>& num_received() const { return num_received_; }

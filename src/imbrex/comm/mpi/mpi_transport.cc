@@ -23,22 +23,41 @@
 #include "imbrex/comm/mpi/mpi_lock.h"
 #include "imbrex/comm/mpi/mpi_pending.h"
 #include "imbrex/comm/mpi/mpi_receiver.h"
+#include "imbrex/comm/mpi/mpi_recovery.h"
 #include "imbrex/comm/mpi/mpi_tags.h"
+#include "imbrex/comm/rank_lost.h"
 
 namespace imbrex {
 
 struct mpi_transport::state {
   enum class phase : std::uint8_t { made, started, stopped };
 
+  explicit state(bool may_lose_ranks) : send(send_function(may_lose_ranks)) {}
+  explicit state(state& before) : job(before.job), send(before.send) {}
+
+  using send_call = decltype(&MPI_Isend);
+  /// A send that Open MPI reports as done while it is still on its way to a rank that is lost then ends the whole job
+  /// ("send error after request freed"). A synchronous one is done when it has been received.
+  static send_call send_function(bool may_lose_ranks) {
+    return may_lose_ranks && why_no_mpi_recovery().empty() ? &MPI_Issend : &MPI_Isend;
+  }
+
   mpi_job job;
   mpi_pending pending;
   mpi_pending data;  // apart from messages
   mpi_receiver receiver{job, pending};
+  const send_call send;
   std::vector<std::uint64_t> num_sent = std::vector<std::uint64_t>(static_cast<std::size_t>(job.num_ranks()));
   phase now = phase::made;
   std::uint32_t num_polls = 0;
   mpi_lock lock;
+  bool is_lost = false;  // a rank
 
+  void lose();
+  bool end_requests_after_loss();
+  template <class F>
+  void unless_lost(F f);
+  int has_failed(int code, MPI_Request request, rank_id to);
   void send_large(rank_id to, wire_message* m);
   template <class Start>
   void move_data(const mpi_data& what, std::byte* data, Start start);
@@ -63,7 +82,48 @@ std::vector<const void*>& abandoned() {
 
 }  // namespace
 
-mpi_transport::mpi_transport() : state_(std::make_unique<state>()) {}
+mpi_transport::mpi_transport(bool may_lose_ranks) : state_(std::make_unique<state>(may_lose_ranks)) {}
+mpi_transport::mpi_transport(mpi_transport& before) : state_(std::make_unique<state>(*before.state_)) {}
+
+int mpi_transport::agree_on(int bits) {
+  const std::lock_guard lock(state_->lock);
+  return mpi_agree(state_->job.control(), bits);
+}
+
+void mpi_transport::state::lose() {
+  if (is_lost) return;
+  is_lost = true;
+  job.revoke();
+}
+
+/// A loss is told by `poll`, not in the middle of a program's own function.
+template <class F>
+void mpi_transport::state::unless_lost(F f) {
+  if (is_lost) return;
+  try {
+    f();
+  } catch (const rank_lost&) {
+    lose();
+  }
+}
+
+/// Nothing of them is MPI's any more then: memory that they read or write may go.
+bool mpi_transport::state::end_requests_after_loss() {
+  constexpr std::int64_t limit_ns = 2'000'000'000;
+  const std::int64_t deadline = now_ns() + limit_ns;
+  const auto arrived = [this](mpi_transfer* t) {
+    if (t->incoming) return receiver.complete(t);
+    wire_message::destroy(t->message);
+    delete t;
+  };
+  while (now_ns() < deadline) {
+    pending.progress_after_loss(arrived);
+    data.progress_after_loss([](mpi_transfer*) {});
+    if (receiver.cancel_after_loss() && pending.empty() && data.empty()) return true;
+    sched_yield();
+  }
+  return false;
+}
 
 mpi_transport::~mpi_transport() {
   if (state_->now == state::phase::started) mpi_transport::stop({.failed = true, .code = 1});
@@ -107,13 +167,16 @@ void mpi_transport::send(rank_id to, wire_message* m) {
   int left = 0;
   {
     const std::lock_guard lock(s.lock);
+    if (s.is_lost) [[unlikely]]
+      return wire_message::destroy(m);
     ++s.num_sent[static_cast<std::size_t>(to)];
     if (m->wire_size() > mpi_eager_bytes) [[unlikely]]
-      return s.send_large(to, m);
+      return s.unless_lost([&] { s.send_large(to, m); });
     MPI_Request request = MPI_REQUEST_NULL;
-    mpi_check(MPI_Isend(m->wire_bytes(), static_cast<int>(m->wire_size()), MPI_BYTE, to, 0, s.job.messages(), &request),
-              "MPI_Isend", me, to);
-    mpi_check(MPI_Test(&request, &left, MPI_STATUS_IGNORE), "MPI_Test", me, to);
+    int code = s.send(m->wire_bytes(), static_cast<int>(m->wire_size()), MPI_BYTE, to, 0, s.job.messages(), &request);
+    if (code == MPI_SUCCESS) code = MPI_Test(&request, &left, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) [[unlikely]]
+      left = s.has_failed(code, request, to);
     if (left == 0) {
       s.pending.add(request, m);
       s.flood.look(s.pending.size(), to, m->wire_size());
@@ -122,17 +185,24 @@ void mpi_transport::send(rank_id to, wire_message* m) {
   if (left != 0) wire_message::destroy(m);
 }
 
+// Whether the message has left, or will never: after the loss of a rank.
+int mpi_transport::state::has_failed(int code, MPI_Request request, rank_id to) {
+  if (!is_lost_rank(code)) throw_mpi_error(code, "MPI_Isend", job.rank(), to);
+  lose();
+  return request == MPI_REQUEST_NULL ? 1 : 0;
+}
+
 // The pieces of several messages to one rank may share a tag: they are sent and received in the same order.
 void mpi_transport::state::send_large(rank_id to, wire_message* m) {
   auto* t = new mpi_transfer{.message = m, .peer = to, .announcement = {.header = m->header}};
   const std::uint64_t num_tags = static_cast<std::uint64_t>(job.largest_tag()) + 1;
   t->announcement.tag = static_cast<std::int64_t>(num_sent[static_cast<std::size_t>(to)] % num_tags);
   MPI_Request request = MPI_REQUEST_NULL;
-  mpi_check(MPI_Isend(&t->announcement, sizeof t->announcement, MPI_BYTE, to, 0, job.messages(), &request), "MPI_Isend",
+  mpi_check(send(&t->announcement, sizeof t->announcement, MPI_BYTE, to, 0, job.messages(), &request), "MPI_Isend",
             job.rank(), to);
   pending.add(request, t);
   for_each_mpi_piece(m->payload(), m->header.size, [&](std::byte* start, int count) {
-    mpi_check(MPI_Isend(start, count, MPI_BYTE, to, static_cast<int>(t->announcement.tag), job.pieces(), &request),
+    mpi_check(send(start, count, MPI_BYTE, to, static_cast<int>(t->announcement.tag), job.pieces(), &request),
               "MPI_Isend", job.rank(), to);
     pending.add(request, t);
   });
@@ -140,13 +210,18 @@ void mpi_transport::state::send_large(rank_id to, wire_message* m) {
 
 template <class Start>
 void mpi_transport::state::move_data(const mpi_data& what, std::byte* bytes, Start start) {
-  if (what.bytes == 0) return what.done->complete();
+  if (what.bytes == 0 || is_lost) return what.done->complete();
   auto* d = new mpi_data(what);
-  for_each_mpi_piece(bytes, what.bytes, [&](std::byte* piece, int count) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    start(piece, count, &request);
-    data.add(request, d);
+  unless_lost([&] {
+    for_each_mpi_piece(bytes, what.bytes, [&](std::byte* piece, int count) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      start(piece, count, &request);
+      data.add(request, d);
+    });
   });
+  if (d->num_pending > 0) return;
+  d->done->complete();
+  delete d;
 }
 
 bool mpi_transport::reaches(memory_kind kind) const { return kind != memory_kind::device || mpi_takes_gpu_memory(); }
@@ -156,7 +231,7 @@ void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_vi
   const mpi_data what{.done = done, .peer = to, .id = id, .bytes = from.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, from.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(MPI_Isend(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Isend", s.job.rank(),
+    mpi_check(s.send(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Isend", s.job.rank(),
               to);
   });
 }
@@ -174,7 +249,14 @@ void mpi_transport::recv_data(rank_id from, std::uint64_t id, const data_view& t
 bool mpi_transport::poll() {
   if (state_->job.num_ranks() == 1 || !state_->lock.try_lock()) return false;
   const std::lock_guard lock(state_->lock, std::adopt_lock);
-  return state_->now == state::phase::started && state_->progress();
+  if (state_->now != state::phase::started) return false;
+  if (state_->is_lost) throw rank_lost("a rank is lost");
+  try {
+    return state_->progress();
+  } catch (const rank_lost&) {
+    state_->lose();
+    throw;
+  }
 }
 
 bool mpi_transport::state::progress() {
@@ -198,17 +280,20 @@ job_end mpi_transport::stop(const job_end& mine) {
   s.receiver.discard_from_now();
   job_end end = mine;
   try {
-    if (s.drain(end)) {
+    if (!s.is_lost && s.drain(end)) {
       s.take_unwanted_data();
       s.receiver.cancel();
       return end;
     }
+  } catch (const rank_lost&) {
+    s.lose();
   } catch (const error&) {
     s.job.abandon();
     if (!end.failed) throw;
   }
+  if (s.is_lost && s.end_requests_after_loss()) return mine.failed ? mine : job_end{true, begin_again};
   s.job.abandon();
-  return end;
+  return s.is_lost ? job_end{true, exit_code_failed_entry} : end;
 }
 
 // Nothing is left when each rank has received as many messages as the others sent it, and all its sends have left.
@@ -313,7 +398,12 @@ void mpi_transport::state::take_unwanted_data() {
 
 std::vector<std::vector<std::byte>> mpi_transport::all_gather(const std::vector<std::byte>& mine) {
   const std::lock_guard lock(state_->lock);
-  return state_->job.all_gather(mine);
+  try {
+    return state_->job.all_gather(mine);
+  } catch (const rank_lost&) {
+    state_->lose();
+    throw;
+  }
 }
 
 // Another thread may be inside MPI for good; the job ends all the same.

@@ -19,11 +19,18 @@ namespace imbrex {
 /// announcement and pieces of up to 1 GiB, received in place. Sizes are 64 bits.
 /// Order: between a pair of PEs as sent, also when a small message follows a large one.
 /// Errors: every MPI return code is checked; `comm_error` carries MPI's text and both ranks.
+/// A rank that is lost: where MPI tells (ULFM), `poll` throws `rank_lost` from then on, here and on all other ranks;
+/// what is sent is thrown away, data that are moved end at once, and `stop` gives `begin_again`.
 class mpi_transport final : public transport {
  public:
+  /// Of those that are left of another one's ranks, once that has stopped; collective over them. The other one is of no
+  /// use any more.
+  explicit mpi_transport(mpi_transport& before);
   /// Collective over the ranks of the job. Throws `comm_error` when MPI offers too low a thread level, was already
   /// finalised, or sees one rank where the launcher started several.
-  mpi_transport();
+  mpi_transport() : mpi_transport(false) {}
+  /// `may_lose_ranks`: the job is to go on without a rank that is lost; sends take a little longer then.
+  explicit mpi_transport(bool may_lose_ranks);
   /// Collective, unless a `stop` after a failure gave up on the others; then MPI is left unfinalised, so that the
   /// launcher ends the job.
   ~mpi_transport() override;
@@ -32,6 +39,8 @@ class mpi_transport final : public transport {
   /// does not initialise MPI.
   static bool launched_by_mpi();
   bool uses_session() const;
+  /// After a run, collective over those that are left, where MPI has recovery (mpi_recovery.h): the bits that all gave.
+  int agree_on(int bits);
 
   rank_id rank() const override;
   int num_ranks() const override;

@@ -11,6 +11,7 @@
 
 #include "imbrex/base/hash.h"
 #include "unit/checkpoint/live/job_with_checkpoints.h"
+#include "unit/checkpoint/live/ring_program.h"
 
 // Whole jobs that are ended in the middle and begun again from their last checkpoint, on other numbers of ranks and
 // PEs.
@@ -20,76 +21,6 @@ namespace ix = imbrex;
 using namespace imbrex_test;
 
 // ------------------------------------------------------------------------------------------------ points
-
-/// A ring of cells whose values depend on each other in every step.
-struct cell : ix::chare<cell, ix::index1d> {
-  cell() : value(ix::mix(static_cast<std::uint64_t>(index().x))) {}
-
-  ix::task<> run(int until, int dies_at) {
-    const int n = extent().x;
-    while (step < until) {
-      array()[(index().x + 1) % n].send<&cell::arrived>(step, value);
-      auto [left] = co_await arrived(step);
-      value = ix::mix(value ^ (left + static_cast<std::uint64_t>(step)));
-      ++step;
-      if (step == dies_at && index().x == n / 2) rt().exit(9);
-      if (step % 3 == 0) co_await ix::checkpoint_point(*this);
-      if (step % 4 == index().x % 4) migrate_to((pe() + 1) % num_pes());
-    }
-    contribute(value, ix::bit_xor);
-  }
-
-  ix::when<int, std::uint64_t> arrived;
-  std::uint64_t value = 0;
-  int step = 0;
-
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & value & step & arrived;
-  }
-};
-
-constexpr int steps = 20;
-
-std::uint64_t expected_of_ring(int n) {
-  std::vector<std::uint64_t> now(static_cast<std::size_t>(n)), next(now);
-  for (std::size_t i = 0; i < now.size(); ++i) now[i] = ix::mix(i);
-  for (int k = 0; k < steps; ++k) {
-    for (std::size_t i = 0; i < now.size(); ++i)
-      next[i] = ix::mix(now[i] ^ (now[(i + now.size() - 1) % now.size()] + static_cast<std::uint64_t>(k)));
-    now.swap(next);
-  }
-  std::uint64_t all = 0;
-  for (const std::uint64_t v : now) all ^= v;
-  return all;
-}
-
-struct ring {
-  ring() = default;
-  ring(int num_cells, int step) : n(num_cells), dies_at(step) {}
-  int n = 0, dies_at = 0;
-  ix::array_proxy<cell> cells;
-
-  ix::task<int> start(ix::runtime& rt) {
-    cells = rt.create_array<cell>(ix::index1d(n));
-    auto rest = finish(rt);
-    co_return co_await rest;
-  }
-  ix::task<int> restart(ix::runtime& rt) {
-    dies_at = 0;
-    auto rest = finish(rt);
-    co_return co_await rest;
-  }
-  ix::task<int> finish(ix::runtime&) {
-    cells.broadcast<&cell::run>(steps, dies_at);
-    auto result = cells.reduction<std::uint64_t>();
-    co_return co_await result == expected_of_ring(n) ? 0 : 1;
-  }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & n & dies_at & cells;
-  }
-};
 
 TEST(restart, goes_on_from_the_last_point_on_other_numbers_of_pes) {
   for (const job_shape& s : all_shapes()) {

@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imbrex/imbrex.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/base/hash.h"
+#include "imbrex/checkpoint/erasure_code/reed_solomon.h"
+#include "unit/checkpoint/live/job_with_checkpoints.h"
+#include "unit/checkpoint/live/ring_program.h"
+
+// Whole jobs that lose ranks at random moments, also in the middle of checkpoints, and go on in the same processes.
+namespace {
+
+namespace ix = imbrex;
+using namespace imbrex_test;
+using testing::HasSubstr;
+
+/// Counts how often it begins.
+struct counted_ring : ring {
+  using ring::ring;
+  static inline int starts = 0, restarts = 0;
+  static inline int ranks_at_end = 0;
+
+  ix::task<int> start(ix::runtime& rt) {
+    ++starts;
+    ranks_at_end = rt.num_ranks();
+    auto rest = ring::start(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime& rt) {
+    ++restarts;
+    ranks_at_end = rt.num_ranks();
+    auto rest = ring::restart(rt);
+    co_return co_await rest;
+  }
+};
+
+class lost_rank : public testing::Test {
+ protected:
+  void SetUp() override { counted_ring::starts = counted_ring::restarts = 0; }
+};
+
+struct outcome {
+  int code = 0;
+  std::string errors;
+};
+
+outcome run_ring(const job_shape& s, std::vector<std::string> options, int cells = 11, int num_steps = 300) {
+  testing::internal::CaptureStderr();
+  const int code = run_program<counted_ring>(s, std::move(options), cells, 0, num_steps);
+  return {code, testing::internal::GetCapturedStderr()};
+}
+
+TEST_F(lost_rank, is_gone_on_without_until_one_is_left) {
+  for (const job_shape& s : {job_shape{1, 2}, {2, 3}, {1, 5}, {3, 4, 7, 40}, {2, 3, 12, 30, true}}) {
+    SCOPED_TRACE(to_text(s));
+    SetUp();
+    // Until a loss comes after a checkpoint, however slow the machine.
+    for (int after = 1000; counted_ring::restarts == 0 && after <= 20'000; after += 1000) {
+      const outcome o = run_ring(
+          s, {"--imbrex-checkpoint-memory=1", fmt::format("--imbrex-loopback-lose-after={}", after)}, 11, 2000);
+      EXPECT_EQ(o.code, 0) << o.errors;
+      EXPECT_THAT(o.errors,
+                  HasSubstr(fmt::format("1 of {} ranks lost; the job goes on with {}", s.ranks, s.ranks - 1)));
+      if (counted_ring::restarts > 0) {
+        EXPECT_THAT(o.errors, HasSubstr("in memory, made"));
+      }
+    }
+    EXPECT_GT(counted_ring::restarts, 0);
+  }
+}
+
+TEST_F(lost_rank, at_any_moment_ends_with_the_same_bits) {
+  int from_memory = 0;
+  constexpr int seeds = 60;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const auto random = [seed](int which, int n) {
+      return static_cast<int>(ix::mix(static_cast<std::uint64_t>(10 * seed + which)) % static_cast<std::uint64_t>(n));
+    };
+    const job_shape s{1 + random(0, 3), 2 + random(1, 5), static_cast<std::uint64_t>(seed), random(2, 2) * 40,
+                      random(3, 4) == 0};
+    const int group = 2 + random(5, 3);
+    std::vector<std::string> options{"--imbrex-checkpoint-memory=1",
+                                     fmt::format("--imbrex-loopback-lose-after={}", 20 + random(4, 1500)),
+                                     fmt::format("--imbrex-checkpoint-group={}", group)};
+    if (group > 2 && ix::reed_solomon::is_built() && random(6, 2) == 0)
+      options.emplace_back("--imbrex-checkpoint-parity=2");
+    SCOPED_TRACE(to_text(s) + ", " + options[1] + ", " + options[2]);
+    const outcome o = run_ring(s, options, 5 + random(7, 12));
+    EXPECT_EQ(o.code, 0) << o.errors;
+    for (std::size_t at = 0; (at = o.errors.find("from checkpoint", at)) != std::string::npos; ++at) ++from_memory;
+  }
+  EXPECT_GT(from_memory, seeds / 2);
+  RecordProperty("from_memory", from_memory);
+}
+
+TEST_F(lost_rank, ends_the_job_without_checkpoints_in_memory) {
+  const outcome o = run_ring({2, 3}, {"--imbrex-loopback-lose-after=50"});
+  EXPECT_EQ(o.code, 70);
+  EXPECT_THAT(o.errors, HasSubstr("is lost"));
+  EXPECT_EQ(counted_ring::starts, 1);
+}
+
+TEST_F(lost_rank, before_the_first_checkpoint_begins_from_the_start) {
+  const outcome o = run_ring({1, 2}, {"--imbrex-checkpoint-memory=1h", "--imbrex-loopback-lose-after=30"});
+  EXPECT_EQ(o.code, 0) << o.errors;
+  EXPECT_EQ(counted_ring::starts, 2);
+  EXPECT_THAT(o.errors, HasSubstr("1 of 2 ranks lost; the job goes on with 1, from the start"));
+}
+
+TEST_F(lost_rank, takes_the_newest_of_files_where_there_is_none_in_memory) {
+  folder_of_checkpoints at;
+  EXPECT_EQ(run_ring({2, 3}, {at.option(), "--imbrex-checkpoint-every=1"}).code, 0);
+  EXPECT_TRUE(at.has_any());
+  const outcome o = run_ring({2, 3}, {at.option(), "--imbrex-checkpoint-every=1h", "--imbrex-checkpoint-memory=1h",
+                                      "--imbrex-loopback-lose-after=50"});
+  EXPECT_EQ(o.code, 0) << o.errors;
+  EXPECT_GT(counted_ring::restarts, 0);
+  EXPECT_THAT(o.errors, HasSubstr("the job goes on with 2, from " + at.path()));
+}
+
+TEST(checkpoint_memory, files_have_what_is_in_memory) {
+  folder_of_checkpoints at;
+  for (const job_shape& s : {job_shape{2, 1}, {2, 3}}) {
+    // It ends when all is quiet, and so what was begun has been written.
+    EXPECT_EQ(run_program<ring>(s, {at.option(), "--imbrex-checkpoint-every=1", "--imbrex-checkpoint-memory=1"}, 9, 0),
+              0);
+    EXPECT_TRUE(at.has_any());
+    EXPECT_EQ(run_program<ring>({1, 2}, {"--imbrex-restart=" + at.path()}, 9, 0), 0);
+  }
+}
+
+TEST(checkpoint_memory, options_that_cannot_be_are_refused) {
+  for (const auto& [option, text] : {std::pair("--imbrex-checkpoint-group=4", "needs --imbrex-checkpoint-memory"),
+                                     {"--imbrex-checkpoint-parity=1", "needs --imbrex-checkpoint-memory"},
+                                     {"--imbrex-checkpoint-memory=often", "give a time such as 30s"}}) {
+    const outcome o = run_ring({1, 2}, {option});
+    EXPECT_EQ(o.code, 2);
+    EXPECT_THAT(o.errors, HasSubstr(text));
+  }
+  const outcome o =
+      run_ring({1, 2}, {"--imbrex-checkpoint-memory=1", "--imbrex-checkpoint-group=2", "--imbrex-checkpoint-parity=2"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.errors, HasSubstr("of a group of 2 ranks at most 1 can be restored"));
+}
+
+TEST(checkpoint_memory, is_for_programs_that_can_be_restarted) {
+  command_line line({1, 2}, {"--imbrex-checkpoint-memory=1"});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ix::run(line.count(), line.values(), [](ix::runtime&) -> ix::task<int> { co_return 0; }), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("cannot be restarted"));
+}
+
+}  // namespace
