@@ -169,4 +169,78 @@ ix::task<int> office(ix::runtime& rt) {
 
 TEST(schedule, does_not_change_calls_sections_and_broadcasts) { expect_same_under_all_schedules(office); }
 
+// --------------------------------------------------------------------------------------- seeds that are taken
+
+struct nest : ix::chare<nest, ix::index1d> {
+  void add(int n) { total += n; }
+  void tell() { contribute(total, ix::sum); }
+  int total = 0;
+};
+
+/// Makes others, speaks to them before they are there, is moved, answers, and ends.
+struct ant : ix::chare<ant> {
+  ant() = default;
+  ant(int depth, ix::array_proxy<nest> nests) : home(nests) {
+    if (depth < 0) {
+      destroy();
+      return;
+    }
+    home[depth % 3].send<&nest::add>(1);
+    for (int i = 0; i < 2 && depth > 0; ++i) {
+      children.push_back(rt().create<ant>(depth - 1, home));
+      children.back().send<&ant::letters>(i, 10 * depth);
+      if ((depth + i) % 2 == 0) children.back().send<&ant::hop>((pe() + 1) % num_pes());
+    }
+  }
+  void hop(int to) { migrate_to(to); }
+  ix::task<int> count(int which) {
+    int sum = 1;
+    for (int i = 0; i < static_cast<int>(children.size()); ++i) {
+      auto asked = children[static_cast<std::size_t>(i)].call<&ant::count>(i);
+      sum += co_await std::move(asked);
+    }
+    auto letter = letters(which);
+    auto [n] = co_await letter;
+    home[0].send<&nest::add>(n);
+    destroy();
+    co_return sum;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & home & children & letters;
+  }
+  ix::array_proxy<nest> home;
+  std::vector<ix::element_proxy<ant>> children;
+  ix::when<int, int> letters;
+};
+
+/// Makes those that are placed in turn.
+struct colonist : ix::chare<colonist, ix::index1d> {
+  void begin(ix::array_proxy<nest> nests) {
+    for (int i = 0; i < 4 * num_pes(); ++i) rt().create<ant>(-1, nests);
+  }
+};
+
+ix::task<int> colony(ix::runtime& rt) {
+  auto nests = rt.create_array<nest>(ix::index1d(3));
+  auto colonists = rt.create_group<colonist>();
+  colonists.broadcast<&colonist::begin>(nests);
+  co_await rt.quiescence();
+  const int depth = 5;
+  const auto queen = rt.create<ant>(depth, nests);
+  queen.send<&ant::letters>(0, 1000);
+  auto counted = queen.call<&ant::count>(0);
+  const int ants = co_await std::move(counted);
+  EXPECT_EQ(ants, 63);
+  co_await rt.quiescence();
+  nests.broadcast<&nest::tell>();
+  int letters = 1000;
+  for (int d = depth; d > 0; --d) letters += 10 * d * (1 << (depth - d + 1));
+  const int total = co_await nests.reduction<int>();
+  EXPECT_EQ(total, 63 + letters);
+  co_return 0;
+}
+
+TEST(schedule, does_not_change_chares_that_idle_pes_take) { expect_same_under_all_schedules(colony); }
+
 }  // namespace

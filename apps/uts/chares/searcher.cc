@@ -28,11 +28,4 @@ void searcher::give_away() {
   stack_.clear();
 }
 
-ix::priority searcher::urgency(const node& n) const {
-  if (!plan_.deepest_first) return ix::priorities::normal;
-  constexpr int least = ix::priority::least_urgent, most = ix::priorities::communication.value + 1;
-  const std::int64_t steps = std::int64_t{n.depth} * (least - most) / expected_depth(plan_.tree);
-  return ix::priority(static_cast<int>(std::max<std::int64_t>(most, least - steps)));
-}
-
 }  // namespace uts

@@ -36,9 +36,9 @@ class searcher : public ix::chare<searcher, ix::index1d> {
   /// is left then.
   void search(const node& first, const std::vector<node>& others);
 
-  /// How urgent a chare is whose part begins with `n`: deeper ones go first, so that few wait at a time; after all that
-  /// arrives and ends.
-  ix::priority urgency(const node& n) const;
+  /// Whether a chare searches when it is made: the runtime makes the newest first, so that few wait at a time. Else it
+  /// sends itself a message, and searches when that has its turn.
+  bool searches_at_once() const { return plan_.deepest_first; }
 
   /// The next `report` is of what is searched from now on.
   void begin() { share_ = {pe(), {}, 0}; }
@@ -64,8 +64,16 @@ extern ix::readonly<ix::array_proxy<searcher>> searchers;
 /// A part of the tree: some nodes and all below them. Searches it when its turn comes, and ends.
 class explorer : public ix::chare<explorer> {
  public:
-  explorer(const node& first, const std::vector<node>& others) : first_(first), others_(others) {
-    proxy().with(searchers->local_branch()->urgency(first)).send<&explorer::search>();
+  explorer(const node& first, const std::vector<node>& others) {
+    searcher& here = *searchers->local_branch();
+    if (here.searches_at_once()) {
+      here.search(first, others);
+      destroy();
+    } else {
+      first_ = first;
+      others_ = others;
+      proxy().send<&explorer::search>();
+    }
   }
   void search() {
     searchers->local_branch()->search(first_, others_);
@@ -73,8 +81,8 @@ class explorer : public ix::chare<explorer> {
   }
 
  private:
-  const node first_;
-  const std::vector<node> others_;
+  node first_;
+  std::vector<node> others_;
 };
 
 }  // namespace uts

@@ -38,8 +38,6 @@ void check(const tree_parameters& p) {
   if (has_inner_nodes(p)) check_inner_nodes(p);
 }
 
-int expected_depth(const tree_parameters& p) { return p.kind == tree_kind::binomial ? 1 : p.depth; }
-
 std::string options_text(const tree_parameters& p) {
   std::string text = fmt::format("-t {}", static_cast<int>(p.kind));
   if (has_shape(p)) text += fmt::format(" -a {}", static_cast<int>(p.shape));

@@ -36,9 +36,6 @@ bool same_tree(const tree_parameters& a, const tree_parameters& b);
 /// Throws usage_error where a value cannot be used, or the tree would hardly end; named by its option.
 void check(const tree_parameters& p);
 
-/// At least 1; a tree widens down to about this depth, and may go on below it. Binomial trees are widest early.
-int expected_depth(const tree_parameters& p);
-
 /// The options that ask for it: "-t 1 -a 3 -d 10 -b 4 -r 19".
 std::string options_text(const tree_parameters& p);
 /// In words: "geometric (fixed)".

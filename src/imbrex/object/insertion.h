@@ -7,6 +7,7 @@
 #include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/collection/head_count.h"
+#include "imbrex/object/seeds/seed_pool.h"
 
 /// How single elements come to be and end while the program runs.
 namespace imbrex {
@@ -91,11 +92,6 @@ struct end_notice {
   void operator()(scheduler& pe) {
     array_part<Index>& part = *find_part<Index>(pe, array);
     element<Index>& e = part.record(index);
-    if constexpr (std::is_same_v<Index, no_index>) {
-      part.release_held(e);
-      part.forget(e);
-      return;
-    }
     part.member_ended(e, of_sections);
     location_update<Index>{array, index, no_pe, epoch, true}(pe);
   }
@@ -136,7 +132,7 @@ struct end_body {
     const pe_id home = part.home(index);
     part.becomes_absent(e, presence::deleted, home);
     if constexpr (std::is_same_v<Index, no_index>) {
-      if (home != pe.id()) pe.send(home, end_notice<Index>{array, index, 0, {}}, priorities::communication);
+      if (home != pe.id()) seed_pool::of(pe).ends().add(pe, home, array, index);
       part.forget(e);
       return;
     }

@@ -64,7 +64,7 @@ struct single_body {
   void operator()(scheduler& pe) {
     auto& part = static_cast<array_part<no_index>&>(*chare_pe::of(pe).find_collection(detail::singles_of<C>()));
     element<no_index>& e = part.record(index);
-    e.epoch = std::uint64_t{1} << 32;
+    e.epoch = array_part<no_index>::first_epoch;
     part.note_made(index);
     detail::construct_element<C>(pe, part, e, args);
   }

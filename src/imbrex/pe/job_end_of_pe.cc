@@ -156,6 +156,7 @@ void scheduler::discard_queued() {
     collect();
     while (work* w = next()) w->act(w, work_action::discard);
   } while (!inbox_empty());
+  if (shared != nullptr) shared->discard();
   discard_waiting();
 }
 
@@ -174,6 +175,7 @@ void scheduler::destroy_collections() {
   discard_queued();
   destroy_parts();
   objects.reset();
+  shared.reset();
   tell_failures();
   hetero.reset();
   slab::flush_returns();

@@ -90,6 +90,7 @@ void scheduler::run() {
 }
 
 pe_step scheduler::look() {
+  if (shared != nullptr) shared->tell_gathered();
   if (bundles_.any()) bundles_.flush();
   if (help()) return pe_step::helped;
   // More may be coming at once, such as the next piece of a large array.
@@ -125,9 +126,11 @@ bool scheduler::poll_network() {
 bool scheduler::help() {
   task_stealing* const all = rank_.helpers.get();
   const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
-  if (all == nullptr || !all->any(me)) return false;
-  withdraw_counts();
-  return all->run_one(me);
+  if (all != nullptr && all->any(me)) {
+    withdraw_counts();
+    if (all->run_one(me)) return true;
+  }
+  return shared != nullptr && shared->steal();
 }
 
 // PE 0 looks itself. What devices and the network do at any moment changes the counts, or may.
@@ -148,11 +151,11 @@ void scheduler::is_idle_since(std::int64_t began, std::int64_t now) {
 
 void scheduler::sleep_until_called(std::int64_t now) {
   const std::int64_t limit = idle_interval_ns_ == 0 ? -1 : std::max<std::int64_t>(1, (next_idle_look_ - now) / 1000);
-  task_stealing* const all = rank_.helpers.get();
   const auto me = static_cast<std::size_t>(id_ - rank_.first_pe());
-  if (all != nullptr) all->ask(me);
-  if (all == nullptr || !all->any(me)) sleep(limit);
-  if (all != nullptr) all->withdraw(me);
+  if (rank_.asleep != nullptr) rank_.asleep->ask(me);
+  const bool any = (rank_.helpers != nullptr && rank_.helpers->any(me)) || (shared != nullptr && shared->sees_offers());
+  if (!any) sleep(limit);
+  if (rank_.asleep != nullptr) rank_.asleep->withdraw(me);
 }
 
 void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {
@@ -227,6 +230,7 @@ void scheduler::refuse_pe(pe_id to) {
 scheduler::counts scheduler::message_counts() const {
   counts c{.created = created_, .processed = processed_, .pending = operations};
   add_counts(c);
+  if (shared != nullptr) shared->add_counts(c);
   if (hetero == nullptr) return c;
   c.held += hetero->has_stuck() ? 1 : 0;
   c.failed = hetero->failures().size();

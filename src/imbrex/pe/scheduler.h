@@ -12,6 +12,7 @@
 
 #include "imbrex/async/executor.h"
 #include "imbrex/async/progress_source.h"
+#include "imbrex/async/sleepers.h"
 #include "imbrex/base/ids.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/base/type_name.h"
@@ -30,6 +31,7 @@
 #include "imbrex/pe/parted_message.h"
 #include "imbrex/pe/pe_tree.h"
 #include "imbrex/pe/reply.h"
+#include "imbrex/pe/shared_work.h"
 #include "imbrex/trace/trace.h"
 
 namespace imbrex {
@@ -52,6 +54,7 @@ struct rank_context {
   bool check_races = false;                   ///< look for memory that is written while it is lent
   exposure_table exposures;                   ///< memory of this rank that others put to and get from
   hetero_options tasks;                       ///< of each PE's objects and tasks
+  std::unique_ptr<sleepers> asleep;           ///< PEs that have nothing to do; null: one PE only
   std::unique_ptr<task_stealing> helpers;  ///< PEs that run each other's tasks; null: one PE only, or it is not wanted
 
   end_decision end;  ///< who decides for a failure writes the rank's one report of it
@@ -81,7 +84,7 @@ struct ended_activity {
 /// What a step of a PE came to.
 enum class pe_step {
   work,     ///< a piece of work was run: a message, a coroutine that goes on, an operation of the host device
-  helped,   ///< a task of another PE was run
+  helped,   ///< a task of another PE was run, or seeds of one were taken
   network,  ///< something came from the network, or left
   devices,  ///< something on a device had ended, and there is work now
   nothing,  ///< there is nothing to do
@@ -128,7 +131,7 @@ class scheduler : public executor {
   /// Whether the network has to be looked at: else what it brings is posted.
   bool polls_network() const { return polls_network_; }
   bool devices_are_busy() const { return devices != nullptr && devices->pending(); }
-  /// Runs a task of another PE; false when there is none.
+  /// Runs a task of another PE, or takes over work that it has not begun; false when there is none.
   bool help();
   /// Nothing has been to do since `began`: what is done only then. May post work.
   void is_idle_since(std::int64_t began, std::int64_t now);
@@ -243,6 +246,7 @@ class scheduler : public executor {
   std::vector<device*> gpus;              ///< this PE's handles of all GPUs of the rank
   std::unique_ptr<hetero_domain> hetero;  ///< once somebody has made an object or a task here
   std::unique_ptr<pe_part> objects;       ///< `object_desk`, once an object has been sent or exposed
+  std::unique_ptr<shared_work> shared;    ///< what others may take: `seed_pool`; null: nothing
 
  protected:
   /// \name For those derived: their part in what is asked of all that a PE holds

@@ -13,6 +13,7 @@
 #include "imbrex/base/topology.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/object/collection/entry_activity.h"
+#include "imbrex/object/seeds/seed_pool.h"
 #include "imbrex/pe/pe_stepper.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/runtime/main_coroutine.h"
@@ -101,14 +102,16 @@ void rank_run::make_pes() {
       pe.balancing = std::make_unique<balancer>(pe, options_.balance,
                                                 pe_shape{context_.num_pes(), agreed_.plan.pes, ranks_per_node});
     }
+    pe.shared = std::make_unique<seed_pool>(pe);
     pe.checkpointing = std::make_unique<checkpointer>(
         pe, options_.checkpoint, checkpointed_globals{&readonly_base::save_shared, &readonly_base::load_shared},
         memory_);
     if (options_.busiest_elements > 0) times_.push_back(std::make_unique<element_times>(pe));
   }
-  if (agreed_.plan.pes > 1 && options_.task_stealing)
-    context_.helpers =
-        std::make_unique<task_stealing>(std::vector<executor*>(context_.pes.begin(), context_.pes.end()));
+  if (agreed_.plan.pes == 1) return;
+  const std::vector<executor*> all(context_.pes.begin(), context_.pes.end());
+  context_.asleep = std::make_unique<sleepers>(all);
+  if (options_.task_stealing) context_.helpers = std::make_unique<task_stealing>(all, *context_.asleep);
 }
 
 // ------------------------------------------------------------------------------------------------ devices, network

@@ -13,6 +13,7 @@
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/checkpoint/live/program_point.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/seeds/seed.h"
 #include "imbrex/pe/quiescence_wait.h"
 #include "imbrex/runtime/options.h"
 
@@ -50,27 +51,38 @@ class runtime {
   /// "none" with one rank, else "loopback", "mpi".
   std::string transport_name() const { return rank_.transport != nullptr ? rank_.transport->name() : "none"; }
 
-  /// A singleton chare, constructed with `args`, on a PE of the runtime's choice: those that one PE makes go to all PEs
-  /// in turn. Costs one message, or none on this PE; nothing is kept of it once it has ended (`destroy`, `erase`).
+  /// A singleton chare, constructed with `args`, on a PE of the runtime's choice. The first few of a class that a PE
+  /// makes (4 for each PE there is) go to all PEs in turn. Later ones are seeds: they are made on this PE, newest
+  /// first, when it comes to them, or on a PE that has nothing to do and takes them. Costs no message unless it goes
+  /// elsewhere; nothing is kept of it once it has ended (`destroy`, `erase`).
   template <class C, class... A>
   element_proxy<C> create(A&&... args) {
-    return create_on<C>(chare_pe::current().next_seed_pe(), std::forward<A>(args)...);
+    check_singleton<C, A...>();
+    chare_pe& here = chare_pe::current();
+    const collection_id all = detail::singles_of<C>();
+    auto& part = *find_part<no_index>(here, all);
+    if (part.places_next()) return create_on<C>(here.next_place_in_turn(), std::forward<A>(args)...);
+    auto* const s = seed<C, detail::kept_argument<A>...>::make(all, std::forward<A>(args)...);
+    const element<no_index>& e = part.name_own();
+    const no_index which = e.index;
+    s->index = which;
+    s->epoch = e.epoch;
+    seed_pool::of(here).plant(*s);
+    return element_proxy<C>(all, which);
   }
   /// The same on the given PE.
   template <class C, class... A>
   element_proxy<C> create_on(pe_id where, A&&... args) {
-    static_assert(std::is_same_v<typename C::index_type, no_index>,
-                  "imbrex: create makes singletons; for a chare with an index use create_array");
-    check_constructor<C, A...>();
+    check_singleton<C, A...>();
     if (where < 0 || where >= num_pes()) {
       throw usage_error(fmt::format("{} cannot be created on PE {}: the PEs are 0 to {}", detail::type_name<C>(), where,
                                     num_pes() - 1));
     }
     scheduler& here = scheduler::current();
     const collection_id all = detail::singles_of<C>();
-    const no_index which = find_part<no_index>(here, all)->next(where);
-    here.send(where, single_body<C, detail::kept_argument<A>...>{which, {std::forward<A>(args)...}},
-              priorities::communication);
+    single_body<C, detail::kept_argument<A>...> body{{}, {std::forward<A>(args)...}};
+    const no_index which = body.index = find_part<no_index>(here, all)->next(where);
+    here.send(where, std::move(body), priorities::communication);
     return element_proxy<C>(all, which);
   }
 
@@ -152,6 +164,12 @@ class runtime {
   static constexpr void check_constructor() {
     static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
                   "imbrex: this chare has no constructor for (const references to) these arguments");
+  }
+  template <class C, class... A>
+  static constexpr void check_singleton() {
+    static_assert(std::is_same_v<typename C::index_type, no_index>,
+                  "imbrex: create makes singletons; for a chare with an index use create_array");
+    check_constructor<C, A...>();
   }
   template <class C, class Map, class... A>
   collection_id create_collection(const array_shape<typename C::index_type, Map>& shape, A&&... args) {

@@ -33,18 +33,9 @@ bool run_away_from_home(const host_tasks::taken& part, task_journal& deeds) {
 
 }  // namespace
 
-task_stealing::task_stealing(const std::vector<executor*>& pes) : offered_(pes.size()), asking_(pes.size()) {
-  for (std::size_t i = 0; i < pes.size(); ++i) {
-    sleeper& s = asking_[i];
-    s.pe = pes[i];
-    s.set_priority(priorities::communication);
-    s.act = [](work* w, work_action) { static_cast<sleeper*>(w)->called.store(false, std::memory_order_release); };
-  }
-}
-
 std::size_t task_stealing::place_of(const executor& pe) const {
   std::size_t i = 0;
-  while (asking_[i].pe != &pe) ++i;
+  while (pes_[i] != &pe) ++i;
   return i;
 }
 
@@ -65,29 +56,6 @@ bool task_stealing::run_one(std::size_t i) {
     return true;
   }
   return false;
-}
-
-// Either the one that offers sees who asks, or the one that asks sees what is offered.
-void task_stealing::ask(std::size_t i) {
-  if (!asking_[i].wanted.exchange(true, std::memory_order_relaxed)) num_asking_.fetch_add(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-
-void task_stealing::withdraw(std::size_t i) {
-  if (asking_[i].wanted.exchange(false, std::memory_order_relaxed)) num_asking_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void task_stealing::call(int num_tasks) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (num_asking_.load(std::memory_order_relaxed) == 0) return;
-  for (std::size_t i = 0; i < asking_.size() && num_tasks > 0; ++i) {
-    sleeper& s = asking_[i];
-    if (!s.wanted.exchange(false, std::memory_order_relaxed)) continue;
-    num_asking_.fetch_sub(1, std::memory_order_relaxed);
-    if (s.called.exchange(true, std::memory_order_acq_rel)) continue;  // it has been, and has not come to that yet
-    s.pe->post(&s);
-    --num_tasks;
-  }
 }
 
 }  // namespace imbrex

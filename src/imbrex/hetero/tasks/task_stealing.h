@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "imbrex/async/executor.h"
+#include "imbrex/async/sleepers.h"
 #include "imbrex/hetero/placement/host_tasks.h"
 
 namespace imbrex {
@@ -13,8 +13,9 @@ namespace imbrex {
 /// 3.1.4). A task that runs elsewhere comes home to end. Any thread, unless said otherwise.
 class task_stealing {
  public:
-  /// `pes` stay where they are for as long as this lives.
-  explicit task_stealing(const std::vector<executor*>& pes);
+  /// `pes` stay where they are for as long as this lives; `asleep` are those of them that have nothing to do.
+  task_stealing(const std::vector<executor*>& pes, sleepers& asleep)
+      : pes_(pes), offered_(pes.size()), asleep_(asleep) {}
 
   /// Tasks of PE `i` may be taken from now on, until null is given: before no PE runs or after all have stopped, or by
   /// PE i itself.
@@ -34,23 +35,13 @@ class task_stealing {
   /// Runs one task of another PE here, on PE `i`; false when there is none.
   bool run_one(std::size_t i);
 
-  /// PE `i` is about to sleep, and wants to be woken when there is something to take: it looks at `any` once more after
-  /// that. And it is awake again.
-  void ask(std::size_t i);
-  void withdraw(std::size_t i);
   /// For those that offer: there are so many tasks to take. Wakes sleepers, at most one for each.
-  void call(int num_tasks);
+  void call(int num_tasks) { asleep_.call(num_tasks); }
 
  private:
-  struct sleeper : work {
-    std::atomic<bool> wanted{false};
-    std::atomic<bool> called{false};
-    executor* pe = nullptr;
-  };
-
+  const std::vector<executor*> pes_;
   std::vector<std::atomic<host_tasks*>> offered_;
-  std::vector<sleeper> asking_;
-  alignas(64) std::atomic<int> num_asking_{0};
+  sleepers& asleep_;
 };
 
 }  // namespace imbrex

@@ -44,10 +44,10 @@ class chare_pe final : public scheduler {
     next_section_ = sections;
     num_singles_before_ = singles;
   }
-  /// The PE of the next singleton that this PE makes without naming one: all in turn, from this one on.
-  pe_id next_seed_pe() {
-    const pe_id pe = id() + next_seed_ < num_pes() ? id() + next_seed_ : id() + next_seed_ - num_pes();
-    if (++next_seed_ == num_pes()) next_seed_ = 0;
+  /// The PE of the next singleton that this PE places although no place was given: all in turn, from this one on.
+  pe_id next_place_in_turn() {
+    const pe_id pe = id() + next_place_ < num_pes() ? id() + next_place_ : id() + next_place_ - num_pes();
+    if (++next_place_ == num_pes()) next_place_ = 0;
     return pe;
   }
   void add_collection(std::unique_ptr<collection> c);
@@ -125,7 +125,7 @@ class chare_pe final : public scheduler {
   std::uint32_t next_collection_ = 0;
   std::uint32_t next_section_ = 0;
   std::uint64_t num_singles_before_ = 0;  // numbers of singletons that a job before has used
-  pe_id next_seed_ = 0;
+  pe_id next_place_ = 0;
   struct held {
     collection_id id;
     work* message;

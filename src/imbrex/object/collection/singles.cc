@@ -1,5 +1,7 @@
 #include "imbrex/object/collection/singles.h"
 
+#include <algorithm>
+
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/pe/registered_types.h"
 
@@ -15,6 +17,8 @@ std::uint64_t singles_class::seal() { return detail::number_by_name(registry());
 using singles = array_part<no_index>;
 
 singles::array_part(chare_pe& pe, collection_id id, const char* chare_name) : collection(pe, id, chare_name) {
+  num_to_place_ = pe.num_pes() == 1 ? 0 : times_to_place * static_cast<std::uint64_t>(pe.num_pes());
+  slots_.name_after(pe.num_singles_before());
   named_.start_after(pe.num_singles_before());
   made_.start_after(pe.num_singles_before());
   set_complete();
@@ -23,10 +27,17 @@ singles::array_part(chare_pe& pe, collection_id id, const char* chare_name) : co
 
 singles::~array_part() = default;
 
-no_index singles::next(pe_id home) { return {home, pe().id(), ++named_.of(home)}; }
+singles::record_type& singles::name_own() {
+  record_type& e = slots_.take(pe().id());
+  e.part = this;
+  e.where = pe().id();
+  e.epoch = first_epoch;
+  return e;
+}
 
 // They come in the order in which they were named, except when priorities or the network reorder them.
 void singles::note_made(const no_index& i) {
+  if (is_in_slot(i)) return;
   std::uint64_t& last = made_.of(i.maker);
   if (i.count != last + 1) {
     made_early_.insert(i);
@@ -36,14 +47,22 @@ void singles::note_made(const no_index& i) {
   while (!made_early_.empty() && made_early_.erase({i.home, i.maker, last + 1}) > 0) ++last;
 }
 
-bool singles::was_made(const no_index& i) const { return i.count <= made_.known(i.maker) || made_early_.contains(i); }
+bool singles::was_made(const no_index& i) const {
+  if (is_in_slot(i)) return slots_.find(i.count) == nullptr;
+  return i.count <= made_.known(i.maker) || made_early_.contains(i);
+}
 
-singles::record_type* singles::find(const no_index& i) {
+singles::record_type* singles::find_by_hash(const no_index& i) {
   const auto known = known_.find(i);
   return known != known_.end() ? &known->second : nullptr;
 }
 
 singles::record_type& singles::record(const no_index& i) {
+  if (record_type* const e = is_in_slot(i) ? slots_.find(i.count) : nullptr; e != nullptr) return *e;
+  return record_by_hash(i);
+}
+
+singles::record_type& singles::record_by_hash(const no_index& i) {
   record_type& e = known_.try_emplace(i, i).first->second;
   if (e.part == nullptr) {
     e.part = this;
@@ -52,7 +71,13 @@ singles::record_type& singles::record(const no_index& i) {
   return e;
 }
 
-void singles::forget(record_type& e) { known_.erase(no_index(e.index)); }
+void singles::forget(record_type& e) {
+  if (is_in_slot(e.index) && slots_.find(e.index.count) == &e) {
+    slots_.give_back(e);
+  } else {
+    known_.erase(no_index(e.index));
+  }
+}
 
 pe_id singles::next_stop_to(const no_index& i) {
   const record_type* const e = find(i);
@@ -63,6 +88,7 @@ pe_id singles::next_stop_to(const no_index& i) {
 std::string singles::text(const element_base&) const { return chare_name(); }
 
 void singles::for_each_known(const std::function<void(element_base&)>& f) const {
+  slots_.for_each(f);
   for (auto& [index, e] : known_) f(e);
 }
 
@@ -80,6 +106,6 @@ std::vector<std::byte> singles::index_bytes(const element_base& e) const {
 pe_id singles::home_of(const std::vector<std::byte>& index) const { return home(index_from(index)); }
 element_base& singles::record_of(const std::vector<std::byte>& index) { return record(index_from(index)); }
 
-std::uint64_t singles::largest_number() const { return named_.largest(); }
+std::uint64_t singles::largest_number() const { return std::max(named_.largest(), slots_.largest_name()); }
 
 }  // namespace imbrex
