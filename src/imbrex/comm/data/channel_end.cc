@@ -11,10 +11,6 @@
 namespace imbrex {
 
 void channel_end::arrived(channel_message&& m) {
-  if (m.hello.known()) {
-    peer_ = m.hello;
-    return;
-  }
   if (m.sequence != next_expected_) {
     const std::uint64_t sequence = m.sequence;
     early_.emplace(sequence, parked_message(std::move(m)));
@@ -169,6 +165,36 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
 void channel_end::drop(parked_message&& parked, bool is_ending) {
   const channel_message m = parked.take();
   if (m.remote && !is_ending) mover_->drop(*m.remote);
+}
+
+channel_progress channel_end::leave(std::vector<channel_message>& come) {
+  const channel_progress so_far{next_sent_, next_expected_ - ready_.size(), peer_, peer_epoch_};
+  for (parked_message& m : std::exchange(ready_, {})) come.push_back(m.take());
+  for (auto& early : std::exchange(early_, {})) come.push_back(early.second.take());
+  return so_far;
+}
+
+void channel_end::resume(const channel_progress& p) {
+  next_sent_ = p.next_sent;
+  next_expected_ = p.next_expected;
+  peer_ = p.peer;
+  peer_epoch_ = p.peer_epoch;
+}
+
+std::vector<channel_message> channel_end::take_remote() {
+  const bool has_any = std::ranges::any_of(ready_, [](const parked_message& m) { return m.is_remote(); }) ||
+                       std::ranges::any_of(early_, [](const auto& m) { return m.second.is_remote(); });
+  if (!has_any) return {};
+  std::vector<channel_message> come, remote;
+  resume(leave(come));
+  for (channel_message& m : come) {
+    if (m.remote) {
+      remote.push_back(std::move(m));
+    } else {
+      arrived(std::move(m));
+    }
+  }
+  return remote;
 }
 
 void channel_end::close(bool is_ending) {
