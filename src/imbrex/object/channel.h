@@ -62,10 +62,10 @@ class channel {
       : made_for_(kind) {
     using Index = typename C::index_type;
     element_base& e = chare_access::element(self);
-    open(e, port,
-         new detail::channel_link_to<Index>(end_name(e, port), element_type, sizeof(T),
-                                            scheduler::current().mover.get(), peer.array_id(), peer.index(),
-                                            peer_port));
+    open(
+        e, port,
+        new detail::channel_link_to<Index>(end_name(e, port), element_type, sizeof(T), scheduler::current().mover.get(),
+                                           peer.array_id(), peer.index(), peer_port));
   }
   channel(channel&&) noexcept = default;
   channel& operator=(channel&& other) noexcept {
