@@ -8,9 +8,9 @@
 #include "imbrex/comm/data/channel_end.h"
 #include "imbrex/comm/data/channel_send.h"
 #include "imbrex/device/buffer.h"
+#include "imbrex/object/channel/channel_link.h"
+#include "imbrex/object/channel/link_kind.h"
 #include "imbrex/object/chare.h"
-#include "imbrex/object/data/channel_link.h"
-#include "imbrex/object/data/link_kind.h"
 
 namespace imbrex {
 

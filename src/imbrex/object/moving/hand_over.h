@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "imbrex/device/stream_set.h"
-#include "imbrex/object/data/channel_body.h"
+#include "imbrex/object/channel/channel_body.h"
 #include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/element_route.h"
 #include "imbrex/object/moving/travel_papers.h"

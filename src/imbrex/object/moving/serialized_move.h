@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/object/channel/channel_body.h"
 #include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
-#include "imbrex/object/data/channel_body.h"
 #include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/travel_papers.h"

@@ -1,4 +1,4 @@
-#include "imbrex/object/data/link_kind.h"
+#include "imbrex/object/channel/link_kind.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,8 +7,8 @@
 
 #include "imbrex/base/hash.h"
 #include "imbrex/base/type_name.h"
-#include "imbrex/object/data/channel_body.h"
-#include "imbrex/object/data/link_kind.h"
+#include "imbrex/object/channel/channel_body.h"
+#include "imbrex/object/channel/link_kind.h"
 
 namespace imbrex::detail {
 
