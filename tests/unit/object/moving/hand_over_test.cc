@@ -187,7 +187,9 @@ struct ring : ix::chare<ring, ix::index1d> {
     contribute(moves_, ix::sum);
   }
   template <class Archive>
-  void serialize(Archive&) {}
+  void serialize(Archive& ar) {  // once its coroutine has ended
+    ar & left_ & moves_;
+  }
   void about_to_move(int to) {
     EXPECT_NE(to, pe());
     left_ = pe();
