@@ -17,9 +17,11 @@ struct move_body {
   collection_id array;
   Index index{};
   pe_id to = no_pe;
+  bool has_looked = false;  ///< for memory that has come back
 
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (has_looked && e.extras && e.extras->wish_to_move != nullptr) return;  // a later one
     move_requests::forget(part.pe(), e);
     if (e.extras) e.extras->sends_copies = false;
     if (to == pe.id() || (e.extras && e.extras->pinned)) return move_requests::go_on_at_points(e);
@@ -57,7 +59,7 @@ struct move_body {
     } else if (const stream_set* const s = chare_access::streams(*e.object); s != nullptr && !s->idle()) {
       when_streams_are_idle(part, e);
     } else if (ties_of(e) != nullptr && ties_of(e)->is_followed()) {
-      at_a_later_point(part, e);
+      has_looked ? at_a_later_point(part, e) : look_first(part);
     } else {
       part.move(e, to);
     }
@@ -77,9 +79,19 @@ struct move_body {
   }
   static const actor_ties* ties_of(const element_base& e) { return e.extras ? e.extras->ties : nullptr; }
 
+  /// What has come to this PE, memory that is given back perhaps, is performed before this is tried once more.
+  void look_first(array_part<Index>& part) {
+    move_body request = *this;
+    request.has_looked = true;
+    part.pe().collect_everything();
+    part.pe().count_created();
+    part.pe().post_here(active_message<move_body>::make(priorities::communication, std::move(request)));
+  }
+
   /// Until then it lends no more: what is away comes back as the others go on, and nobody waits for that.
   void at_a_later_point(array_part<Index>& part, element<Index>& e) {
     const bool lends_no_more = has_points(part, e);
+    has_looked = false;
     later(part, e);
     e.more().sends_copies = lends_no_more;
   }
