@@ -181,20 +181,21 @@ void channel_end::resume(const channel_progress& p) {
   peer_epoch_ = p.peer_epoch;
 }
 
-std::vector<channel_message> channel_end::take_remote() {
-  const bool has_any = std::ranges::any_of(ready_, [](const parked_message& m) { return m.is_remote(); }) ||
-                       std::ranges::any_of(early_, [](const auto& m) { return m.second.is_remote(); });
-  if (!has_any) return {};
-  std::vector<channel_message> come, remote;
+std::vector<channel_message> channel_end::take_bound(bool to_other_process) {
+  const auto is_bound = [=](const parked_message& m) { return m.is_bound(to_other_process); };
+  if (std::ranges::none_of(ready_, is_bound) &&
+      std::ranges::none_of(early_, [&](const auto& m) { return is_bound(m.second); }))
+    return {};
+  std::vector<channel_message> come, bound;
   resume(leave(come));
   for (channel_message& m : come) {
-    if (m.remote) {
-      remote.push_back(std::move(m));
+    if (m.is_bound(to_other_process)) {
+      bound.push_back(std::move(m));
     } else {
       arrived(std::move(m));
     }
   }
-  return remote;
+  return bound;
 }
 
 void channel_end::close(bool is_ending) {

@@ -106,6 +106,12 @@ struct channel_message {
   std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
   channel_peer hello;
 
+  /// Whether its data are where only this PE fetches them, or, if it goes to another process, where only this one's
+  /// devices read them.
+  bool is_bound(bool to_other_process) const {
+    return static_cast<bool>(remote) || (to_other_process && lent.on != nullptr);
+  }
+
   /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
   /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
   void give_back(stream* reader, bool pulled = false) {
@@ -182,8 +188,7 @@ class parked_message {
   }
   /// Whether it is a `send`, and not the other end telling of itself.
   bool is_send() const { return !message_.hello.known(); }
-  /// Whether its data have to be fetched from another process.
-  bool is_remote() const { return static_cast<bool>(message_.remote); }
+  bool is_bound(bool to_other_process) const { return message_.is_bound(to_other_process); }
 
  private:
   channel_message message_;
@@ -275,8 +280,8 @@ class channel_end {
   channel_progress leave(std::vector<channel_message>& come);
   /// Goes on where another end left, before anything has come.
   void resume(const channel_progress& p);
-  /// To another PE of the process, as it is: gives those that have come and whose data only this PE can fetch.
-  std::vector<channel_message> take_remote();
+  /// Those that have come and must be packed before they leave the PE, or the process (`is_bound`).
+  std::vector<channel_message> take_bound(bool to_other_process);
   /// To the PE whose mover this is, with what has come and all who wait.
   void goes_to(data_mover* mover) { mover_ = mover; }
   ///@}

@@ -11,7 +11,7 @@ namespace imbrex::detail {
 
 /// A channel's message on its way to the element that holds the other end. Data that did not come along can only be
 /// fetched by the PE that the sender believed to be the receiver's: such a message goes there first, and if the element
-/// has left, on from there with its data.
+/// has left, on from there with its data. So does one with memory of a device that is lent inside a process.
 template <class Index>
 struct channel_body {
   collection_id array;
@@ -21,8 +21,8 @@ struct channel_body {
   channel_message message;
 
   void operator()(scheduler& pe) {
-    if (message.remote && has_left(pe)) [[unlikely]] {
-      fetch_first(pe);
+    if ((message.remote || message.lent.on != nullptr) && is_to_be_packed(pe)) [[unlikely]] {
+      pack_first(pe);
     } else {
       bring_to_element<Index>(pe, *this);
     }
@@ -50,10 +50,10 @@ struct channel_body {
       throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(*e)));
     }
   }
-  /// On the PE that can: the data of a message that has come to an element that is not here any more.
-  void fetch_first(scheduler& pe) {
+  /// Goes on with its data, on the PE that can get at them.
+  void pack_first(scheduler& pe) {
     auto rest = std::make_shared<channel_body>(channel_body{array, index, port, from, {}});
-    pack_remote(std::move(message), *pe.mover, *pe.default_device, [rest](channel_message&& packed) {
+    pack(std::move(message), *pe.mover, *pe.default_device, [rest](channel_message&& packed) {
       rest->message = std::move(packed);
       bring_to_element<Index>(scheduler::current(), *rest);
     });
@@ -64,23 +64,25 @@ struct channel_body {
   }
 
  private:
-  bool has_left(scheduler& pe) const {
+  bool is_to_be_packed(scheduler& pe) const {
     array_part<Index>* const part = find_part<Index>(pe, array);
     if (part == nullptr) return false;
+    const element<Index>* e = nullptr;
     if constexpr (std::is_same_v<Index, no_index>) {
-      const element<no_index>* const e = part->find(index);
-      return e == nullptr || e->object == nullptr;
+      e = part->find(index);
+      if (e == nullptr) return message.is_bound(!pe.rank().is_local(part->home(index)));
     } else {
-      return part->record(index).object == nullptr;
+      e = &part->record(index);
     }
+    return e->object == nullptr && message.is_bound(!pe.rank().is_local(e->where));
   }
 };
 
-/// What came to an element that has left, and only this PE can fetch, goes after it.
+/// What came to an element that has left, and has to be packed first, goes after it.
 template <class Index>
 void send_after(scheduler& pe, const array_part<Index>& part, const Index& index, std::vector<port_message>&& come) {
   for (port_message& m : come)
-    channel_body<Index>{part.id(), index, m.port, no_pe, std::move(m.message)}.fetch_first(pe);
+    channel_body<Index>{part.id(), index, m.port, no_pe, std::move(m.message)}.pack_first(pe);
 }
 
 }  // namespace imbrex::detail

@@ -35,15 +35,15 @@ void port_table::give(port_end& end, channel_message&& m) {
   }
 }
 
-std::vector<port_message> port_table::take_remote() {
+std::vector<port_message> port_table::take_bound(bool to_other_process) {
   std::vector<port_message> all;
   for (entry& e : entries_) {
     if (e.end != nullptr) {
-      for (channel_message& m : e.end->take_remote()) all.push_back({e.port, std::move(m)});
+      for (channel_message& m : e.end->take_bound(to_other_process)) all.push_back({e.port, std::move(m)});
     }
     std::vector<parked_message> rest;
     for (parked_message& m : std::exchange(e.early, {})) {
-      if (m.is_remote()) {
+      if (m.is_bound(to_other_process)) {
         all.push_back({e.port, m.take()});
       } else {
         rest.push_back(std::move(m));

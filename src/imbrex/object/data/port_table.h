@@ -68,8 +68,8 @@ class port_table {
     }
   }
 
-  /// Those that have come and whose data only this PE can fetch: the element leaves it.
-  std::vector<port_message> take_remote();
+  /// Of what has come what must be packed before it can follow the element (`channel_message::is_bound`).
+  std::vector<port_message> take_bound(bool to_other_process);
   /// \name The element goes to another process, is made anew there, and opens its channels again sooner or later
   ///@{
   std::vector<port_state> leave();

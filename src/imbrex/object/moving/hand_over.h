@@ -102,11 +102,11 @@ void hand_over_element(array_part<typename C::index_type>& part, element<typenam
   element_departure<Index> leaving(body.papers);
   waits_leave(e, leaving);
   if (stream_set* const s = chare_access::streams(*e.object); s != nullptr) s->leave();
-  std::vector<port_message> remote;
-  if (e.extras && e.extras->ports) remote = e.extras->ports->take_remote();
+  std::vector<port_message> bound;
+  if (e.extras && e.extras->ports) bound = e.extras->ports->take_bound(false);
   part.gives_up(e, to, *body.made_of);
   pe.send(to, std::move(body), priorities::communication);
-  send_after(pe, part, e.index, std::move(remote));
+  send_after(pe, part, e.index, std::move(bound));
   if constexpr (std::is_same_v<Index, no_index>) {
     // Its home knows; what comes here for its coroutines must know, too.
     if (part.home(e.index) != pe.id() && !leaving.is_followed()) part.forget(e);

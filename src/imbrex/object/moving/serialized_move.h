@@ -80,14 +80,14 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
     const actor_turn turn(pe, &e);
     body.state = state_to_bytes(*static_cast<C*>(e.object));
   }
-  std::vector<port_message> remote;
+  std::vector<port_message> bound;
   if (e.extras && e.extras->ports) {
-    remote = e.extras->ports->take_remote();
+    bound = e.extras->ports->take_bound(!pe.rank().is_local(to));
     body.ports = e.extras->ports->leave();
   }
   part.becomes_absent(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
-  send_after(pe, part, e.index, std::move(remote));
+  send_after(pe, part, e.index, std::move(bound));
   if constexpr (std::is_same_v<Index, no_index>) {
     if (part.home(e.index) != pe.id()) part.forget(e);  // its home knows
   }
