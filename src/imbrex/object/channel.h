@@ -117,9 +117,7 @@ class channel {
     if (pe.rank().check_races) [[unlikely]]
       m.lent.checked = race_check::as_sent(link_->name(), view.data, view.bytes(), kind_, s);
     if (kind_ == memory_kind::device) {
-      if (link_->sends_copies()) [[unlikely]] {
-        send_packed(std::move(m), s);
-      } else if (link_->stays_in_process(pe)) {
+      if (!link_->sends_copies() && link_->stays_in_process(pe)) {
         m.lent.on = &s.on();
         m.lent.ready = link_->record_for_reader(pe, s);
         link_->post(pe, std::move(m));
@@ -130,14 +128,15 @@ class channel {
     }
     s.then("send", [link = link_, message = std::move(m)]() mutable {
       scheduler& here = scheduler::current();
-      if (link->sends_copies()) [[unlikely]] {
-        post_copy(*link, here, std::move(message));
-      } else if (link->mover() == nullptr || link->stays_in_process(here)) {
+      const bool is_copied = link->sends_copies();
+      if (is_copied) [[unlikely]]
+        copy_lent(message);
+      if (link->mover() == nullptr || is_copied || link->stays_in_process(here)) {
         link->post(here, std::move(message));
-      } else {
-        const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::host, -1};
-        link->post_to_process(here, std::move(message), from, link->way(memory_kind::host, from.bytes));
+        return;
       }
+      const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::host, -1};
+      link->post_to_process(here, std::move(message), from, link->way(memory_kind::host, from.bytes));
     });
     return channel_send(state, s);
   }
@@ -246,16 +245,12 @@ class channel {
     link_->close(scheduler::current().stopping());
     link_ = {};
   }
-  // Its chare is about to leave the process, and waits for nobody to give its memory back.
-  static void post_copy(detail::channel_link& link, scheduler& pe, channel_message&& m) {
-    m.copied.assign(m.data(), m.data() + m.bytes());
-    m.lent = lent_buffer();
-    link.post(pe, std::move(m));
-  }
-  // The receiver is in another process.
+  // The receiver is in another process, or its chare is about to leave this one.
   void send_from_device(channel_message&& m, stream& s) {
     using path = remote_data::path;
-    const path by = data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
+    const path by = link_->sends_copies()
+                        ? path::none
+                        : data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
     if (by == path::none) {
       send_packed(std::move(m), s);
     } else if (remote_data there; by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, there)) {
@@ -272,7 +267,7 @@ class channel {
     }
   }
   // In the message itself: copied to the host in stream order, sent when it is there.
-  void send_packed(channel_message&& m, stream& s) {
+  [[gnu::noinline]] void send_packed(channel_message&& m, stream& s) {
     buffer<std::byte> on_host(s.on(), m.bytes(), memory_kind::pinned);
     s.copy(on_host.data(), m.data(), m.bytes());
     s.then("send", [link = link_, from = std::move(on_host), message = std::move(m)]() mutable {

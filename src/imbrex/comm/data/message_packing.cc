@@ -57,4 +57,9 @@ void pack(channel_message&& m, data_mover& by, device& here, std::function<void(
   by.fetch(what, to, nullptr, [packed, then = std::move(go_on)] { then(std::move(*packed)); });
 }
 
+void copy_lent(channel_message& m) {
+  m.copied.assign(m.data(), m.data() + m.bytes());
+  m.lent = lent_buffer();
+}
+
 }  // namespace imbrex

@@ -11,4 +11,7 @@ namespace imbrex {
 /// loop, and never if the job ends before. `here`: a device of this PE, which reads the memory of others.
 void pack(channel_message&& m, data_mover& by, device& here, std::function<void(channel_message&&)> go_on);
 
+/// The host memory that is lent with `m` is copied to the message, and goes back.
+void copy_lent(channel_message& m);
+
 }  // namespace imbrex

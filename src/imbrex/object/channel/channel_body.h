@@ -51,7 +51,7 @@ struct channel_body {
     }
   }
   /// Goes on with its data, on the PE that can get at them.
-  void pack_first(scheduler& pe) {
+  [[gnu::cold, gnu::noinline]] void pack_first(scheduler& pe) {
     auto rest = std::make_shared<channel_body>(channel_body{array, index, port, from, {}});
     pack(std::move(message), *pe.mover, *pe.default_device, [rest](channel_message&& packed) {
       rest->message = std::move(packed);
@@ -64,7 +64,7 @@ struct channel_body {
   }
 
  private:
-  bool is_to_be_packed(scheduler& pe) const {
+  [[gnu::cold, gnu::noinline]] bool is_to_be_packed(scheduler& pe) const {
     array_part<Index>* const part = find_part<Index>(pe, array);
     if (part == nullptr) return false;
     const element<Index>* e = nullptr;
