@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "unit/object/job.h"
+#include "unit/object/moving/moving_ring.h"
 
 /// Elements that move, end and are made while broadcasts, sends, reductions, sections, channels and failures are under
 /// way, under many seeds: which also choose the number of PEs and ranks, the schedule, the delays of messages and
@@ -177,7 +178,7 @@ struct link : ix::chare<link, ix::index1d> {
     co_return 2 * k;
   }
   template <class Archive>
-  void serialize(Archive&) {}  // never done, for its channels are open all the time
+  void serialize(Archive&) {}  // never done while its coroutine runs, which nobody could call again
 
  private:
   ix::buffer<int> out_, in_;
@@ -318,9 +319,33 @@ class driver {
   int num_ending_ = 0;  // erased, and perhaps still there
 };
 
+/// Meanwhile chares cross processes with their channels open.
+template <imbrex_test::opening H>
+ix::task<> rings_cross(ix::runtime* rt, std::uint64_t seed) {
+  using ring = imbrex_test::moving_ring<H>;
+  const int n = 1 + static_cast<int>(seed / 3 % 6);
+  auto gone_round = imbrex_test::go_round(rt->create_array<ring>(ix::index1d(n)), n, 15, seed, 2);
+  const imbrex_test::ring_counts c = co_await std::move(gone_round);
+  EXPECT_EQ(c.errors, 0);
+  if (rt->num_ranks() > 1 && n > 2) {
+    EXPECT_GT(c.crossings, 0);
+  }
+}
+
+ix::task<> rings_cross(ix::runtime* rt, std::uint64_t seed) {
+  using imbrex_test::opening;
+  switch (seed % 3) {
+    case 0: return rings_cross<opening::by_constructor>(rt, seed);
+    case 1: return rings_cross<opening::by_serialize>(rt, seed);
+    default: return rings_cross<opening::by_coroutine>(rt, seed);
+  }
+}
+
 ix::task<int> everything_changes(ix::runtime& rt, std::uint64_t seed, bool in_order, bool fails) {
   driver d(rt, seed, in_order);
-  const int code = co_await d.run(fails);
+  auto both = ix::when_all(d.run(fails), rings_cross(&rt, seed));
+  const auto [code, nothing] = co_await std::move(both);
+  static_cast<void>(nothing);
   co_return code;
 }
 

@@ -3,7 +3,7 @@
 
   jacobi3d_test.py GROUP --bin FOLDER [--mpirun COMMAND...]
 
-Groups: same_bits, files, bad_input, mpi, seeds, opencl, gpu, gpu_ranks. Prints what it skips and why; exit status 0 when all is well.
+Groups: same_bits, balanced, files, bad_input, mpi, seeds, opencl, gpu, gpu_ranks. Prints what it skips and why; exit status 0 when all is well.
 """
 import concurrent.futures
 import itertools
@@ -93,6 +93,24 @@ def same_bits(p, folder, ways=None):
         print(f"{case}: {len(ways or WAYS)} ways, field hash and iterations {list(hashes)}")
 
 
+def balanced_the_same(p, folder, ways):
+    """Blocks that move while they iterate, also between processes with their channels open."""
+    base = "--device host -x 48 -c 24 -w 2 -i 150 --repeats 1 --imbalance 6 --tolerance 1e-9 --check-every 10".split()
+    expected = report_of([p.jacobi, *base, "--pes", "1"], folder).get("field_hash")
+    for way in ways:
+        words = [*way, *base, "--balance", "greedy", "--imbrex-balance-every-ms=3"]
+        report = report_of(words, folder)
+        expect(report.get("field_hash") == expected is not None, f"{' '.join(words)}: another field: {report}")
+        expect(report.get("balance", {}).get("moves", 0) > 0, f"{' '.join(words)}: nothing moved: {report}")
+
+
+def balanced(p, folder):
+    balanced_the_same(p, folder, [[p.jacobi, *way.split()] for way in (
+        "--pes 2", "--pes 1 --imbrex-ranks 2", "--pes 2 --imbrex-ranks 2",
+        "--pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder")])
+    return 0
+
+
 def devices_there(p, kind):
     probe = subprocess.run([p.tool, "info", "--json"], capture_output=True, text=True)
     return [d for d in json.loads(probe.stdout)["devices"] if d["kind"] == kind] if probe.returncode == 0 else []
@@ -137,6 +155,8 @@ def mpi(p, folder):
                           on_hosts(4, "--impl", "mpi", "--overlap"), [p.jacobi, "--device", "host", "--impl", "mpi"],
                           on_hosts(2, "--impl", "hetero", "-c", "6", "--pes", "1"),
                           on_hosts(3, "--impl", "hetero", "-c", "12", "--pes", "2"), *over_ucx])
+    balanced_the_same(p, folder, [p.ranks(2, "--pes", "1"), p.ranks(3, "--pes", "1"),
+                                  *([p.ranks(2, "--pes", "1", "--imbrex-transport=ucx")] if over_ucx else [])])
     # One block for each rank on one GPU for each rank; ranks may share a GPU.
     if gpus_there(p):
         host = [p.jacobi, "--impl", "mpi", "--device", "host"]
@@ -307,7 +327,7 @@ def main():
     assert words[0] == "--bin"
     p = programs(words[1], words[3:] if len(words) > 3 else [])
     with tempfile.TemporaryDirectory() as folder:
-        code = {"same_bits": same_bits, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks, "opencl": opencl}[group](p, folder)
+        code = {"same_bits": same_bits, "balanced": balanced, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks, "opencl": opencl}[group](p, folder)
     for f in FAILURES:
         print("FAILED:", f)
     return 1 if FAILURES else code or 0

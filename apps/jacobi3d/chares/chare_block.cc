@@ -108,9 +108,14 @@ imbrex::task<> block::prepare(std::int64_t done_before) {
   contribute(failure, imbrex::concatenate);
 }
 
-imbrex::task<> block::iterate(std::int64_t done_before) {
-  const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
+void block::iterate(std::int64_t done_before) {
+  shown_before_ = done_before;
   outcome_.done_before = reached_;
+  array()[index()].send<&block::iterate_on>();
+}
+
+imbrex::task<> block::iterate_on() {
+  const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
   while (reached_ < rule.limit() && !outcome_.converged) {
     const std::int64_t k = ++reached_;
     if (rule.consumed_before(k)) {
@@ -128,9 +133,10 @@ imbrex::task<> block::iterate(std::int64_t done_before) {
       co_await streams().compute.done();
       contribute(change_.limbs(), imbrex::sum, imbrex::deliver<&block::changes>(array(), checks_++));
     }
-    if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(done_before + k);
+    if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(shown_before_ + k);
     if (balances_after(options_, begun_)) co_await imbrex::balance(*this);
     if (k % options_.point_every == 0) co_await imbrex::checkpoint_point(*this);
+    co_await imbrex::move_point(*this);
   }
   co_await streams().compute.done();
   outcome_.iterations = reached_;

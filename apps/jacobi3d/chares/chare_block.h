@@ -42,8 +42,11 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   /// Sets the initial state, does the warm-up iterations and contributes when they are over. (Empty, or the reason why
   /// the input cannot be read: contributed as text.)
   imbrex::task<> prepare(std::int64_t done_before);
-  /// Does the timed iterations and contributes a `repeat_outcome`.
-  imbrex::task<> iterate(std::int64_t done_before);
+  /// Has the timed iterations done, after which a `repeat_outcome` is contributed.
+  void iterate(std::int64_t done_before);
+  /// Does those that are left. After each the block may move, also to another process, where this is called again.
+  imbrex::task<> iterate_on();
+  using restartable = imbrex::entry_list<&block::iterate_on>;
 
   /// The results of checks, by number: the limbs of the sum of the squared changes of all blocks.
   imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
@@ -57,7 +60,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & reached_ & outcome_ & checks_ & consumed_ & changes;
+    ar & reached_ & begun_ & shown_before_ & outcome_ & checks_ & consumed_ & changes;
     field_.serialize_current(ar);
   }
 
@@ -74,7 +77,8 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   std::int64_t begun_ = 0;  // iterations, those to warm up, too
   std::array<imbrex::channel<double>, num_faces> channels_;
   std::vector<face> neighbours_;
-  std::int64_t reached_ = 0;  // iterations of this repeat
+  std::int64_t reached_ = 0;       // iterations of this repeat
+  std::int64_t shown_before_ = 0;  // iterations before it, for the progress line
   repeat_outcome outcome_;
   apps::exact_sum change_;
   std::int64_t checks_ = 0;    // contributed to

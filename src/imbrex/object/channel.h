@@ -8,134 +8,11 @@
 #include "imbrex/comm/data/channel_end.h"
 #include "imbrex/comm/data/channel_send.h"
 #include "imbrex/device/buffer.h"
+#include "imbrex/object/channel/channel_link.h"
+#include "imbrex/object/channel/link_kind.h"
 #include "imbrex/object/chare.h"
-#include "imbrex/object/data/port_table.h"
 
 namespace imbrex {
-
-namespace detail {
-
-/// A channel's message on its way to the element that holds the other end.
-template <class Index>
-struct channel_body {
-  collection_id array;
-  Index index{};
-  std::int32_t port = 0;
-  pe_id from = no_pe;
-  channel_message message;
-
-  void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
-  void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
-    if (!part.calm() && !part.may_run(e)) [[unlikely]] {
-      part.hold(e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
-      return;
-    }
-    try {
-      e.ports().deliver(port, std::move(message));
-    } catch (...) {
-      chare_pe::of(pe).fail_method(&e, "a channel", std::current_exception());
-    }
-  }
-  void leaves(scheduler& pe, array_part<Index>&, const element<Index>& e, pe_id next) {
-    if (from != no_pe && from != pe.id() && next == e.where)
-      pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
-  }
-  void nowhere(scheduler&, array_part<Index>& part, element<Index>* e) {
-    if (e == nullptr) e = &part.record(index);
-    if (e->state != presence::deleted) {
-      part.hold(*e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
-    } else if (!message.hello.known()) {  // else nobody is left to be told
-      throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(*e)));
-    }
-  }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & array & index & port & from & message;
-  }
-};
-
-/// One end of a channel as the sender needs it: knows the other end.
-struct channel_link : port_end {
-  using port_end::port_end;
-  virtual void post(scheduler& pe, channel_message&& m) = 0;
-  /// In a process: the point after what is enqueued on `s`, for whoever is thought to read.
-  virtual event record_for_reader(scheduler& pe, stream& s) const = 0;
-
-  /// Sends `m` from memory of the host, or of a device when it is ready there, to another process: with the data, or
-  /// with word of where they are.
-  void post_to_process(scheduler& pe, channel_message&& m, const data_view& from, remote_data::path by) {
-    if (by == remote_data::path::whole)
-      m.remote = mover()->send_whole(peer().rank, peer().pe, from, std::move(m.lent), goes_to_host());
-    post(pe, std::move(m));
-  }
-  /// The same from memory of a device, ready or not, through pinned memory in the order of `s`.
-  void send_chunks(scheduler& pe, channel_message&& m, stream& s) {
-    m.remote = mover()->send_chunks(peer().rank, peer().pe, s, std::move(m.lent), goes_to_host());
-    post(pe, std::move(m));
-  }
-  remote_data::path way(memory_kind here, std::uint64_t bytes) const {
-    if (!peer().known()) return remote_data::path::none;
-    return mover()->choose(here, bytes, peer().rank, peer().kind);
-  }
-
-  /// Whether the other end is known to receive into memory of the host.
-  bool goes_to_host() const { return peer().known() && peer().kind != memory_kind::device; }
-
-  int references = 0;
-};
-
-/// Shares one end among its channel, the sends that still stand in streams, and whoever waits to receive: it lives as
-/// long as any of them. On the end's PE only, so that counting costs an addition.
-class channel_link_ref {
- public:
-  channel_link_ref() = default;
-  explicit channel_link_ref(channel_link* l) : link_(l) {
-    if (link_ != nullptr) ++link_->references;
-  }
-  channel_link_ref(const channel_link_ref& other) : channel_link_ref(other.link_) {}
-  channel_link_ref(channel_link_ref&& other) noexcept : link_(std::exchange(other.link_, nullptr)) {}
-  channel_link_ref& operator=(channel_link_ref other) noexcept {
-    std::swap(link_, other.link_);
-    return *this;
-  }
-  ~channel_link_ref() {
-    if (link_ != nullptr && --link_->references == 0) delete link_;
-  }
-  channel_link* operator->() const { return link_; }
-  channel_link& operator*() const { return *link_; }
-  explicit operator bool() const { return link_ != nullptr; }
-
- private:
-  channel_link* link_ = nullptr;
-};
-
-template <class Index>
-struct channel_link_to final : channel_link {
-  channel_link_to(std::string name, std::uint64_t type, std::uint32_t size, data_mover* mover, collection_id a, Index i,
-                  int p)
-      : channel_link(std::move(name), type, size, mover), array(a), index(std::move(i)), peer_port(p) {}
-  void post(scheduler& pe, channel_message&& m) override {
-    array_part<Index>* part = find_part<Index>(pe, array);
-    const pe_id to = part != nullptr ? part->record(index).where : pe.id();
-    pe.send(to, channel_body<Index>{array, index, peer_port, pe.id(), std::move(m)}, priorities::communication);
-  }
-  bool stays_in_process(scheduler& pe) const override {
-    array_part<Index>* part = find_part<Index>(pe, array);
-    return part == nullptr ? pe.rank().num_ranks == 1 : pe.rank().is_local(part->record(index).where);
-  }
-  event record_for_reader(scheduler& pe, stream& s) const override {
-    array_part<Index>* part = find_part<Index>(pe, array);
-    if (part == nullptr || pe.gpus.empty()) return s.record();
-    const auto reader = static_cast<std::size_t>(part->record(index).where - pe.rank().first_pe());
-    const auto its_gpu = static_cast<std::size_t>(pe.rank().gpu_of_pe[reader]);
-    return pe.gpus[its_gpu]->number() == s.on().number() ? s.record() : s.record_for_others();
-  }
-  collection_id array;
-  Index index;
-  std::int32_t peer_port;
-};
-
-}  // namespace detail
 
 /// A message of a channel, read where it is: in the sender's memory if that is in this process, else in memory aligned
 /// to 64 bytes. Destroying it gives that memory back, so keep it just as long as needed: until what reads it has been
@@ -166,10 +43,12 @@ class received {
 /// A two-sided, ordered path between two chares for elements of type T, typed by memory kind when it is made (Choi et
 /// al. 2022, II-B). Each chare makes its own end as a member, naming the other chare and the port numbers of both ends;
 /// one port serves one channel. Messages are received in the order in which they were sent.
-/// Inside a process nothing is copied on the way: the receiver reads the sender's memory. A channel inside a process
-/// moves with its chares; those of a channel between processes stay where they are while it is open. What was sent
-/// before a channel is closed (destroyed, or assigned another) still goes out; a receive that waits then is a
-/// `usage_error`. The port may serve another channel once all that came for it has been received.
+/// Inside a process nothing is copied on the way: the receiver reads the sender's memory. A channel moves with its
+/// chares, open as it is. In another process a chare is made anew, and the channel goes on where it was at its first
+/// port that is opened again: by the default constructor, as it was made at first; by `serialize`, where that names the
+/// channel; or later. What was sent before a channel is closed (destroyed, or assigned another) still goes out; a
+/// receive that waits then is a `usage_error`. The port may serve another channel once all that came for it has been
+/// received.
 template <class T>
 class channel {
   static_assert(std::is_trivially_copyable_v<T>, "imbrex: a channel carries trivially copyable elements");
@@ -180,32 +59,44 @@ class channel {
   /// kind: `memory_kind::device` is what the chare's device allocates (`kind_on`), with GPUs and without.
   template <class Self, class C>
   channel(Self& self, const element_proxy<C>& peer, int port, int peer_port, memory_kind kind = memory_kind::host)
-      : kind_(kind_on(*scheduler::current().default_device, kind)) {
+      : made_for_(kind) {
     using Index = typename C::index_type;
     element_base& e = chare_access::element(self);
-    scheduler& pe = scheduler::current();
-    auto link = std::make_unique<detail::channel_link_to<Index>>(
-        fmt::format("the channel at port {} of {}", port, e.part->text(e)), hash_bytes(detail::pretty_type<T>()),
-        sizeof(T), pe.mover.get(), peer.array_id(), peer.index(), peer_port);
-    link->self = &e;
-    link->port = port;
-    e.ports().open(port, link.get());
-    if (pe.mover != nullptr && !link->stays_in_process(pe)) {
-      channel_message m;
-      m.hello = {pe.rank().rank, pe.id(), kind_};
-      link->post(pe, std::move(m));
-    }
-    link_ = detail::channel_link_ref(link.release());
+    open(
+        e, port,
+        new detail::channel_link_to<Index>(end_name(e, port), element_type, sizeof(T), scheduler::current().mover.get(),
+                                           peer.array_id(), peer.index(), peer_port));
   }
   channel(channel&&) noexcept = default;
   channel& operator=(channel&& other) noexcept {
     if (this == &other) return *this;
     close();
     link_ = std::move(other.link_);
+    made_for_ = other.made_for_;
     kind_ = other.kind_;
     return *this;
   }
   ~channel() { close(); }
+
+  /// In the state of a chare that goes to another process, or to a checkpoint: which channel it is. Read back it is
+  /// open, at the port that it had; one that the constructor has opened there already stays as it is.
+  template <class Archive>
+    requires(Archive::moves_state)
+  void serialize(Archive& ar) {
+    bool open_there = is_open();
+    ar & open_there;
+    if constexpr (Archive::is_loading) {
+      if (!open_there) return close();
+      detail::link_address address;
+      memory_kind made_for{};
+      ar & address & made_for;
+      if (!link_ || link_->address() != address) open_again(address, made_for);
+    } else {
+      if (!open_there) return;
+      detail::link_address address = link_->address();
+      ar & address & made_for_;
+    }
+  }
 
   bool is_open() const { return static_cast<bool>(link_); }
 
@@ -226,7 +117,7 @@ class channel {
     if (pe.rank().check_races) [[unlikely]]
       m.lent.checked = race_check::as_sent(link_->name(), view.data, view.bytes(), kind_, s);
     if (kind_ == memory_kind::device) {
-      if (link_->stays_in_process(pe)) {
+      if (!link_->sends_copies() && link_->stays_in_process(pe)) {
         m.lent.on = &s.on();
         m.lent.ready = link_->record_for_reader(pe, s);
         link_->post(pe, std::move(m));
@@ -237,7 +128,10 @@ class channel {
     }
     s.then("send", [link = link_, message = std::move(m)]() mutable {
       scheduler& here = scheduler::current();
-      if (link->mover() == nullptr || link->stays_in_process(here)) {
+      const bool is_copied = link->sends_copies();
+      if (is_copied) [[unlikely]]
+        copy_lent(message);
+      if (link->mover() == nullptr || is_copied || link->stays_in_process(here)) {
         link->post(here, std::move(message));
         return;
       }
@@ -323,16 +217,40 @@ class channel {
   }
 
  private:
+  static constexpr std::uint64_t element_type = hash_bytes(detail::pretty_type<T>());
+
+  static std::string end_name(const element_base& e, int port) {
+    return fmt::format("the channel at port {} of {}", port, e.part->text(e));
+  }
+  void open(element_base& e, int port, detail::channel_link* l) {
+    const detail::channel_link_ref link(l);
+    scheduler& pe = scheduler::current();
+    kind_ = kind_on(*pe.default_device, made_for_);
+    link->self = &e;
+    link->port = port;
+    link->kind = kind_;
+    link->introduce(pe, e.ports().open(port, l));
+    link_ = link;
+  }
+  void open_again(const detail::link_address& a, memory_kind made_for) {
+    scheduler& pe = scheduler::current();
+    auto& e = static_cast<element_base&>(const_cast<actor&>(*pe.acting()));  // whose state is read
+    close();
+    made_for_ = made_for;
+    open(e, a.port, detail::link_kind::make(end_name(e, a.port), element_type, sizeof(T), pe.mover.get(), a));
+  }
   void close() {
     if (!link_) return;
     link_->self->ports().close(link_->port);
     link_->close(scheduler::current().stopping());
     link_ = {};
   }
-  // The receiver is in another process.
+  // The receiver is in another process, or its chare is about to leave this one.
   void send_from_device(channel_message&& m, stream& s) {
     using path = remote_data::path;
-    const path by = data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
+    const path by = link_->sends_copies()
+                        ? path::none
+                        : data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
     if (by == path::none) {
       send_packed(std::move(m), s);
     } else if (remote_data there; by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, there)) {
@@ -349,7 +267,7 @@ class channel {
     }
   }
   // In the message itself: copied to the host in stream order, sent when it is there.
-  void send_packed(channel_message&& m, stream& s) {
+  [[gnu::noinline]] void send_packed(channel_message&& m, stream& s) {
     buffer<std::byte> on_host(s.on(), m.bytes(), memory_kind::pinned);
     s.copy(on_host.data(), m.data(), m.bytes());
     s.then("send", [link = link_, from = std::move(on_host), message = std::move(m)]() mutable {
@@ -359,8 +277,7 @@ class channel {
     });
   }
   void check(memory_kind given) const {
-    if (!link_)
-      throw usage_error("a channel was used that is not connected: construct it with the two chares and ports");
+    if (!link_) detail::refuse_unconnected();
     if (given != kind_ && (given == memory_kind::device || kind_ == memory_kind::device)) {
       throw usage_error(fmt::format("{} is made for {} memory, but was given {} memory", link_->name(),
                                     to_string(kind_), to_string(given)));
@@ -368,7 +285,8 @@ class channel {
   }
 
   detail::channel_link_ref link_;
-  memory_kind kind_ = memory_kind::host;
+  memory_kind made_for_ = memory_kind::host;  // as was asked for
+  memory_kind kind_ = memory_kind::host;      // what that is on this device
 };
 
 }  // namespace imbrex

@@ -117,12 +117,13 @@ class chare : public chare_base {
   /// takes the place of one that has not been carried out. To a PE of this process it goes as it is, also while its
   /// coroutines wait for messages, replies and reductions, while it has channels and memory that it has lent is away:
   /// nothing is serialised, its addresses stay the same. It does not go while its streams are busy or it waits for a
-  /// device; nor while it has futures, exposed memory, a channel to another process. To another process
-  /// it is serialised by its `serialize`, destroyed, default-constructed there and read back, when none of its
-  /// coroutines waits but at a `move_point`, and no channel is open. What it knows of its PE (`on_device()`,
-  /// `on_host()`, streams that it made itself) it must ask for again. Hooks, where a class has them: `void
-  /// about_to_move(pe_id to)` on the PE that it leaves, `void has_moved(pe_id from)` on the new one. Throws
-  /// `usage_error` for a PE that there is not, and when it is pinned.
+  /// device; nor while it has futures or exposed memory; nor, in a process with GPUs, a channel to another process. To
+  /// another process it is serialised by its `serialize`, destroyed, default-constructed there and read back, when none
+  /// of its coroutines waits but at a `move_point`, and memory that it has lent is back; open channels go on
+  /// (`channel`) at the ports that are opened again there. From when it was found that it cannot go yet, it sends
+  /// copies. What it knows of its PE (`on_device()`, `on_host()`, streams that it made itself) it must ask for again.
+  /// Hooks, where a class has them: `void about_to_move(pe_id to)` on the PE that it leaves, `void has_moved(pe_id
+  /// from)` on the new one. Throws `usage_error` for a PE that there is not, and when it is pinned.
   void migrate_to(pe_id to) {
     scheduler& pe = scheduler::current();
     if (to < 0 || to >= pe.num_pes()) {

@@ -37,8 +37,9 @@ struct [[nodiscard("co_await it")]] move_point_wait {
 ///     using restartable = imbrex::entry_list<&block::run>;
 ///
 /// is ended, and called again on the other side; whoever called it first gets its answer. All coroutines of the chare
-/// that run then stand at such points (`balance` is one, too), and none of its channels is open. Else, and when nothing
-/// wishes the chare to move, the point is passed; then it costs a look at one word.
+/// that run then stand at such points (`balance` is one, too), and memory that its channels have lent is back. Else,
+/// and when nothing wishes the chare to move, the point is passed; then it costs a look at one word. Channels go along
+/// with what has come and was not received (see `channel`).
 template <class C, class Index>
 detail::move_point_wait move_point(chare<C, Index>& self) {
   return {&self};

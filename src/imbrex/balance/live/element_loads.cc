@@ -9,14 +9,13 @@
 #include "imbrex/base/hash.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
-#include "imbrex/object/data/port_table.h"
 
 namespace imbrex {
 
 namespace {
 
 bool crosses_processes(const collection& part, const element_base& e) {
-  if (!part.is_serialized() || (e.extras && e.extras->ports && !e.extras->ports->empty())) return false;
+  if (!part.is_serialized()) return false;
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
     if (!part.is_restartable(*a)) return false;
   }

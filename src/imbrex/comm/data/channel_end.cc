@@ -11,10 +11,6 @@
 namespace imbrex {
 
 void channel_end::arrived(channel_message&& m) {
-  if (m.hello.known()) {
-    peer_ = m.hello;
-    return;
-  }
   if (m.sequence != next_expected_) {
     const std::uint64_t sequence = m.sequence;
     early_.emplace(sequence, parked_message(std::move(m)));

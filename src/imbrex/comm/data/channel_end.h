@@ -26,11 +26,25 @@ struct channel_peer {
   rank_id rank = -1;  ///< -1: it has not said so yet
   pe_id pe = no_pe;
   memory_kind kind = memory_kind::host;
+  bool wants_answer = false;  ///< it does not know this one
 
   bool known() const { return rank >= 0; }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & rank & pe & kind;
+    ar & rank & pe & kind & wants_answer;
+  }
+};
+
+/// How far one end of a channel has come: what it takes along to another process, besides messages.
+struct channel_progress {
+  std::uint64_t next_sent = 0;
+  std::uint64_t next_expected = 0;  ///< the first that has not been received
+  channel_peer peer;
+  std::uint64_t peer_epoch = 0;  ///< of the other chare when it told of itself: newer knowledge wins
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & next_sent & next_expected & peer & peer_epoch;
   }
 };
 
@@ -78,7 +92,8 @@ class bytes_in_place {
 };
 
 /// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory, or
-/// word of where the bytes are. Or no `send`, but the other end telling of itself: then only `hello` is known.
+/// word of where the bytes are. Or no `send`, but the other end telling of itself: then only `hello` is known, and
+/// `sequence` is how often its chare has moved.
 struct channel_message {
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
@@ -90,6 +105,12 @@ struct channel_message {
   bytes_in_place in_place;                    ///< `remote`, without a copy
   std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
   channel_peer hello;
+
+  /// Whether its data are where only this PE fetches them, or, if it goes to another process, where only this one's
+  /// devices read them.
+  bool is_bound(bool to_other_process) const {
+    return static_cast<bool>(remote) || (to_other_process && lent.on != nullptr);
+  }
 
   /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
   /// them. `pulled`: by `stream::pull` just now, whose end other devices learn of for nothing.
@@ -167,6 +188,7 @@ class parked_message {
   }
   /// Whether it is a `send`, and not the other end telling of itself.
   bool is_send() const { return !message_.hello.known(); }
+  bool is_bound(bool to_other_process) const { return message_.is_bound(to_other_process); }
 
  private:
   channel_message message_;
@@ -223,7 +245,7 @@ class channel_end {
   channel_end(const channel_end&) = delete;
   channel_end& operator=(const channel_end&) = delete;
 
-  /// A message has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
+  /// A `send` has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
   void arrived(channel_message&& m);
   /// Tries to match `r` with what has come. `complete`: the copy stands in its stream. `under_way`: it will be resumed.
   /// Receives that are waiting go first.
@@ -238,14 +260,31 @@ class channel_end {
   std::uint64_t next_sequence() { return next_sent_++; }
   std::uint64_t element_type() const { return element_type_; }
   std::uint32_t element_bytes() const { return element_bytes_; }
-  /// What the other end has told of itself, if it is in another process.
+  /// What the other end has told of itself: where it was then, if it has ever been in another process.
   const channel_peer& peer() const { return peer_; }
+  std::uint64_t peer_epoch() const { return peer_epoch_; }
+  /// The other end tells of itself; what is older than what is known is not listened to.
+  void note_peer(const channel_peer& p, std::uint64_t epoch) {
+    if (peer_.known() && epoch < peer_epoch_) return;
+    peer_ = p;
+    peer_epoch_ = epoch;
+  }
   /// Whether something has come that was not received.
   bool has_messages() const { return !ready_.empty() || !early_.empty(); }
   data_mover* mover() const { return mover_; }
-  /// Its chare goes to another PE of the process, whose mover this is, with all that has come and all who wait. Nothing
-  /// is on its way to or from another process.
+
+  /// \name Its chare moves
+  ///@{
+  /// To another process, where an end is made that goes on from here: gives what has come, in any order. No receive
+  /// waits.
+  channel_progress leave(std::vector<channel_message>& come);
+  /// Goes on where another end left, before anything has come.
+  void resume(const channel_progress& p);
+  /// Those that have come and must be packed before they leave the PE, or the process (`is_bound`).
+  std::vector<channel_message> take_bound(bool to_other_process);
+  /// To the PE whose mover this is, with what has come and all who wait.
   void goes_to(data_mover* mover) { mover_ = mover; }
+  ///@}
 
  private:
   bool accept(channel_receive& r, channel_message&& m);
@@ -259,6 +298,7 @@ class channel_end {
   std::uint32_t element_bytes_;
   data_mover* mover_;
   channel_peer peer_;
+  std::uint64_t peer_epoch_ = 0;
   std::uint64_t next_sent_ = 0;
   std::uint64_t next_expected_ = 0;
   std::deque<parked_message> ready_;               // in order

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "imbrex/comm/data/channel_end.h"
@@ -16,22 +17,42 @@ struct port_end : channel_end {
   virtual ~port_end() = default;
   /// Whether the other end is thought to live in this process.
   virtual bool stays_in_process(scheduler& pe) const = 0;
+  /// The other end tells of itself.
+  virtual void meet(const channel_message& hello) = 0;
+  /// Tells the other end where this one is now: its chare has moved.
+  virtual void tell_of_move(scheduler& pe) = 0;
 
   element_base* self = nullptr;  ///< on the PE where it lives
   int port = 0;
 };
 
+/// What goes to another process of one port: of the channel that was open there, and what has come for it.
+struct port_state {
+  int port = 0;
+  bool was_open = false;
+  channel_progress so_far;
+  std::vector<channel_message> come;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & port & was_open & so_far & come;
+  }
+};
+
+/// A message that has come for a port.
+struct port_message {
+  int port = 0;
+  channel_message message;
+};
+
 /// The ends of channels of one element, by port number. What comes for a port that is not open yet is kept.
 class port_table {
  public:
-  /// Throws `usage_error` when the port has an end already.
-  void open(int port, port_end* end);
+  /// `end` goes on where another process left the channel of this port, if it did: then true. Throws `usage_error` when
+  /// the port has an end already.
+  bool open(int port, port_end* end);
   void close(int port) { at(port).end = nullptr; }
   void deliver(int port, channel_message&& m);
-  /// Whether no end is open, and nothing has come for one.
-  bool empty() const {
-    return std::ranges::all_of(entries_, [](const entry& e) { return e.end == nullptr && e.early.empty(); });
-  }
   /// Whether something has come that was not received.
   bool has_messages() const {
     return std::ranges::any_of(entries_, [](const entry& e) {
@@ -47,14 +68,26 @@ class port_table {
     }
   }
 
+  /// Of what has come what must be packed before it can follow the element (`channel_message::is_bound`).
+  std::vector<port_message> take_bound(bool to_other_process);
+  /// \name The element goes to another process, is made anew there, and opens its channels again sooner or later
+  ///@{
+  std::vector<port_state> leave();
+  void arrive(std::vector<port_state>&& all);
+  /// A port whose channel came along and that has not been opened here; -1: there is none.
+  int first_unopened() const;
+  ///@}
+
  private:
   struct entry {
     explicit entry(int p) : port(p) {}
     int port;
     port_end* end = nullptr;
     std::vector<parked_message> early;
+    std::unique_ptr<const channel_progress> so_far;  // of a channel that came along and is not open yet
   };
   entry& at(int port);
+  static void give(port_end& end, channel_message&& m);
 
   std::vector<entry> entries_;
 };

@@ -21,7 +21,9 @@ bool may_leave(const entry_activity& a) {
   return true;
 }
 
-bool has_channel_to_other_process(const chare_pe& pe, const port_table& ports) {
+// A message that it has borrowed may lie in the memory of another process's GPU: who has read it is told by this PE.
+bool may_read_other_process(const chare_pe& pe, const port_table& ports) {
+  if (pe.gpus.empty()) return false;
   bool found = false;
   ports.for_each_end(
       [&](const port_end& end) { found |= end.peer().known() || !end.stays_in_process(const_cast<chare_pe&>(pe)); });
@@ -47,8 +49,7 @@ binding binding_of(const chare_pe& pe, const element_base& e) {
   }
   if (e.extras) {
     if (e.extras->ties != nullptr && e.extras->ties->ties()) return binding::ties;
-    if (pe.mover != nullptr && e.extras->ports && has_channel_to_other_process(pe, *e.extras->ports))
-      return binding::channel;
+    if (pe.mover != nullptr && e.extras->ports && may_read_other_process(pe, *e.extras->ports)) return binding::channel;
   }
   if (!own_streams_are_idle(e)) return binding::wait;
   const stream_set* const streams = chare_access::streams(*e.object);
@@ -62,7 +63,7 @@ std::string text(binding b) {
     case binding::ties: return "it has futures or exposed memory";
     case binding::wait:
       return "a coroutine of it waits for something of this PE, such as a device, or a stream that it made is busy";
-    case binding::channel: return "it has a channel to another process";
+    case binding::channel: return "it has a channel to another process, and its process GPUs";
     case binding::objects:
       return "its PE has coherent objects, or its process several GPUs, and one of its coroutines waits";
   }

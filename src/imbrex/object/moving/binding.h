@@ -13,7 +13,7 @@ enum class binding {
   streams,  ///< something is queued or under way in its streams
   ties,     ///< it has futures or exposed memory
   wait,     ///< a coroutine waits for something that knows this PE only, such as a device
-  channel,  ///< it has a channel to another process
+  channel,  ///< it has a channel to another process, and may read the memory of that one's GPUs
   objects,  ///< this PE has coherent objects, and it may hold some: it would have to be serialised
 };
 

@@ -2,8 +2,11 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "imbrex/device/stream_set.h"
+#include "imbrex/object/channel/channel_body.h"
+#include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/element_route.h"
 #include "imbrex/object/moving/travel_papers.h"
 
@@ -78,6 +81,9 @@ struct hand_over_body {
         s->arrive(*pe.default_device);
       }
       detail::waits_arrive(pe, e);
+      if (e.extras && e.extras->ports) {
+        e.extras->ports->for_each_end([&](port_end& end) { end.tell_of_move(pe); });
+      }
       detail::tell_of_move<C>(pe, e, papers.from);
       return true;
     });
@@ -97,8 +103,11 @@ void hand_over_element(array_part<typename C::index_type>& part, element<typenam
   element_departure<Index> leaving(body.papers);
   waits_leave(e, leaving);
   if (stream_set* const s = chare_access::streams(*e.object); s != nullptr) s->leave();
+  std::vector<port_message> bound;
+  if (e.extras && e.extras->ports) bound = e.extras->ports->take_bound(false);
   part.gives_up(e, to, *body.made_of);
   pe.send(to, std::move(body), priorities::communication);
+  send_after(pe, part, e.index, std::move(bound));
   if constexpr (std::is_same_v<Index, no_index>) {
     // Its home knows; what comes here for its coroutines must know, too.
     if (part.home(e.index) != pe.id() && !leaving.is_followed()) part.forget(e);

@@ -17,10 +17,13 @@ struct move_body {
   collection_id array;
   Index index{};
   pe_id to = no_pe;
+  bool has_looked = false;  ///< for memory that has come back
 
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (has_looked && e.extras && e.extras->wish_to_move != nullptr) return;  // a later one
     move_requests::forget(part.pe(), e);
+    if (e.extras) e.extras->sends_copies = false;
     if (to == pe.id() || (e.extras && e.extras->pinned)) return move_requests::go_on_at_points(e);
     if (!part.may_run(e)) {
       part.hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
@@ -42,18 +45,22 @@ struct move_body {
       case binding::none: part.hand_over(e, to); break;
       case binding::streams: when_streams_are_idle(part, e); break;
       case binding::objects: between_processes(part, e); break;
+      case binding::channel: part.is_serialized() ? between_processes(part, e) : later(part, e); break;
       default: later(part, e);
     }
   }
 
-  /// Serialised: with coroutines that can be called again, and without ends of channels.
+  /// Serialised: with coroutines that can be called again, when all memory that it has lent is back.
   void between_processes(array_part<Index>& part, element<Index>& e) {
     if (!part.is_serialized()) {
       part.move(e, to);  // says why not
-    } else if (!coroutines_can_go(part, e) || is_held(e) || !own_streams_are_idle(e)) {
-      later(part, e);
+    } else if (!coroutines_can_go(part, e) || (ties_of(e) != nullptr && ties_of(e)->ties()) ||
+               !own_streams_are_idle(e)) {
+      at_a_later_point(part, e);
     } else if (const stream_set* const s = chare_access::streams(*e.object); s != nullptr && !s->idle()) {
       when_streams_are_idle(part, e);
+    } else if (ties_of(e) != nullptr && ties_of(e)->is_followed()) {
+      has_looked ? at_a_later_point(part, e) : look_first(part);
     } else {
       part.move(e, to);
     }
@@ -65,10 +72,29 @@ struct move_body {
     }
     return true;
   }
-  static bool is_held(const element_base& e) {
-    if (!e.extras) return false;
-    return (e.extras->ties != nullptr && (e.extras->ties->ties() || e.extras->ties->is_followed())) ||
-           (e.extras->ports != nullptr && !e.extras->ports->empty());
+  static bool has_points(const array_part<Index>& part, const element_base& e) {
+    for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
+      if (!part.is_restartable(*a)) return false;
+    }
+    return true;
+  }
+  static const actor_ties* ties_of(const element_base& e) { return e.extras ? e.extras->ties : nullptr; }
+
+  /// What has come to this PE, memory that is given back perhaps, is performed before this is tried once more.
+  void look_first(array_part<Index>& part) {
+    move_body request = *this;
+    request.has_looked = true;
+    part.pe().collect_everything();
+    part.pe().count_created();
+    part.pe().post_here(active_message<move_body>::make(priorities::communication, std::move(request)));
+  }
+
+  /// Until then it lends no more: what is away comes back as the others go on, and nobody waits for that.
+  void at_a_later_point(array_part<Index>& part, element<Index>& e) {
+    const bool lends_no_more = has_points(part, e);
+    has_looked = false;
+    later(part, e);
+    e.more().sends_copies = lends_no_more;
   }
 
   void later(array_part<Index>& part, element<Index>& e) {

@@ -38,6 +38,7 @@ void move_requests::keep(element_base& e, work* request) {
 
 void move_requests::forget(chare_pe& pe, element_base& e) {
   if (!waits(e)) return;
+  e.extras->sends_copies = false;
   work* const old = std::exchange(e.extras->wish_to_move, nullptr);
   old->act(old, work_action::discard);
   of(pe).one_fewer();

@@ -5,14 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/object/channel/channel_body.h"
 #include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
+#include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/travel_papers.h"
 #include "imbrex/object/state/element_state.h"
 
 /// How elements move between processes: serialised, destroyed, default-constructed over there and read back. Coroutines
-/// that stand at move points are called again there.
+/// that stand at move points are called again there, and channels go on when their ports are opened again.
 namespace imbrex {
 
 namespace detail {
@@ -31,6 +33,7 @@ struct arrive_body {
   static constexpr bool may_part = true;
   travel_papers<Index> papers;
   std::vector<detail::entry_restart> coroutines;
+  std::vector<port_state> ports;
   std::vector<std::byte> state;
 
   void operator()(scheduler& pe) {
@@ -41,6 +44,7 @@ struct arrive_body {
     }
     element<Index>* here = nullptr;
     papers.arrive(pe, *part, [&](element<Index>& e) {
+      if (!ports.empty()) e.ports().arrive(std::move(ports));
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
       {
         const actor_turn turn(pe, &e);
@@ -57,7 +61,7 @@ struct arrive_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & papers & coroutines& beside(state);
+    ar & papers & coroutines & ports& beside(state);
   }
 };
 
@@ -65,19 +69,26 @@ namespace detail {
 
 template <class C>
 void move_element(array_part<typename C::index_type>& part, element<typename C::index_type>& e, pe_id to) {
+  using Index = typename C::index_type;
   scheduler& pe = part.pe();
   announce_move<C>(pe, e, to);
   arrive_body<C> body;
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following)
     body.coroutines.push_back({restart_of<C>(*a), a->reply});
-  body.papers = travel_papers<typename C::index_type>::of(part, e);
+  body.papers = travel_papers<Index>::of(part, e);
   {
     const actor_turn turn(pe, &e);
     body.state = state_to_bytes(*static_cast<C*>(e.object));
   }
+  std::vector<port_message> bound;
+  if (e.extras && e.extras->ports) {
+    bound = e.extras->ports->take_bound(!pe.rank().is_local(to));
+    body.ports = e.extras->ports->leave();
+  }
   part.becomes_absent(e, presence::elsewhere, to);
   pe.send(to, std::move(body), priorities::communication);
-  if constexpr (std::is_same_v<typename C::index_type, no_index>) {
+  send_after(pe, part, e.index, std::move(bound));
+  if constexpr (std::is_same_v<Index, no_index>) {
     if (part.home(e.index) != pe.id()) part.forget(e);  // its home knows
   }
 }

@@ -97,6 +97,92 @@ TEST(checkpoint_points, are_made_at_each_so_manieth_unless_one_is_being_written)
   EXPECT_LE(at.num_checkpoints(), 3);  // of 6 points
 }
 
+// ------------------------------------------------------------------------------------------------ channels
+
+/// The same ring, by channels that `serialize` names, of cells that also go to other processes between checkpoints.
+struct channel_cell : ix::chare<channel_cell, ix::index1d> {
+  channel_cell() : value(ix::mix(static_cast<std::uint64_t>(index().x))) {}
+
+  void begin(int step_to_die_at) {
+    dies_at = step_to_die_at;
+    if (to.is_open()) return;  // from a checkpoint
+    const int n = extent().x;
+    to = ix::channel<std::uint64_t>(*this, array()[(index().x + 1) % n], 0, 1);
+    from = ix::channel<std::uint64_t>(*this, array()[(index().x + n - 1) % n], 1, 0);
+  }
+  ix::task<> run() {
+    const int n = extent().x;
+    while (step < steps) {
+      const std::vector<std::uint64_t> out{value};
+      const auto sent = to.send(ix::buffer_view<const std::uint64_t>(out), streams().pack);
+      {
+        const auto left = co_await from.borrow();
+        value = ix::mix(value ^ (*left.data() + static_cast<std::uint64_t>(step)));
+      }
+      co_await sent;
+      ++step;
+      if (step == dies_at && index().x == n / 2) rt().exit(9);
+      if (step % 3 == 0) co_await ix::checkpoint_point(*this);
+      if (step % 4 == index().x % 4) migrate_to((pe() + 1) % num_pes());
+      co_await ix::move_point(*this);
+    }
+    contribute(value, ix::bit_xor);
+  }
+  using restartable = ix::entry_list<&channel_cell::run>;
+
+  ix::channel<std::uint64_t> to, from;
+  std::uint64_t value = 0;
+  int step = 0, dies_at = 0;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & to & from & value & step & dies_at;
+  }
+};
+
+struct channel_ring {
+  channel_ring() = default;
+  channel_ring(int num_cells, int step) : n(num_cells), dies_at(step) {}
+  int n = 0, dies_at = 0;
+  ix::array_proxy<channel_cell> cells;
+
+  ix::task<int> start(ix::runtime& rt) {
+    cells = rt.create_array<channel_cell>(ix::index1d(n));
+    auto rest = finish(dies_at);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime&) {
+    auto rest = finish(0);
+    co_return co_await rest;
+  }
+  ix::task<int> finish(int step) {
+    cells.broadcast<&channel_cell::begin>(step);
+    cells.broadcast<&channel_cell::run>();
+    auto result = cells.reduction<std::uint64_t>();
+    co_return co_await result == expected_of_ring(n) ? 0 : 1;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & n & dies_at & cells;
+  }
+};
+
+TEST(restart, opens_channels_again_that_serialize_names) {
+  int num_restarts = 0;
+  for (const job_shape& s : {job_shape{1, 1}, {2, 2}, {1, 3, 9, 100}, {3, 2, 12, 50, true}}) {
+    SCOPED_TRACE("ended: " + to_text(s));
+    folder_of_checkpoints at;
+    EXPECT_EQ(run_program<channel_ring>(s, {at.option(), "--imbrex-checkpoint-every=1"}, 7, 17), 9);
+    if (!at.has_any()) continue;
+    for (const job_shape& t : {job_shape{1, 1}, {4, 1}, {1, 2}, {2, 3, 7, 40}}) {
+      SCOPED_TRACE("restarted: " + to_text(t));
+      EXPECT_EQ(run_program<channel_ring>(t, {"--imbrex-restart=" + at.path()}, 7, 17), 0);
+      ++num_restarts;
+    }
+  }
+  EXPECT_GT(num_restarts, 0);
+}
+
 // ------------------------------------------------------------------------------------------------ phases
 
 struct counter : ix::chare<counter> {

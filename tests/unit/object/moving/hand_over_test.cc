@@ -187,7 +187,9 @@ struct ring : ix::chare<ring, ix::index1d> {
     contribute(moves_, ix::sum);
   }
   template <class Archive>
-  void serialize(Archive&) {}
+  void serialize(Archive& ar) {  // once its coroutine has ended
+    ar & left_ & moves_;
+  }
   void about_to_move(int to) {
     EXPECT_NE(to, pe());
     left_ = pe();
@@ -205,27 +207,27 @@ struct ring : ix::chare<ring, ix::index1d> {
   int moves_ = 0;
 };
 
-ix::task<int> with_open_channels(ix::runtime& rt, std::uint64_t seed, bool must_move) {
+ix::task<int> with_open_channels(ix::runtime& rt, std::uint64_t seed, int fewest_moves) {
   auto a = rt.create_array<ring>(ix::index1d(7));
   a.broadcast<&ring::run>(30, seed);
   const int errors = co_await a.reduction<int>();
   EXPECT_EQ(errors, 0);
   const int moves = co_await a.reduction<int>();
-  if (must_move && rt.num_pes() > 1) {
-    EXPECT_GT(moves, 20);
+  if (rt.num_pes() > 1) {
+    EXPECT_GE(moves, fewest_moves);
   }
   co_return 0;
 }
 
 TEST(hand_over, takes_along_channels_and_streams) {
-  for (const std::uint64_t seed : {1u, 2u, 3u}) run_in_one_process(with_open_channels, seed, true);
+  for (const std::uint64_t seed : {1u, 2u, 3u}) run_in_one_process(with_open_channels, seed, 20);
 }
 
-// Elements with a channel to another process stay; the others move.
-TEST(hand_over, leaves_channels_between_processes_alone) {
-  for (const job_shape& s : {job_shape{2, 2}, {3, 2, 7}, {2, 3, 0, 20}}) {
+// They move inside their processes, for nothing could be serialised of them; the other end may be elsewhere.
+TEST(hand_over, takes_along_channels_between_processes) {
+  for (const job_shape& s : {job_shape{2, 2}, {3, 2, 7}, {2, 3, 0, 20}, {4, 2, 9, 40, true}}) {
     SCOPED_TRACE(to_text(s));
-    EXPECT_EQ(imbrex_test::run_job_with(s, with_open_channels, 5u, false), 0);
+    EXPECT_EQ(imbrex_test::run_job_with(s, with_open_channels, 5u, 5), 0);
   }
 }
 
