@@ -225,7 +225,10 @@ imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
   if (failures.empty() && strategy_.fusion != fusion_strategy::d) {
     for (std::int64_t i = 0; i < options_.warm_up; ++i) {
       co_await one_iteration();
-      if (balances_after(options_, enqueued_)) co_await imbrex::balance(*this);
+      if (balances_after(options_, enqueued_)) {
+        auto balanced = balance_when_idle();
+        co_await balanced;
+      }
       if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + i + 1);
     }
     co_await streams_.compute->done();
@@ -246,9 +249,22 @@ imbrex::task<apps::exact_sum::limb_array> gpu_block::squared_changes() {
   co_return apps::exact_sum(limbs).limbs();
 }
 
-imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
-  const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
+void gpu_block::iterate(std::int64_t done_before) {
+  shown_before_ = done_before;
   outcome_.done_before = reached_;
+  array()[index()].send<&gpu_block::iterate_on>();
+}
+
+// What goes to another GPU is read there anew, so nothing is to be under way.
+imbrex::task<> gpu_block::balance_when_idle() {
+  const std::array<imbrex::stream*, 5> all{streams_.pack, streams_.unpack, streams_.to_host, streams_.to_device,
+                                           streams_.compute};
+  for (imbrex::stream* const s : all) co_await s->done();
+  co_await imbrex::balance(*this);
+}
+
+imbrex::task<> gpu_block::iterate_on() {
+  const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
   if (std::exchange(lacks_next_, false)) {
     streams_.compute->copy(next(), current(), fields_[0].size() * sizeof(double));
   }
@@ -266,8 +282,11 @@ imbrex::task<> gpu_block::iterate(std::int64_t done_before) {
       const apps::exact_sum::limb_array limbs = co_await changed;
       contribute(limbs, imbrex::sum, imbrex::deliver<&gpu_block::changes>(array(), checks_++));
     }
-    if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + k);
-    if (balances_after(options_, enqueued_)) co_await imbrex::balance(*this);
+    if (this_job.shown != nullptr && is_first()) this_job.shown->update(shown_before_ + k);
+    if (balances_after(options_, enqueued_)) {
+      auto balanced = balance_when_idle();
+      co_await balanced;
+    }
     if (k % options_.point_every == 0) co_await imbrex::checkpoint_point(*this);
   }
   co_await streams_.compute->done();

@@ -25,7 +25,10 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   gpu_block();
 
   imbrex::task<> prepare(std::int64_t done_before);
-  imbrex::task<> iterate(std::int64_t done_before);
+  void iterate(std::int64_t done_before);
+  /// As `block::iterate_on`; where loads are balanced, it moves at points at which the GPU has come to an end.
+  imbrex::task<> iterate_on();
+  using restartable = imbrex::entry_list<&gpu_block::iterate_on>;
   imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
   imbrex::task<> hash();
   imbrex::task<> write();
@@ -36,7 +39,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & reached_ & outcome_ & checks_ & consumed_ & changes & parity_;
+    ar & reached_ & enqueued_ & shown_before_ & outcome_ & checks_ & consumed_ & changes & parity_;
     ar& fields_[static_cast<std::size_t>(parity_)];  // in a statement of its own: the index has been read by then
     if constexpr (Archive::is_loading) {
       packed_ = false;
@@ -47,6 +50,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
  private:
   using face_memory = std::array<imbrex::buffer<double>, num_faces>;
 
+  imbrex::task<> balance_when_idle();
   /// Enqueues one iteration; waits only until the messages that announce the neighbours' faces have come.
   imbrex::task<> one_iteration();
   imbrex::task<> exchange_directly();
@@ -93,7 +97,8 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   imbrex::run_ahead ahead_{2};
   std::int64_t enqueued_ = 0;
 
-  std::int64_t reached_ = 0;  // iterations of this repeat
+  std::int64_t reached_ = 0;       // iterations of this repeat
+  std::int64_t shown_before_ = 0;  // iterations that the progress has shown before them
   repeat_outcome outcome_;
   std::int64_t checks_ = 0;    // contributed to
   std::int64_t consumed_ = 0;  // ... and been looked at
