@@ -48,7 +48,7 @@ void seed_pool::plant(seed_work& s) {
 }
 
 void seed_pool::keep(seed_work& s) {
-  has_seen_any_ = true;
+  knows_of_singletons_ = true;
   seeds_.push(&s);
   if (seeds_.size() > 1) share();  // who makes the first one most likely comes to it soon
   queue_turn();
@@ -122,12 +122,12 @@ bool seed_pool::steal() {
       return true;
     }
   }
-  if (!lifelines_.empty() && has_seen_any_) ask_other_ranks();
+  if (!lifelines_.empty() && knows_of_singletons_) ask_other_ranks();
   return false;
 }
 
 void seed_pool::receive(seed_work* first, pe_id from) {
-  has_seen_any_ = true;
+  knows_of_singletons_ = true;
   seeds_taken note{pe_.id(), {}};
   note.seeds.reserve(seed_deque::largest_offer);
   for (seed_work* s = first; s != nullptr;) {

@@ -25,6 +25,8 @@ class seed_pool final : public shared_work {
   /// A seed that comes from `from`, of another process, which this PE had asked.
   void take_over(seed_work& s, pe_id from);
 
+  /// Singletons are made in this job, so there may be seeds in other processes: it asks when it has nothing to do.
+  void note_singletons() { knows_of_singletons_ = true; }
   /// Singletons that have ended here, for their homes.
   single_ends& ends() { return ends_; }
 
@@ -67,7 +69,7 @@ class seed_pool final : public shared_work {
   chare_pe& pe_;
   turn turn_;
   const bool shares_;
-  bool has_seen_any_ = false;
+  bool knows_of_singletons_ = false;
   random_sequence random_;
   std::vector<lifeline> lifelines_;  // those that this PE asks
   std::vector<pe_id> waiting_;       // those that have asked, oldest first
