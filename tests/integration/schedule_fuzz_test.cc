@@ -202,8 +202,11 @@ struct ant : ix::chare<ant> {
     auto letter = letters(which);
     auto [n] = co_await letter;
     home[0].send<&nest::add>(n);
-    destroy();
     co_return sum;
+  }
+  void end_all() {
+    for (const auto& c : children) c.send<&ant::end_all>();
+    destroy();
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -232,6 +235,8 @@ ix::task<int> colony(ix::runtime& rt) {
   auto counted = queen.call<&ant::count>(0);
   const int ants = co_await std::move(counted);
   EXPECT_EQ(ants, 63);
+  co_await rt.quiescence();
+  queen.send<&ant::end_all>();
   co_await rt.quiescence();
   nests.broadcast<&nest::tell>();
   int letters = 1000;

@@ -132,7 +132,7 @@ struct end_body {
     const pe_id home = part.home(index);
     part.becomes_absent(e, presence::deleted, home);
     if constexpr (std::is_same_v<Index, no_index>) {
-      if (home != pe.id()) seed_pool::of(pe).ends().add(pe, home, array, index);
+      if (home != pe.id()) seed_pool::of(pe).news().ended(home, array, index);
       part.forget(e);
       return;
     }

@@ -11,6 +11,7 @@
 #include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/serialized_move.h"
+#include "imbrex/object/seeds/seed_pool.h"
 
 /// How a singleton comes to be.
 namespace imbrex {
@@ -62,6 +63,7 @@ struct single_body {
   std::tuple<Args...> args;
 
   void operator()(scheduler& pe) {
+    seed_pool::of(pe).note_singletons();
     auto& part = static_cast<array_part<no_index>&>(*chare_pe::of(pe).find_collection(detail::singles_of<C>()));
     element<no_index>& e = part.record(index);
     e.epoch = array_part<no_index>::first_epoch;

@@ -90,7 +90,6 @@ void scheduler::run() {
 }
 
 pe_step scheduler::look() {
-  if (shared != nullptr) shared->tell_gathered();
   if (bundles_.any()) bundles_.flush();
   if (help()) return pe_step::helped;
   // More may be coming at once, such as the next piece of a large array.
@@ -230,7 +229,6 @@ void scheduler::refuse_pe(pe_id to) {
 scheduler::counts scheduler::message_counts() const {
   counts c{.created = created_, .processed = processed_, .pending = operations};
   add_counts(c);
-  if (shared != nullptr) shared->add_counts(c);
   if (hetero == nullptr) return c;
   c.held += hetero->has_stuck() ? 1 : 0;
   c.failed = hetero->failures().size();

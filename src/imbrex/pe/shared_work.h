@@ -1,7 +1,5 @@
 #pragma once
 
-#include "imbrex/pe/idle_counts.h"
-
 namespace imbrex {
 
 /// Work of a PE that others may take before it is begun. A layer above keeps it (object/seeds); the PE's loop asks
@@ -17,9 +15,6 @@ class shared_work {
   virtual bool steal() = 0;
   /// Whether there seems to be some.
   virtual bool sees_offers() const = 0;
-  /// The PE has nothing to do but to look: what it has gathered to tell others is told.
-  virtual void tell_gathered() = 0;
-  virtual void add_counts(pe_counts& c) const = 0;
   /// The job ends: all of it is dropped.
   virtual void discard() = 0;
 };

@@ -63,10 +63,7 @@ class runtime {
     auto& part = *find_part<no_index>(here, all);
     if (part.places_next()) return create_on<C>(here.next_place_in_turn(), std::forward<A>(args)...);
     auto* const s = seed<C, detail::kept_argument<A>...>::make(all, std::forward<A>(args)...);
-    const element<no_index>& e = part.name_own();
-    const no_index which = e.index;
-    s->index = which;
-    s->epoch = e.epoch;
+    const no_index which = s->index = part.name_own().index;
     seed_pool::of(here).plant(*s);
     return element_proxy<C>(all, which);
   }

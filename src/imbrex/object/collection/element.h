@@ -62,7 +62,6 @@ enum class presence {
   unborn,     ///< not here; at its home: nobody has created it yet
   here,       ///< the object lives on this PE
   elsewhere,  ///< last known on PE `where`
-  expected,   ///< of a singleton, not at its home: this PE has what it is made of, and is about to make it
   deleted,    ///< it was here, or this is its home, and it has been deleted
 };
 

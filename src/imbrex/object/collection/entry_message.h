@@ -279,8 +279,7 @@ struct entry_body {
   }
   void nowhere(scheduler& pe, array_part<Index>& part, element<Index>* e) {
     if constexpr (std::is_same_v<Index, no_index>) {
-      const bool is_to_come = (e != nullptr && e->state == presence::expected) || !part.was_made(index);
-      is_to_come ? part.hold(part.record(index), once_more()) : refuse_deleted(pe, part);
+      part.was_made(index) ? refuse_deleted(pe, part) : part.hold(part.record(index), once_more());
     } else {
       follows_broadcasts_of(pe, part);
       // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.

@@ -29,10 +29,10 @@ struct location_update {
 };
 
 /// Where what is for `e`, which does not live on this PE, goes next: another PE, or `no_pe` when this is its home and
-/// it does not exist, or it is to be made here.
+/// it does not exist.
 inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
   if (e.where != pe.id()) return e.where;
-  return home == pe.id() || e.state == presence::expected ? no_pe : home;
+  return home == pe.id() ? no_pe : home;
 }
 
 template <class Body>
@@ -60,9 +60,9 @@ void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, Bod
 
 /// The one way on which all that is for an element (entry messages, channels' messages, moves, ends, insertions, missed
 /// broadcasts) finds it. `body` names its `array` and `index`. Where the element lives, `body.at(pe, part, e)` is
-/// called; at its home when it does not exist, or where it is yet to be made, `body.nowhere(pe, part, e)`, `e` null
-/// when nothing is known of a singleton; from elsewhere it is sent on, after `body.leaves(pe, part, e, next)` if it has
-/// that. Here: for a known array and record.
+/// called; at its home when it does not exist, `body.nowhere(pe, part, e)`, `e` null when nothing is known of a
+/// singleton; from elsewhere it is sent on, after `body.leaves(pe, part, e, next)` if it has that. Here: for a known
+/// array and record.
 template <class Index, class Body>
 [[gnu::always_inline]] inline void bring_to_element(scheduler& pe, array_part<Index>& part, element<Index>& e,
                                                     Body& body) {

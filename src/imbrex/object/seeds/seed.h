@@ -29,8 +29,10 @@ struct seed final : seed_work {
   void operator()(scheduler& pe) {
     auto& part = static_cast<array_part<no_index>&>(*chare_pe::of(pe).find_collection(array));
     element<no_index>& e = part.record(index);
-    e.epoch = epoch;
-    detail::construct_element<C>(pe, part, e, args);
+    const pe_id home = part.home(index);
+    e.epoch = home == pe.id() ? part.first_epoch : part.first_epoch + 1;  // as if it had moved
+    if (detail::construct_element<C>(pe, part, e, args) && home != pe.id())
+      seed_pool::of(pe).news().made(home, array, index, e.epoch);
   }
 
  private:
@@ -52,8 +54,7 @@ struct seed final : seed_work {
   }
   static void leave_for(scheduler& pe, pe_id to, seed_work* w) {
     auto* s = static_cast<seed*>(w);
-    pe.send(to, seed_arrival<C, Args...>{pe.id(), s->array, s->index, s->epoch, std::move(s->args)},
-            priorities::communication);
+    pe.send(to, seed_arrival<C, Args...>{pe.id(), s->array, s->index, std::move(s->args)}, priorities::communication);
     destroy(s);
   }
 };
@@ -64,18 +65,16 @@ struct seed_arrival {
   pe_id from = no_pe;
   collection_id array;
   no_index index;
-  std::uint64_t epoch = 0;
   std::tuple<Args...> args;
 
   void operator()(scheduler& pe) {
     auto* const s = std::apply([this](auto&... a) { return seed<C, Args...>::make(array, std::move(a)...); }, args);
     s->index = index;
-    s->epoch = epoch;
     seed_pool::of(pe).take_over(*s, from);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & from & array & index & epoch & args;
+    ar & from & array & index & args;
   }
 };
 

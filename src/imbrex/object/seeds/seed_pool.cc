@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "imbrex/object/collection/location.h"
-#include "imbrex/object/seeds/seed_messages.h"
+#include "imbrex/object/seeds/seed_request.h"
 
 namespace imbrex {
 
 namespace {
-array_part<no_index>& part_of(chare_pe& pe, collection_id array) {
-  return static_cast<array_part<no_index>&>(*pe.find_collection(array));
-}
-
 void discard_chain(seed_work* s) {
   while (s != nullptr) {
     seed_work* const following = s->following();
@@ -26,7 +21,8 @@ seed_pool::seed_pool(chare_pe& pe)
     : pe_(pe),
       shares_(pe.rank().pes_per_rank > 1),
       random_(mix(static_cast<std::uint64_t>(pe.id()))),
-      lifelines_(lifelines_of(pe)) {
+      lifelines_(lifelines_of(pe)),
+      news_(pe) {
   turn_.of = this;
   turn_.set_priority(priorities::normal);
   turn_.act = [](work* w, work_action action) {
@@ -48,7 +44,7 @@ void seed_pool::plant(seed_work& s) {
 }
 
 void seed_pool::keep(seed_work& s) {
-  has_seen_any_ = true;
+  knows_of_singletons_ = true;
   seeds_.push(&s);
   if (seeds_.size() > 1) share();  // who makes the first one most likely comes to it soon
   queue_turn();
@@ -78,7 +74,7 @@ void seed_pool::keep_all(seed_work* first) {
 }
 
 void seed_pool::discard() {
-  ends_.discard();
+  news_.discard();
   discard_chain(seeds_.take_offer());
   while (!seeds_.empty()) {
     seed_work* const s = seeds_.pop_newest();
@@ -118,41 +114,14 @@ bool seed_pool::steal() {
       pe_.withdraw_counts();
       seed_work* const first = of(other).seeds_.take_offer();
       if (first == nullptr) continue;
-      receive(first, other.id());
+      knows_of_singletons_ = true;
+      keep_all(first);
+      queue_turn();
       return true;
     }
   }
-  if (!lifelines_.empty() && has_seen_any_) ask_other_ranks();
+  if (!lifelines_.empty() && knows_of_singletons_) ask_other_ranks();
   return false;
-}
-
-void seed_pool::receive(seed_work* first, pe_id from) {
-  has_seen_any_ = true;
-  seeds_taken note{pe_.id(), {}};
-  note.seeds.reserve(seed_deque::largest_offer);
-  for (seed_work* s = first; s != nullptr;) {
-    seed_work* const following = s->following();
-    ++s->epoch;
-    expect(pe_, part_of(pe_, s->array), s->index, s->epoch);
-    note.seeds.push_back({s->array, s->index, s->epoch});
-    seeds_.push(s);
-    s = following;
-  }
-  pe_.send(from, std::move(note), priorities::communication);
-  queue_turn();
-}
-
-// Who had it may be its home. If not, its home is told, and what waited here goes there.
-void seed_pool::note_gone(collection_id array, const no_index& index, std::uint64_t epoch, pe_id to) {
-  array_part<no_index>& part = part_of(pe_, array);
-  element<no_index>* const e = part.find(index);
-  if (e == nullptr || e->epoch >= epoch) return;  // more is known since
-  location_update<no_index> news{array, index, to, epoch, false};
-  const pe_id home = part.home(index);
-  if (home == pe_.id()) return news(pe_);
-  pe_.send(home, news, priorities::communication);
-  part.release_held(*e);
-  part.forget(*e);
 }
 
 // ------------------------------------------------------------------------------------------------ other processes
@@ -188,8 +157,6 @@ void seed_pool::asked_by(pe_id who) {
 void seed_pool::serve(pe_id who) {
   for (seed_work* s = seeds_.split_off(most_to_other_rank); s != nullptr;) {
     seed_work* const following = s->following();
-    ++s->epoch;
-    note_gone(s->array, s->index, s->epoch, who);
     s->leave(pe_, who, s);
     s = following;
   }
@@ -199,7 +166,6 @@ void seed_pool::take_over(seed_work& s, pe_id from) {
   for (lifeline& l : lifelines_) {
     if (l.pe == from) l.is_asked = false;
   }
-  expect(pe_, part_of(pe_, s.array), s.index, s.epoch);
   keep(s);
 }
 

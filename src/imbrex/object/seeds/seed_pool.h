@@ -6,8 +6,8 @@
 
 #include "imbrex/base/hash.h"
 #include "imbrex/object/collection/chare_pe.h"
+#include "imbrex/object/seeds/home_news.h"
 #include "imbrex/object/seeds/seed_deque.h"
-#include "imbrex/object/seeds/single_ends.h"
 
 namespace imbrex {
 
@@ -25,21 +25,19 @@ class seed_pool final : public shared_work {
   /// A seed that comes from `from`, of another process, which this PE had asked.
   void take_over(seed_work& s, pe_id from);
 
-  /// Singletons that have ended here, for their homes.
-  single_ends& ends() { return ends_; }
+  /// Singletons are made in this job, so there may be seeds in other processes: it asks when it has nothing to do.
+  void note_singletons() { knows_of_singletons_ = true; }
+  /// What other PEs are to know of their singletons that are here.
+  home_news& news() { return news_; }
 
   /// Takes seeds that another PE of the process, a random one of those that have some, can spare. False: there are
   /// none; then other processes have been asked.
   bool steal() override;
   bool sees_offers() const override;
-  void tell_gathered() override { ends_.tell(pe_); }
-  void add_counts(pe_counts& c) const override { c.pending += ends_.num_untold(); }
   void discard() override;
 
   /// PE `who`, of another process, has nothing to do: it gets seeds as soon as this PE can spare some.
   void asked_by(pe_id who);
-  /// That seed of this PE has gone to PE `to`, as the `epoch`-th place: whoever has to know is told.
-  void note_gone(collection_id array, const no_index& index, std::uint64_t epoch, pe_id to);
 
  private:
   static constexpr std::size_t most_looks = 16;          // at other PEs, to find some
@@ -60,18 +58,17 @@ class seed_pool final : public shared_work {
   void keep_all(seed_work* first);
   void share();
   void serve(pe_id who);
-  void receive(seed_work* first, pe_id from);
   void ask_other_ranks();
   static std::vector<lifeline> lifelines_of(const chare_pe& pe);
 
   chare_pe& pe_;
   turn turn_;
   const bool shares_;
-  bool has_seen_any_ = false;
+  bool knows_of_singletons_ = false;
   random_sequence random_;
   std::vector<lifeline> lifelines_;  // those that this PE asks
   std::vector<pe_id> waiting_;       // those that have asked, oldest first
-  single_ends ends_;
+  home_news news_;
   seed_deque seeds_;
 };
 

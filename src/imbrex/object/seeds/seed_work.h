@@ -16,8 +16,7 @@ class scheduler;
 struct seed_work : work {
   collection_id array;
   no_index index;
-  std::uint64_t epoch = 0;  ///< counts the PEs that had it, as the chare's moves are counted afterwards
-  std::uint64_t flow = 0;   ///< of the trace
+  std::uint64_t flow = 0;  ///< of the trace
   /// Sends what it is made of to a PE of another process, and ends it.
   void (*leave)(scheduler& pe, pe_id to, seed_work* s) = nullptr;
 

@@ -11,19 +11,19 @@ using namespace imbrex;
 
 namespace {
 
-/// Seeds that are told from each other by their epochs.
+/// Seeds that are told from each other by their arrows in the trace.
 std::vector<std::unique_ptr<seed_work>> make_seeds(std::uint64_t n) {
   std::vector<std::unique_ptr<seed_work>> all;
   for (std::uint64_t i = 0; i < n; ++i) {
     all.push_back(std::make_unique<seed_work>());
-    all.back()->epoch = i;
+    all.back()->flow = i;
   }
   return all;
 }
 
-std::vector<std::uint64_t> epochs_of(const seed_work* chain) {
+std::vector<std::uint64_t> numbers_of(const seed_work* chain) {
   std::vector<std::uint64_t> all;
-  for (; chain != nullptr; chain = chain->following()) all.push_back(chain->epoch);
+  for (; chain != nullptr; chain = chain->following()) all.push_back(chain->flow);
   return all;
 }
 
@@ -32,20 +32,20 @@ TEST(seed_deque, gives_its_pe_the_newest_and_others_the_oldest_half) {
   seed_deque d;
   for (const auto& s : seeds) d.push(s.get());
   EXPECT_EQ(d.size(), 9u);
-  EXPECT_EQ(d.pop_newest()->epoch, 8u);
+  EXPECT_EQ(d.pop_newest()->flow, 8u);
   EXPECT_EQ(d.take_offer(), nullptr);
   d.offer();
   EXPECT_TRUE(d.is_offering());
   EXPECT_EQ(d.size(), 4u);
-  EXPECT_EQ(epochs_of(d.take_offer()), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(numbers_of(d.take_offer()), (std::vector<std::uint64_t>{0, 1, 2, 3}));
   EXPECT_FALSE(d.is_offering());
   EXPECT_EQ(d.take_offer(), nullptr);
-  EXPECT_EQ(d.pop_newest()->epoch, 7u);
+  EXPECT_EQ(d.pop_newest()->flow, 7u);
   d.offer();  // of three, two
-  EXPECT_EQ(epochs_of(d.take_offer()), (std::vector<std::uint64_t>{4, 5}));
+  EXPECT_EQ(numbers_of(d.take_offer()), (std::vector<std::uint64_t>{4, 5}));
   d.offer();  // the last one
   EXPECT_TRUE(d.empty());
-  EXPECT_EQ(epochs_of(d.take_offer()), (std::vector<std::uint64_t>{6}));
+  EXPECT_EQ(numbers_of(d.take_offer()), (std::vector<std::uint64_t>{6}));
 }
 
 TEST(seed_deque, offers_a_few_of_many) {
@@ -53,9 +53,9 @@ TEST(seed_deque, offers_a_few_of_many) {
   seed_deque d;
   for (const auto& s : seeds) d.push(s.get());
   d.offer();
-  EXPECT_EQ(epochs_of(d.take_offer()).size(), seed_deque::largest_offer);
+  EXPECT_EQ(numbers_of(d.take_offer()).size(), seed_deque::largest_offer);
   EXPECT_EQ(d.size(), 1000 - seed_deque::largest_offer);
-  EXPECT_EQ(epochs_of(d.split_off(3)), (std::vector<std::uint64_t>{32, 33, 34}));
+  EXPECT_EQ(numbers_of(d.split_off(3)), (std::vector<std::uint64_t>{32, 33, 34}));
 }
 
 TEST(seed_deque, grows_while_it_goes_round) {
@@ -64,9 +64,9 @@ TEST(seed_deque, grows_while_it_goes_round) {
   std::uint64_t oldest = 0, made = 0;
   while (made < seeds.size()) {
     for (int i = 0; i < 7 && made < seeds.size(); ++i) d.push(seeds[made++].get());
-    ASSERT_EQ(d.pop_oldest()->epoch, oldest++);
+    ASSERT_EQ(d.pop_oldest()->flow, oldest++);
   }
-  while (!d.empty()) ASSERT_EQ(d.pop_newest()->epoch, --made);
+  while (!d.empty()) ASSERT_EQ(d.pop_newest()->flow, --made);
   EXPECT_EQ(made, oldest);
 }
 
@@ -78,7 +78,7 @@ TEST(seed_deque, gives_each_seed_to_one_thread) {
   std::atomic<bool> over{false};
   seed_deque d;
   const auto take = [&] {
-    for (const std::uint64_t e : epochs_of(d.take_offer())) times[e].fetch_add(1, std::memory_order_relaxed);
+    for (const std::uint64_t e : numbers_of(d.take_offer())) times[e].fetch_add(1, std::memory_order_relaxed);
   };
   std::vector<std::thread> thieves;
   for (int i = 0; i < 3; ++i) {
@@ -92,12 +92,12 @@ TEST(seed_deque, gives_each_seed_to_one_thread) {
   for (std::uint64_t i = 0; i < n; ++i) {
     d.push(seeds[i].get());
     if (!d.is_offering()) d.offer();
-    if (i % 3 == 0 && !d.empty()) times[d.pop_newest()->epoch].fetch_add(1, std::memory_order_relaxed);
+    if (i % 3 == 0 && !d.empty()) times[d.pop_newest()->flow].fetch_add(1, std::memory_order_relaxed);
   }
   over = true;
   for (std::thread& t : thieves) t.join();
   take();
-  while (!d.empty()) times[d.pop_newest()->epoch].fetch_add(1, std::memory_order_relaxed);
+  while (!d.empty()) times[d.pop_newest()->flow].fetch_add(1, std::memory_order_relaxed);
   for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(times[i].load(), 1) << i;
 }
 
