@@ -8,6 +8,23 @@
 
 namespace imbrex {
 
+namespace {
+
+/// Of what the other ends have told of themselves only the newest is kept, for a port that may never be opened again.
+void keep_newest(channel_message& hello, std::vector<parked_message>& come) {
+  std::vector<parked_message> rest;
+  for (parked_message& m : std::exchange(come, {})) {
+    if (m.is_send()) {
+      rest.push_back(std::move(m));
+    } else if (channel_message known = m.take(); known.sequence > hello.sequence) {
+      hello = std::move(known);
+    }
+  }
+  come = std::move(rest);
+}
+
+}  // namespace
+
 bool port_table::open(int port, port_end* end) {
   entry& e = at(port);
   if (e.end != nullptr) throw usage_error(fmt::format("{}: port {} is in use by another channel", end->name(), port));
@@ -23,6 +40,7 @@ void port_table::deliver(int port, channel_message&& m) {
   if (e.end != nullptr) {
     give(*e.end, std::move(m));
   } else {
+    if (m.hello.known()) keep_newest(m, e.early);
     e.early.emplace_back(std::move(m));
   }
 }

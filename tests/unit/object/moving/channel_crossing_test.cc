@@ -167,6 +167,52 @@ ix::task<int> collect(ix::runtime& rt) {
 
 TEST(channel_crossing, takes_along_what_has_come_to_single_chares) { run_over_all_shapes(collect); }
 
+/// Goes about while the other end is closed, and sends when that is open again.
+struct rover : ix::chare<rover, ix::index1d> {
+  rover() { c = ix::channel<int>(*this, array()[1 - index().x], 5, 5); }
+  void close() { c = ix::channel<int>(); }
+  ix::task<> run() {
+    while (hops > 0) {
+      --hops;
+      migrate_to((pe() + 1) % num_pes());
+      co_await ix::move_point(*this);
+    }
+  }
+  using restartable = ix::entry_list<&rover::run>;
+  ix::task<> send(std::vector<int> values) {
+    auto sent = c.send(ix::buffer_view<const int>(values), streams().pack);
+    co_await std::move(sent);
+  }
+  ix::task<int> open_and_receive() {
+    c = ix::channel<int>(*this, array()[1 - index().x], 5, 5);
+    const ix::received<int> r = co_await c.borrow();
+    co_return r.data()[r.size() - 1];
+  }
+  ix::channel<int> c;
+  int hops = 20;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & hops;
+  }
+};
+
+ix::task<int> rove(ix::runtime& rt) {
+  const auto both = rt.create_array<rover>(ix::index1d(2));
+  co_await rt.quiescence();
+  auto closed = both[1].call<&rover::close>();
+  co_await std::move(closed);
+  auto gone = both[0].call<&rover::run>();
+  co_await std::move(gone);
+  auto all =
+      ix::when_all(both[1].call<&rover::open_and_receive>(), both[0].call<&rover::send>(std::vector<int>(3000, 7)));
+  const auto [last, nothing] = co_await std::move(all);
+  static_cast<void>(nothing);
+  EXPECT_EQ(last, 7);
+  co_return 0;
+}
+
+TEST(channel_crossing, goes_on_while_the_other_end_is_closed) { run_over_all_shapes(rove); }
+
 /// Opens its channel where nobody does it again.
 struct forgetful : ix::chare<forgetful, ix::index1d> {
   void open() { c = ix::channel<int>(*this, array()[1 - index().x], 3, 3); }
