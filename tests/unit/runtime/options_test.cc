@@ -55,6 +55,10 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.completion, fields.completion);
   EXPECT_EQ(parsed.check_races, fields.check_races);
   EXPECT_EQ(parsed.help, fields.help);
+  EXPECT_EQ(parsed.loopback_lose_after, fields.loopback_lose_after);
+  EXPECT_EQ(parsed.checkpoint.in_memory(), fields.checkpoint.in_memory());
+  EXPECT_EQ(parsed.checkpoint.memory_group, fields.checkpoint.memory_group);
+  EXPECT_EQ(parsed.checkpoint.memory_parity, fields.checkpoint.memory_parity);
 }
 
 TEST(options, costs_of_tasks_are_kept_for_a_policy_that_learns) {

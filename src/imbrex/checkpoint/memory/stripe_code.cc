@@ -8,6 +8,14 @@
 
 namespace imbrex {
 
+namespace {
+void fill(std::span<std::byte> to, std::span<const std::byte> from) {
+  const std::size_t n = std::min(to.size(), from.size());
+  if (n > 0) std::memcpy(to.data(), from.data(), n);
+  std::fill(to.begin() + static_cast<std::ptrdiff_t>(n), to.end(), std::byte{0});
+}
+}  // namespace
+
 stripe_code::stripe_code(int num_data, int num_parity) : num_data_(num_data), num_parity_(num_parity) {
   if (num_parity > 1) code_.emplace(num_data, num_parity);
   rooms_.resize(static_cast<std::size_t>(num_data + num_parity));
@@ -18,16 +26,8 @@ std::span<std::byte> stripe_code::room(std::size_t i, std::size_t bytes) {
   return std::span(rooms_[i]).first(bytes);
 }
 
-namespace {
-void fill(std::span<std::byte> to, std::span<const std::byte> from) {
-  const std::size_t n = std::min(to.size(), from.size());
-  if (n > 0) std::memcpy(to.data(), from.data(), n);
-  std::fill(to.begin() + static_cast<std::ptrdiff_t>(n), to.end(), std::byte{0});
-}
-}  // namespace
-
 void stripe_code::encode(std::span<const std::span<const std::byte>> data, int parity, std::span<std::byte> to) {
-  if (!code_) return xor_parity(data, to);
+  if (!code_) return data.size() == 1 ? fill(to, data[0]) : xor_parity(data, to);
   std::vector<std::span<const std::byte>> equal;
   for (std::size_t i = 0; i < data.size(); ++i) {
     const std::span<std::byte> r = room(i, to.size());
