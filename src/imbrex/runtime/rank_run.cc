@@ -136,6 +136,7 @@ void rank_run::make_devices(const std::vector<int>& processors) {
     pes_[i]->default_device = &devices_->of_pe(i);
     pes_[i]->gpus = devices_->all_of_pe(i);
     if (pes_[i]->mover != nullptr && !devices_->can_be_reached()) pes_[i]->mover->stage_device_memory();
+    if (balancer* const b = balancer::of(*pes_[i]); b != nullptr) b->sees_devices();
   }
   context_.gpu_of_pe = devices_->map();
   if (context_.transport == nullptr || !devices_->can_be_reached()) return;

@@ -31,6 +31,11 @@ balancer::~balancer() {
 
 balancer* balancer::of(scheduler& pe) { return static_cast<balancer*>(chare_pe::of(pe).balancing.get()); }
 
+void balancer::sees_devices() {
+  constexpr std::size_t first_sample = 1024;  // before it is known how many elements there are
+  if (usage_meter* const meter = usage_meter::of(pe_); meter != nullptr) meter->measure(first_sample);
+}
+
 balance_summary balance_summary_of(scheduler& pe) {
   const balancer* const b = balancer::of(pe);
   return b != nullptr ? b->summary() : balance_summary{};

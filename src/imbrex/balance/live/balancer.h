@@ -32,6 +32,8 @@ class balancer final : public pe_part, actor_observer {
   /// The one of `pe`, or null.
   static balancer* of(scheduler& pe);
 
+  /// Once, when the devices of the PE are there: the first sample of what they do begins.
+  void sees_devices();
   const balance_summary& summary() const { return summary_; }
 
   /// \name PE 0
