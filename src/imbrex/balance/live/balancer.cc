@@ -1,5 +1,6 @@
 #include "imbrex/balance/live/balancer.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -13,8 +14,21 @@
 namespace imbrex {
 
 namespace {
-constexpr double seconds_per_move = 10e-6;  // inside a process, with what its neighbours have to learn
+
+/// What moves have cost so far, with what neighbours have to learn, of which nobody takes the time.
+double seconds_per_move(const element_loads& loads) {
+  constexpr double least = 10e-6;
+  double num = 0, seconds = 0;
+  for (const measured_pe& p : loads.pes) {
+    num += static_cast<double>(p.num_moves);
+    seconds += static_cast<double>(p.moving_ns) * 1e-9;
+  }
+  return num > 0 ? std::max(seconds / num, least) : least;
 }
+
+constexpr double most_intervals = 100;
+
+}  // namespace
 
 balancer::balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape)
     : pe_(pe), options_(options), shape_(shape), times_(pe), last_ns_(pe.now_ns()), measured_ns_(last_ns_) {
@@ -74,7 +88,10 @@ void balancer::measure(std::uint32_t round) {
   measured_in_ = round;
   const std::int64_t now = pe_.now_ns();
   element_loads mine = loads_of(pe_, times_.take(), measured_);
-  mine.pes.push_back({.pe = pe_.id(), .interval_ns = now - std::exchange(measured_ns_, now)});
+  mine.pes.push_back({.pe = pe_.id(),
+                      .interval_ns = now - std::exchange(measured_ns_, now),
+                      .num_moves = pe_.move_costs.num,
+                      .moving_ns = pe_.move_costs.ns});
   add_operations(mine, pe_, usage_meter::of(pe_), measured_);
   last_ns_ = now;
   sum_.begin(pe_, 0, std::move(mine));
@@ -118,7 +135,10 @@ void balancer::decide(element_loads&& loads) {
   else
     summary_.sum_of_efficiencies += before.efficiency;
   summary_.last_efficiency = before.efficiency;
-  const balance_gain gain = gain_of(plan, before.time, after.time, planning, seconds_per_move, shape_.num_pes);
+  // A job is taken to go on for as long as it has; whether its loads stay is another matter, so within limits.
+  const double intervals = std::min(static_cast<double>(summary_.num_rounds), most_intervals);
+  const balance_gain gain =
+      gain_of(plan, intervals * before.time, intervals * after.time, planning, seconds_per_move(loads), shape_.num_pes);
   log_info(fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent)",
                        round_, before.efficiency, plan.moves.size(), after.efficiency, gain.seconds_saved * 1e3,
                        gain.seconds_spent * 1e3));

@@ -49,10 +49,12 @@ struct measured_pe {
   pe_id pe = no_pe;
   std::int32_t gpu = none;       ///< the one that it drives, where its operations can be measured
   std::int64_t interval_ns = 0;  ///< in which its elements ran what is told of them
+  std::uint64_t num_moves = 0;   ///< elements that have left it so far
+  std::int64_t moving_ns = 0;    ///< what it has done for moves so far
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & pe & gpu & interval_ns;
+    ar & pe & gpu & interval_ns & num_moves & moving_ns;
   }
 };
 

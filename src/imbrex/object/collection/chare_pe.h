@@ -31,6 +31,13 @@ class chare_pe final : public scheduler {
   static chare_pe& of(scheduler& pe) { return static_cast<chare_pe&>(pe); }
   static chare_pe& current() { return of(scheduler::current()); }
 
+  /// What this PE has done for moves: elements that left, and the time that these and those that came took.
+  struct cost_of_moves {
+    std::uint64_t num = 0;
+    std::int64_t ns = 0;
+  };
+  cost_of_moves move_costs;
+
   /// \name Collections
   ///@{
   collection_id new_collection_id() { return {id(), next_collection_++}; }

@@ -8,6 +8,7 @@
 #include "imbrex/object/channel/channel_body.h"
 #include "imbrex/object/data/port_table.h"
 #include "imbrex/object/moving/element_route.h"
+#include "imbrex/object/moving/move_timer.h"
 #include "imbrex/object/moving/travel_papers.h"
 
 /// How elements move inside a process: object, coroutines and ends of channels go to the other PE as they are, and
@@ -74,6 +75,7 @@ struct hand_over_body {
       chare_pe::of(pe).hold_for_collection(papers.array, std::move(*this));
       return;
     }
+    const move_timer timed(pe, true);
     papers.arrive(pe, *part, [&](element<Index>& e) {
       part->takes_over(e, *made_of);
       if (stream_set* const s = chare_access::streams(*e.object); s != nullptr) {
@@ -98,6 +100,7 @@ template <class C>
 void hand_over_element(array_part<typename C::index_type>& part, element<typename C::index_type>& e, pe_id to) {
   using Index = typename C::index_type;
   scheduler& pe = part.pe();
+  const move_timer timed(pe);
   announce_move<C>(pe, e, to);
   hand_over_body<C> body{travel_papers<Index>::of(part, e), travelling_element<Index>(e)};
   element_departure<Index> leaving(body.papers);

@@ -9,6 +9,7 @@
 #include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/data/port_table.h"
+#include "imbrex/object/moving/move_timer.h"
 #include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/travel_papers.h"
 #include "imbrex/object/state/element_state.h"
@@ -42,6 +43,7 @@ struct arrive_body {
       chare_pe::of(pe).hold_for_collection(papers.array, std::move(*this));
       return;
     }
+    const move_timer timed(pe, true);
     element<Index>* here = nullptr;
     papers.arrive(pe, *part, [&](element<Index>& e) {
       if (!ports.empty()) e.ports().arrive(std::move(ports));
@@ -71,6 +73,7 @@ template <class C>
 void move_element(array_part<typename C::index_type>& part, element<typename C::index_type>& e, pe_id to) {
   using Index = typename C::index_type;
   scheduler& pe = part.pe();
+  const move_timer timed(pe);
   announce_move<C>(pe, e, to);
   arrive_body<C> body;
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following)
