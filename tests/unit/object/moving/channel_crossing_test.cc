@@ -28,7 +28,9 @@ ix::task<int> rings(ix::runtime& rt, int n, std::uint64_t seed) {
   if (rt.num_ranks() > 1) {
     EXPECT_GT(c.crossings, n / 2);
   }
-  EXPECT_GE(c.calls, c.crossings) << "the last of each may be once its coroutine has ended";
+  if (rt.num_ranks() > 1 && n > 2) {
+    EXPECT_GT(c.calls, n) << "no coroutine was called again";
+  }
   co_return 0;
 }
 
