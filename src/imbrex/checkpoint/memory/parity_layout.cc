@@ -12,6 +12,7 @@ std::vector<std::vector<std::int32_t>> parity_groups(const std::vector<int>& hos
   // different ones.
   std::map<int, int> seen;
   std::vector<std::tuple<int, int, std::int32_t>> order;  // turn within the host, host, rank
+  order.reserve(n);
   for (std::size_t r = 0; r < n; ++r)
     order.emplace_back(seen[host_of_rank[r]]++, host_of_rank[r], static_cast<std::int32_t>(r));
   std::ranges::sort(order);

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 /// How the ranks of a group keep each other's parts of a checkpoint: as parity of blocks that lie on different ranks.

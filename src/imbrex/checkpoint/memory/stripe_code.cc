@@ -29,12 +29,14 @@ std::span<std::byte> stripe_code::room(std::size_t i, std::size_t bytes) {
 void stripe_code::encode(std::span<const std::span<const std::byte>> data, int parity, std::span<std::byte> to) {
   if (!code_) return data.size() == 1 ? fill(to, data[0]) : xor_parity(data, to);
   std::vector<std::span<const std::byte>> equal;
+  equal.reserve(data.size());
   for (std::size_t i = 0; i < data.size(); ++i) {
     const std::span<std::byte> r = room(i, to.size());
     fill(r, data[i]);
     equal.push_back(r);
   }
   std::vector<std::span<std::byte>> results;
+  results.reserve(static_cast<std::size_t>(num_parity_));
   for (int j = 0; j < num_parity_; ++j)
     results.push_back(j == parity ? to : room(static_cast<std::size_t>(num_data_ + j), to.size()));
   code_->encode(equal, results);
@@ -56,6 +58,7 @@ void stripe_code::restore(std::span<const std::optional<std::span<const std::byt
     return xor_parity(others, to);  // the xor of all of them is nothing
   }
   std::vector<std::span<std::byte>> all;
+  all.reserve(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::span<std::byte> r = static_cast<int>(i) == wanted ? to : room(i, to.size());
     if (blocks[i]) fill(r, *blocks[i]);
