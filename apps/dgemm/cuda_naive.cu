@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "cuda_naive.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 // The kernel of matrix_product.hk; its CUDA form is compiled in a file of its own.
 __global__ void matrix_product(int n, const double* a, const double* b, double* c);

@@ -25,7 +25,7 @@ LEVEL = {
 }
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {
-    "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda", "opencl"}, {"interop"}],
+    "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda/api"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
     "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"seeds"}, {"channel"}, {"moving"}, {""}],

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 #include "raw/raw_stream.h"
 
 namespace pingpong {

@@ -12,7 +12,7 @@
 #include "imbrex/runtime/make_transport.h"
 #include "imbrex/runtime/readonly.h"
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
 #endif
 
 namespace imbrex {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "fake_machine.h"
-#include "imbrex/device/cuda/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
 
 using namespace fake_cuda;
 

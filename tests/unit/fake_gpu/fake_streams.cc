@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "fake_machine.h"
-#include "imbrex/device/cuda/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
 #include "imbrex/device/cuda/cuda_pull.h"
 
 using namespace fake_cuda;

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "imbrex/async/activity.h"
-#include "imbrex/device/cuda/cuda_driver.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_stream.h"
 
 namespace imbrex {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "imbrex/device/cuda/cuda_activity.h"
+#include "imbrex/device/cuda/api/cuda_activity.h"
 #include "imbrex/device/cuda/cuda_completion.h"
 #include "imbrex/device/cuda/cuda_gpu.h"
 #include "imbrex/device/device.h"

@@ -10,7 +10,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/log.h"
-#include "imbrex/device/cuda/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
 
 namespace imbrex {
 

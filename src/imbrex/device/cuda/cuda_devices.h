@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/device/cuda/cuda_activity.h"
+#include "imbrex/device/cuda/api/cuda_activity.h"
 #include "imbrex/device/cuda/cuda_device.h"
 
 namespace imbrex {

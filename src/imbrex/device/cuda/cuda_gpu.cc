@@ -10,8 +10,8 @@
 #include "imbrex/base/hash.h"
 #include "imbrex/base/log.h"
 #include "imbrex/base/topology.h"
-#include "imbrex/device/cuda/cuda_driver.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 namespace imbrex {
 

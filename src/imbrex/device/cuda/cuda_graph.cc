@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 namespace imbrex {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 namespace imbrex {
 

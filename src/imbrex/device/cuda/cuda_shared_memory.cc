@@ -11,7 +11,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
 #include "imbrex/base/log.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_gpu.h"
 
 namespace imbrex {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
-#include "imbrex/device/cuda/cuda_driver.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_graph.h"
 #include "imbrex/device/cuda/cuda_launch.h"
 

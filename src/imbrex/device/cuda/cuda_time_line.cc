@@ -1,7 +1,7 @@
 #include "imbrex/device/cuda/cuda_time_line.h"
 
 #include "imbrex/base/clock.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 namespace imbrex {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "imbrex/base/clock.h"
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 namespace imbrex {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_stream.h"
 
 namespace imbrex {

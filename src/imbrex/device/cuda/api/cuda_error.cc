@@ -1,4 +1,4 @@
-#include "imbrex/device/cuda/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_error.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "imbrex/device/cuda/cuda_activity.h"
+#include "imbrex/device/cuda/api/cuda_activity.h"
 
 #include <cupti.h>
 #include <cxxabi.h>

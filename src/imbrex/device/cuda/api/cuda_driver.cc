@@ -1,4 +1,4 @@
-#include "imbrex/device/cuda/cuda_driver.h"
+#include "imbrex/device/cuda/api/cuda_driver.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
