@@ -92,6 +92,7 @@ struct restore_images_request {
 
 task<> read_all_contents(chare_pe& pe, rank_memory& memory) {
   std::vector<task<std::vector<image_contents>>> calls;
+  calls.reserve(static_cast<std::size_t>(pe.rank().num_ranks));
   for (int r = 0; r < pe.rank().num_ranks; ++r)
     calls.push_back(on_one_pe(r * pe.rank().pes_per_rank, contents_request{}));
   auto all = when_all(std::move(calls));
