@@ -121,9 +121,10 @@ class chare : public chare_base {
   /// another process it is serialised by its `serialize`, destroyed, default-constructed there and read back, when none
   /// of its coroutines waits but at a `move_point`, and memory that it has lent is back; open channels go on
   /// (`channel`) at the ports that are opened again there. From when it was found that it cannot go yet, it sends
-  /// copies. What it knows of its PE (`on_device()`, `on_host()`, streams that it made itself) it must ask for again.
-  /// Hooks, where a class has them: `void about_to_move(pe_id to)` on the PE that it leaves, `void has_moved(pe_id
-  /// from)` on the new one. Throws `usage_error` for a PE that there is not, and when it is pinned.
+  /// copies. What it knows of its PE (`on_device()`, `on_host()`) it must ask for again; streams that it made itself go
+  /// along inside a process, once they are idle. Hooks, where a class has them: `void about_to_move(pe_id to)` on the
+  /// PE that it leaves, `void has_moved(pe_id from)` on the new one. Throws `usage_error` for a PE that there is not,
+  /// and when it is pinned.
   void migrate_to(pe_id to) {
     scheduler& pe = scheduler::current();
     if (to < 0 || to >= pe.num_pes()) {
