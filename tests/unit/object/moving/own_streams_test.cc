@@ -57,7 +57,9 @@ ix::task<int> start(ix::runtime& rt, std::uint64_t seed) {
   EXPECT_EQ(elsewhere, 0) << "an operation ran on a PE where the chare was not";
   int moves = 0;
   for (int i = 0; i < elements; ++i) moves += co_await all[i].call<&streamer::moves>();
-  if (rt.num_pes() > 1) EXPECT_GT(moves, elements);
+  if (rt.num_pes() > 1) {
+    EXPECT_GT(moves, elements);
+  }
   co_return 0;
 }
 
