@@ -397,5 +397,9 @@ TEST(change, loses_nothing_under_seeds_1_to_250) { run_seeds(1, 250); }
 TEST(change, loses_nothing_under_seeds_251_to_500) { run_seeds(251, 500); }
 TEST(change, loses_nothing_under_seeds_501_to_750) { run_seeds(501, 750); }
 TEST(change, loses_nothing_under_seeds_751_to_1000) { run_seeds(751, 1000); }
+// Answers that come with each step of a PE, on which messages wait that are less urgent.
+TEST(change, stops_nothing_by_asking_again_and_again) {
+  for (const std::uint64_t seed : {2379, 2628, 2898}) run_seeds(seed, seed);
+}
 
 }  // namespace

@@ -48,7 +48,10 @@ class ready_queue {
     if (filled_ == 0) return nullptr;
     if (shuffled_) [[unlikely]]
       return pop_random();
-    return pop_front(static_cast<unsigned>(__builtin_ctz(filled_)));
+    const auto level = static_cast<unsigned>(__builtin_ctz(filled_));
+    if ((filled_ >> level) != 1 && ++passed_over_ == most_passed_over) [[unlikely]]
+      return pop_passed_over(filled_ & (filled_ - 1));
+    return pop_front(level);
   }
 
   /// Takes `item` out, wherever it stands; false when it is not there. Linear in the length of its level.
@@ -93,6 +96,14 @@ class ready_queue {
     return item;
   }
 
+  /// Of those levels, which wait for a more urgent one, each in turn.
+  [[gnu::cold, gnu::noinline]] work* pop_passed_over(std::uint32_t levels) {
+    passed_over_ = 0;
+    const std::uint32_t behind_last = levels & ~((2u << last_passed_over_) - 1);
+    last_passed_over_ = static_cast<unsigned>(__builtin_ctz(behind_last != 0 ? behind_last : levels));
+    return pop_front(last_passed_over_);
+  }
+
   work* pop_random() {
     std::uint64_t skip = random_.below(static_cast<std::uint64_t>(__builtin_popcount(filled_)));
     unsigned levels = filled_;
@@ -118,8 +129,12 @@ class ready_queue {
     return item;
   }
 
+  static constexpr std::uint32_t most_passed_over = 4096;
+
   list lists_[priority::num_levels];
   std::uint32_t filled_ = 0;
+  std::uint32_t passed_over_ = 0;  // items that were taken while less urgent ones waited, since one of those was
+  unsigned last_passed_over_ = 0;  // its level
   bool shuffled_ = false;
   random_sequence random_{0};
 };

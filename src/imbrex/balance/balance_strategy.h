@@ -17,6 +17,8 @@ class balance_strategy {
  public:
   virtual ~balance_strategy() = default;
   virtual balance_plan plan(const balance_problem& problem) const = 0;
+  /// Whether it makes use of who exchanges how much with whom: else a job does not count that.
+  virtual bool uses_communication() const { return true; }
 };
 
 using strategy_factory = std::function<std::unique_ptr<balance_strategy>()>;

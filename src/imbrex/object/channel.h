@@ -109,7 +109,7 @@ class channel {
     check(kind_on(s.on(), view.kind));
     lent_state* state = lent_state::make(&link_->self->ties());
     channel_message m;
-    m.sequence = link_->next_sequence();
+    m.sequence = link_->next_sequence(view.bytes());
     m.element_type = link_->element_type();
     m.element_bytes = sizeof(T);
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);

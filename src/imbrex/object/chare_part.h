@@ -34,6 +34,7 @@ class chare_part final : public array_part<typename C::index_type> {
     pe.send(pe.id(), move_body<Index>{this->id(), static_cast<element<Index>&>(e).index, to},
             priorities::communication);
   }
+  state_size size_of(element_base& e) const override { return detail::size_of_element<C>(*this, e); }
   bool is_serialized() const override { return detail::is_movable<C>; }
   bool is_restartable(const entry_activity& a) const override {
     return detail::restart_of<C>(a) != detail::entry_restart::none;

@@ -12,7 +12,11 @@ namespace detail {
 class [[nodiscard]] move_point_awaiter : waiter {
  public:
   explicit move_point_awaiter(element_base& e) : element_(e) {}
-  bool await_ready() const { return !element_.extras || element_.extras->wish_to_move == nullptr; }
+  bool await_ready() const {
+    if (element_.part->pe().sizes_asked != 0 && is_alone()) [[unlikely]]
+      note_size(element_);
+    return !element_.extras || element_.extras->wish_to_move == nullptr;
+  }
   void await_suspend(std::coroutine_handle<> h) {
     suspend(h, [](const waiter*) { return std::string("its move to another process"); }, &at_move_point);
     move_requests::of(chare_pe::current()).try_now(element_);
@@ -20,6 +24,8 @@ class [[nodiscard]] move_point_awaiter : waiter {
   void await_resume() const {}
 
  private:
+  bool is_alone() const { return element_.activities != nullptr && element_.activities->following == nullptr; }
+
   element_base& element_;
 };
 

@@ -28,6 +28,7 @@ class singles_part final : public array_part<no_index> {
   void wish_to_move(element_base& e, pe_id to) override {
     pe().send(pe().id(), move_body<no_index>{id(), static_cast<record_type&>(e).index, to}, priorities::communication);
   }
+  state_size size_of(element_base& e) const override { return size_of_element<C>(*this, e); }
   bool is_serialized() const override { return is_movable<C>; }
   bool is_restartable(const entry_activity& a) const override { return restart_of<C>(a) != entry_restart::none; }
   void hand_over(element_base& e, pe_id to) override { hand_over_element<C>(*this, static_cast<record_type&>(e), to); }

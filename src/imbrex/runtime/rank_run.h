@@ -12,7 +12,7 @@
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/placement/cost_store.h"
 #include "imbrex/object/collection/chare_pe.h"
-#include "imbrex/object/collection/element_times.h"
+#include "imbrex/object/load/element_times.h"
 #include "imbrex/runtime/pe_devices.h"
 #include "imbrex/runtime/rank_start.h"
 #include "imbrex/runtime/runtime.h"

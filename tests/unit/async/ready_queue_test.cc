@@ -45,6 +45,24 @@ TEST(ready_queue, clamps_priorities) {
   EXPECT_EQ(priority(100).value, priority::least_urgent);
 }
 
+TEST(ready_queue, does_not_forget_the_less_urgent_while_the_urgent_never_end) {
+  ready_queue q;
+  auto w = items(4);
+  const int levels[] = {-4, 0, 3, priority::least_urgent};
+  for (std::size_t i = 0; i < 4; ++i) {
+    w[i].set_priority(priority(levels[i]));
+    q.push(&w[i]);
+  }
+  std::vector<int> taken(4, 0);
+  for (int n = 0; n < 100'000; ++n) {
+    work* const got = q.pop();
+    ++taken[static_cast<std::size_t>(got - w.data())];
+    q.push(got);  // it comes again and again
+  }
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_GE(taken[i], 8) << "level " << levels[i];
+  EXPECT_GE(taken[0], 99'900) << "hardly later for that";
+}
+
 TEST(ready_queue, can_be_refilled_between_pops) {
   ready_queue q;
   auto w = items(3);

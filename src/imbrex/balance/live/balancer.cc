@@ -10,6 +10,7 @@
 #include "imbrex/balance/live/balance_messages.h"
 #include "imbrex/base/log.h"
 #include "imbrex/object/collection/collection.h"
+#include "imbrex/object/load/element_traffic.h"
 
 namespace imbrex {
 
@@ -27,13 +28,16 @@ double seconds_per_move(const element_loads& loads) {
 }
 
 constexpr double most_intervals = 100;
+constexpr std::uint32_t looks_for_sizes = 32;  // after which elements are asked again how large they are
 
 }  // namespace
 
 balancer::balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape)
     : pe_(pe), options_(options), shape_(shape), times_(pe), last_ns_(pe.now_ns()), measured_ns_(last_ns_) {
+  strategy_ = make_strategy(options.strategy);
+  counts_exchanges_ = strategy_->uses_communication() || !options.record.empty();
+  if (counts_exchanges_) pe.traffic = std::make_unique<element_traffic>();
   if (pe.id() == 0) {
-    strategy_ = make_strategy(options.strategy);
     if (!options.record.empty()) record_ = std::make_unique<balance_record_writer>(options.record);
   }
   if (options.interval_ms > 0) watch(pe);
@@ -93,6 +97,9 @@ void balancer::measure(std::uint32_t round) {
                       .num_moves = pe_.move_costs.num,
                       .moving_ns = pe_.move_costs.ns});
   add_operations(mine, pe_, usage_meter::of(pe_), measured_);
+  if (mine.pes.back().gpu != measured_pe::none || !options_.record.empty())
+    add_sizes(mine, pe_, measured_, round % looks_for_sizes == 1);
+  if (counts_exchanges_) add_exchanges(mine, pe_, measured_);
   last_ns_ = now;
   sum_.begin(pe_, 0, std::move(mine));
   pass_on();

@@ -12,8 +12,8 @@
 #include "imbrex/balance/live/live_plan.h"
 #include "imbrex/balance/live/load_history.h"
 #include "imbrex/balance/live/patience.h"
-#include "imbrex/object/collection/element_times.h"
 #include "imbrex/object/collection/reducer.h"
+#include "imbrex/object/load/element_times.h"
 #include "imbrex/pe/tree_sum.h"
 
 namespace imbrex {
@@ -67,7 +67,8 @@ class balancer final : public pe_part, actor_observer {
   const balance_options options_;
   const pe_shape shape_;
   element_times times_;
-  std::unique_ptr<balance_strategy> strategy_;  // PE 0
+  std::unique_ptr<balance_strategy> strategy_;  // used on PE 0
+  bool counts_exchanges_ = false;
   std::unique_ptr<balance_record_writer> record_;
   std::int64_t last_ns_ = 0;      // when it was measured last here, or that was asked for
   std::int64_t measured_ns_ = 0;  // when it was measured last here

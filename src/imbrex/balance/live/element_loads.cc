@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 
-#include <fmt/format.h>
-
-#include "imbrex/base/hash.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
+#include "imbrex/object/load/element_identity.h"
 
 namespace imbrex {
 
@@ -20,12 +17,6 @@ bool crosses_processes(const collection& part, const element_base& e) {
     if (!part.is_restartable(*a)) return false;
   }
   return true;
-}
-
-std::uint64_t identity_of(const collection& part, const element_base& e) {
-  const std::vector<std::byte> index = part.index_bytes(e);
-  const std::string_view bytes(reinterpret_cast<const char*>(index.data()), index.size());
-  return hash_bytes(fmt::format("{} {} {}", part.id().creator, part.id().number, bytes));
 }
 
 constexpr std::uint32_t most_gpus_of_rank = 4096;
@@ -53,6 +44,7 @@ element_loads& element_loads::operator+=(element_loads&& more) {
     for (timed_operation& o : of_gpu.all) o.whose += before;
     operations.push_back(std::move(of_gpu));
   }
+  exchanges.insert(exchanges.end(), more.exchanges.begin(), more.exchanges.end());
   return *this;
 }
 
@@ -86,6 +78,7 @@ void add_operations(element_loads& loads, const scheduler& pe, usage_meter* mete
   if (meter == nullptr) return;
   const std::uint32_t first = static_cast<std::uint32_t>(pe.rank().rank) * most_gpus_of_rank;
   loads.pes.back().gpu = static_cast<std::int32_t>(first) + pe.default_device->number();
+  loads.pes.back().gpu_free_bytes = pe.default_device->memory().free;
   std::unordered_map<const actor*, std::uint32_t> place;
   for (std::size_t i = 0; i < measured.size(); ++i) place[measured[i].element] = static_cast<std::uint32_t>(i);
   std::map<int, std::vector<timed_operation>> of_gpu;
@@ -105,7 +98,7 @@ element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*
   pe.for_each_part([&](collection& part) {
     for (element_base* e : part.here()) {
       element_load l;
-      l.identity = identity_of(part, *e);
+      l.identity = identity_of(*e);
       l.pe = pe.id();
       if (const auto known = times.find(e); known != times.end()) l.host_ns = known->second;
       l.pinned = e->extras && e->extras->pinned;
@@ -116,6 +109,23 @@ element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*
     }
   });
   return loads;
+}
+
+void add_sizes(element_loads& loads, chare_pe& pe, const std::vector<measured_element>& measured, bool anew) {
+  if (anew) ++pe.sizes_asked;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    element_base& e = *measured[i].element;
+    if (e.activities == nullptr) detail::note_size(e);
+    if (!e.extras) continue;
+    loads.all[i].host_bytes = e.extras->size.size.on_host;
+    loads.all[i].device_bytes = e.extras->size.size.on_devices;
+  }
+}
+
+void add_exchanges(element_loads& loads, chare_pe& pe, const std::vector<measured_element>& measured) {
+  element_traffic& traffic = *element_traffic::of(pe);
+  for (const measured_element& m : measured) traffic.add_channels(*m.element);
+  loads.exchanges = traffic.take(std::clamp<std::size_t>(64 * measured.size(), 1024, 65536));
 }
 
 }  // namespace imbrex

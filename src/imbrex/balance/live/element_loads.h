@@ -10,6 +10,7 @@
 #include "imbrex/device/usage_meter.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/object/collection/element.h"
+#include "imbrex/object/load/element_traffic.h"
 
 namespace imbrex {
 
@@ -23,11 +24,14 @@ struct element_load {
   bool crosses_processes = false;  ///< at once or from its next move point
   std::int32_t num_dimensions = 0;
   std::array<double, 3> place{};
+  std::uint64_t host_bytes = 0;  ///< of its state, where that was asked for and its class can be serialised
+  std::uint64_t device_bytes = 0;
 
   bool is_idle() const { return host_ns == 0 && gpu_ns == 0; }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & identity & pe & host_ns & pinned & crosses_processes & num_dimensions& place[0] & place[1] & place[2];
+    ar & host_bytes & device_bytes;
   }
 };
 
@@ -47,14 +51,15 @@ struct measured_pe {
   static constexpr std::int32_t none = -1;
 
   pe_id pe = no_pe;
-  std::int32_t gpu = none;       ///< the one that it drives, where its operations can be measured
+  std::int32_t gpu = none;  ///< the one that it drives, where its operations can be measured
+  std::uint64_t gpu_free_bytes = 0;
   std::int64_t interval_ns = 0;  ///< in which its elements ran what is told of them
   std::uint64_t num_moves = 0;   ///< elements that have left it so far
   std::int64_t moving_ns = 0;    ///< what it has done for moves so far
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & pe & gpu & interval_ns & num_moves & moving_ns;
+    ar & pe & gpu & gpu_free_bytes & interval_ns & num_moves & moving_ns;
   }
 };
 
@@ -63,11 +68,12 @@ struct element_loads {
   std::vector<element_load> all;
   std::vector<measured_pe> pes;
   std::vector<gpu_operations> operations;  ///< of each PE that has measured some
+  std::vector<element_exchange> exchanges;
 
   element_loads& operator+=(element_loads&& more);
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & all & pes & operations;
+    ar & all & pes & operations & exchanges;
   }
 };
 
@@ -84,6 +90,11 @@ void share_gpus_out(element_loads& loads);
 /// The elements of `pe` with what they ran by `times`; in `measured`, in the same order.
 element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*, std::int64_t>& times,
                        std::vector<measured_element>& measured);
+/// To them, how many bytes each has, in memory of the host and of devices, as far as that is known (`known_size`);
+/// `anew`: it is asked for once more.
+void add_sizes(element_loads& loads, chare_pe& pe, const std::vector<measured_element>& measured, bool anew);
+/// To them, what each has sent by entry messages (`chare_pe::traffic`) and channels since this was called last.
+void add_exchanges(element_loads& loads, chare_pe& pe, const std::vector<measured_element>& measured);
 /// To them, what `meter`, if any, has measured; a new sample begins.
 void add_operations(element_loads& loads, const scheduler& pe, usage_meter* meter,
                     const std::vector<measured_element>& measured);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 namespace imbrex {
 
@@ -10,6 +11,35 @@ namespace {
 std::vector<measured_pe> by_number(std::vector<measured_pe> pes) {
   std::ranges::sort(pes, {}, &measured_pe::pe);
   return pes;
+}
+
+communication_graph exchanges_of(const element_loads& loads) {
+  if (loads.exchanges.empty()) return {};
+  std::unordered_map<std::uint64_t, int> number;
+  number.reserve(loads.all.size());
+  for (std::size_t i = 0; i < loads.all.size(); ++i) number[loads.all[i].identity] = static_cast<int>(i);
+  std::vector<balance_traffic> all;
+  all.reserve(loads.exchanges.size());
+  for (const element_exchange& e : loads.exchanges) {
+    const auto from = number.find(e.from), to = number.find(e.to);
+    if (from != number.end() && to != number.end()) all.push_back({from->second, to->second, e.bytes});
+  }
+  return communication_graph::of(loads.all.size(), all);
+}
+
+/// What a GPU has for elements: what theirs take now, and what is free.
+void limit_memory(balance_problem& p, const element_loads& loads) {
+  if (p.gpus.empty()) return;
+  std::vector<std::uint64_t> taken(p.gpus.size(), 0);
+  for (const balance_element& e : p.elements) {
+    if (const int gpu = p.pes[static_cast<std::size_t>(e.pe)].gpu; gpu != no_gpu)
+      taken[static_cast<std::size_t>(gpu)] += e.device_bytes;
+  }
+  for (const measured_pe& m : loads.pes) {
+    if (m.gpu == measured_pe::none) continue;
+    const auto gpu = static_cast<std::size_t>(p.pes[static_cast<std::size_t>(m.pe)].gpu);
+    p.gpus[gpu].memory_bytes = taken[gpu] + m.gpu_free_bytes;
+  }
 }
 
 }  // namespace
@@ -29,14 +59,19 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
     if (is_new) p.gpus.emplace_back();
     p.pes[static_cast<std::size_t>(m.pe)].gpu = known->second;
   }
+  p.communication = exchanges_of(loads);
   bool all_have_places = !loads.all.empty();
   for (const element_load& l : loads.all) {
     p.elements.push_back({.host_seconds = static_cast<double>(l.host_ns) * 1e-9,
                           .gpu_seconds = static_cast<double>(l.gpu_ns) * 1e-9,
+                          .host_bytes = l.host_bytes,
+                          .device_bytes = l.device_bytes,
+                          .move_bytes = l.host_bytes + l.device_bytes,
                           .pe = l.pe,
                           .pinned = l.pinned || l.is_idle()});
     all_have_places &= l.num_dimensions > 0;
   }
+  limit_memory(p, loads);
   if (!all_have_places) return p;
   p.places.reserve(loads.all.size());
   for (const element_load& l : loads.all) {
@@ -47,6 +82,27 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
 }
 
 namespace {
+
+/// The exchanges of these elements with each other; they are numbered anew, in this order.
+communication_graph among(const communication_graph& whole, const std::vector<int>& elements) {
+  communication_graph part;
+  if (whole.empty()) return part;
+  std::unordered_map<int, int> number;
+  for (std::size_t i = 0; i < elements.size(); ++i) number[elements[i]] = static_cast<int>(i);
+  part.first.push_back(0);
+  for (const int e : elements) {
+    const auto i = static_cast<std::size_t>(e);
+    for (std::size_t k = whole.first[i]; k < whole.first[i + 1]; ++k) {
+      const auto partner = number.find(whole.partner[k]);
+      if (partner == number.end()) continue;
+      part.partner.push_back(partner->second);
+      part.bytes.push_back(whole.bytes[k]);
+    }
+    part.first.push_back(part.partner.size());
+  }
+  if (part.empty()) part.first.clear();
+  return part;
+}
 
 /// The part of `whole` that is of one rank, whose first PE becomes PE 0.
 balance_problem of_rank(const balance_problem& whole, int rank, const pe_shape& shape, std::vector<int>& elements) {
@@ -63,6 +119,7 @@ balance_problem of_rank(const balance_problem& whole, int rank, const pe_shape& 
     part.elements.back().pe -= first;
     if (!whole.places.empty()) part.places.push_back(whole.places[i]);
   }
+  part.communication = among(whole.communication, elements);
   return part;
 }
 

@@ -39,6 +39,9 @@ class partition_strategy : public balance_strategy {
 /// `rcb`: recursive coordinate bisection. Cuts space across its longest side, so that the elements of both sides weigh
 /// what their PEs can do, and so on with each side (Berger and Bokhari 1987). Parts are boxes.
 class rcb_strategy final : public partition_strategy {
+ public:
+  bool uses_communication() const override { return false; }
+
  protected:
   std::vector<int> cut(const cut_task& t) const override;
   void check_input(const balance_problem& problem) const override;
@@ -47,6 +50,9 @@ class rcb_strategy final : public partition_strategy {
 /// `sfc`: walks through space along a Hilbert curve, which leaves every region only when it has been everywhere in it,
 /// and cuts the walk.
 class sfc_strategy final : public partition_strategy {
+ public:
+  bool uses_communication() const override { return false; }
+
  protected:
   std::vector<int> cut(const cut_task& t) const override;
   void check_input(const balance_problem& problem) const override;

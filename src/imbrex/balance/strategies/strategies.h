@@ -13,6 +13,7 @@ namespace imbrex {
 class no_strategy final : public balance_strategy {
  public:
   balance_plan plan(const balance_problem& problem) const override;
+  bool uses_communication() const override { return false; }
 };
 
 /// `greedy`: the heaviest elements first, each to where it would be done first, wherever it is now. Nearly all move.
@@ -21,6 +22,7 @@ class no_strategy final : public balance_strategy {
 class greedy_strategy final : public balance_strategy {
  public:
   balance_plan plan(const balance_problem& problem) const override;
+  bool uses_communication() const override { return false; }
 };
 
 /// `refine`: PEs and GPUs that have too much give just so much away, large elements first, to those with least. Finds
@@ -29,6 +31,7 @@ class refine_strategy final : public balance_strategy {
  public:
   explicit refine_strategy(double tolerance = 0.02) : tolerance_(tolerance) {}
   balance_plan plan(const balance_problem& problem) const override;
+  bool uses_communication() const override { return false; }
 
  private:
   double tolerance_;
@@ -55,6 +58,7 @@ class diffusion_strategy final : public balance_strategy {
   diffusion_strategy();
   explicit diffusion_strategy(topology_of neighbours, int max_sweeps = 8);
   balance_plan plan(const balance_problem& problem) const override;
+  bool uses_communication() const override { return false; }
 
  private:
   topology_of neighbours_;
@@ -66,6 +70,7 @@ class diffusion_strategy final : public balance_strategy {
 class hierarchical_strategy final : public balance_strategy {
  public:
   balance_plan plan(const balance_problem& problem) const override;
+  bool uses_communication() const override { return false; }
 };
 
 }  // namespace imbrex

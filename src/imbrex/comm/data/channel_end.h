@@ -257,7 +257,13 @@ class channel_end {
   void close(bool is_ending);
 
   const std::string& name() const { return name_; }
-  std::uint64_t next_sequence() { return next_sent_++; }
+  /// Of a message of so many bytes that is sent now.
+  std::uint64_t next_sequence(std::size_t bytes) {
+    bytes_sent_ += bytes;
+    return next_sent_++;
+  }
+  /// Of all messages sent since this was called last.
+  std::uint64_t take_bytes_sent() { return std::exchange(bytes_sent_, 0); }
   std::uint64_t element_type() const { return element_type_; }
   std::uint32_t element_bytes() const { return element_bytes_; }
   /// What the other end has told of itself: where it was then, if it has ever been in another process.
@@ -300,6 +306,7 @@ class channel_end {
   channel_peer peer_;
   std::uint64_t peer_epoch_ = 0;
   std::uint64_t next_sent_ = 0;
+  std::uint64_t bytes_sent_ = 0;
   std::uint64_t next_expected_ = 0;
   std::deque<parked_message> ready_;               // in order
   std::map<std::uint64_t, parked_message> early_;  // ahead of a message that has not come yet

@@ -9,6 +9,7 @@
 #include "imbrex/base/type_name.h"
 #include "imbrex/object/channel/channel_body.h"
 #include "imbrex/object/channel/link_kind.h"
+#include "imbrex/object/load/element_identity.h"
 
 namespace imbrex::detail {
 
@@ -127,6 +128,7 @@ struct channel_link_to final : channel_link {
     const auto its_gpu = static_cast<std::size_t>(pe.rank().gpu_of_pe[reader]);
     return pe.gpus[its_gpu]->number() == s.on().number() ? s.record() : s.record_for_others();
   }
+  std::uint64_t peer_identity() const override { return element_identity(array, to_bytes(index)); }
   link_address address() const override { return {kind_of_link_.number(), array, to_bytes(index), port, peer_port}; }
 
   collection_id array;

@@ -37,6 +37,8 @@ class chare_pe final : public scheduler {
     std::int64_t ns = 0;
   };
   cost_of_moves move_costs;
+  /// How often elements have been asked how large they are (`known_size`); 0: nobody wants to know.
+  std::uint32_t sizes_asked = 0;
 
   /// \name Collections
   ///@{
@@ -81,6 +83,7 @@ class chare_pe final : public scheduler {
 
   std::unique_ptr<pe_part> moves;          ///< `move_requests`, once an element could not move at once
   std::unique_ptr<pe_part> balancing;      ///< `balancer`; null: loads are not balanced
+  std::unique_ptr<pe_part> traffic;        ///< `element_traffic`, while it is wanted
   std::unique_ptr<pe_part> checkpointing;  ///< `checkpointer`
   /// Calls `f` with each collection that this PE has a part of.
   void for_each_part(const std::function<void(collection&)>& f) const;

@@ -112,6 +112,9 @@ class collection : public saved_part {
   /// Where `e` is in the box of the array, each coordinate between 0 and 1, and how many coordinates there are; 0 for
   /// an element whose index is no place in a box.
   virtual int place_of(const element_base& e, std::array<double, 3>& place) const = 0;
+  /// What `e`, which lives here, takes along when it goes to another process; nothing where its class cannot be
+  /// serialised.
+  virtual state_size size_of(element_base& e) const = 0;
   /// Whether the class of the elements can be serialised.
   virtual bool is_serialized() const = 0;
   /// Whether the coroutine `a` is of those that are ended at a move point and called again in another process.

@@ -13,6 +13,7 @@
 #include "imbrex/object/collection/head_count.h"
 #include "imbrex/object/collection/section.h"
 #include "imbrex/object/entry/index.h"
+#include "imbrex/object/load/state_size.h"
 
 namespace imbrex {
 
@@ -70,8 +71,9 @@ struct element_extras {
   actor_ties* ties = nullptr;    ///< what binds or follows it while it lives here; made with the first use
   work* wish_to_move = nullptr;  ///< what moves it, and waits until that can be done
   bool pinned = false;           ///< never to be moved
-  bool sends_copies = false;     ///< is to cross processes, which it can when memory that it has lent is back
-  work* held_first = nullptr;    ///< messages that wait for the element to exist, oldest first
+  known_size size;
+  bool sends_copies = false;   ///< is to cross processes, which it can when memory that it has lent is back
+  work* held_first = nullptr;  ///< messages that wait for the element to exist, oldest first
   work* held_last = nullptr;
   section_numbers section_reductions;        ///< next reduction per section it contributed to
   std::unique_ptr<port_table> ports;         ///< ends of channels, made with the first

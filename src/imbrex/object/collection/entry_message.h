@@ -10,6 +10,7 @@
 #include "imbrex/object/data/device_view.h"
 #include "imbrex/object/data/hetero_argument.h"
 #include "imbrex/object/entry/entry.h"
+#include "imbrex/object/load/element_traffic.h"
 
 /// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
 /// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `bring_to_element`
@@ -368,9 +369,13 @@ void send_to_single(scheduler& pe, collection_id c, const no_index& i, priority 
   const pe_id to = find_part<no_index>(pe, c)->next_stop_to(i);
   if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
     detail::send_objects<E>(pe, c, i, p, reply, to == pe.id(), typename body::args_tuple(std::forward<A>(a)...));
-  } else if (to == pe.id()) {  // found once more when its turn comes: nothing is kept of one that has ended by then
-    pe.send_here<body>(p, nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
   } else {
+    if (pe.observer != nullptr) [[unlikely]]
+      detail::note_message(std::type_identity<typename E::args>{}, pe, c, i, a...);
+    if (to == pe.id()) {  // found once more when its turn comes: nothing is kept of one that has ended by then
+      pe.send_here<body>(p, nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+      return;
+    }
     body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
     if constexpr (detail::has_device_views<typename E::args>) {
       if (!pe.rank().is_local(to)) {
@@ -394,20 +399,23 @@ void send_entry(scheduler& pe, collection_id c, const Index& i, priority p, cons
   if constexpr ((detail::is_hetero_object<std::remove_cvref_t<A>> || ...)) {
     detail::send_objects<E>(pe, c, i, p, reply, e == nullptr || e->object != nullptr,
                             typename body::args_tuple(std::forward<A>(a)...));
-    return;
-  } else if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
-    pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
-    return;
-  }
-  body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
-  message.after = part->broadcasts().num_begun(p.value);
-  if constexpr (detail::has_device_views<typename E::args>) {
-    if (!pe.rank().is_local(e->where)) {
-      detail::depart(e->where, std::move(message), p);
+  } else {
+    if (pe.observer != nullptr) [[unlikely]]
+      detail::note_message(std::type_identity<typename E::args>{}, pe, c, i, a...);
+    if (e == nullptr || e->object != nullptr) [[likely]] {  // here, or held until the collection is known
+      pe.send_here<body>(p, e, c, i, pe.id(), p, reply, std::forward<A>(a)...);
       return;
     }
+    body message(nullptr, c, i, pe.id(), p, reply, std::forward<A>(a)...);
+    message.after = part->broadcasts().num_begun(p.value);
+    if constexpr (detail::has_device_views<typename E::args>) {
+      if (!pe.rank().is_local(e->where)) {
+        detail::depart(e->where, std::move(message), p);
+        return;
+      }
+    }
+    pe.send(e->where, std::move(message), p);
   }
-  pe.send(e->where, std::move(message), p);
 }
 
 }  // namespace imbrex

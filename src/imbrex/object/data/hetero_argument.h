@@ -44,6 +44,8 @@ void write_parcel(hetero_data& to, object_parcel from);
 template <class T>
 class hetero_argument {
  public:
+  using element_type = T;
+
   hetero_argument() = default;
   hetero_argument(hetero_object<T> o) : size_(o.size()), exists_(o.exists()), handle_(std::move(o)) {  // NOLINT
     if (exists_) check_sendable(*handle_.data());
@@ -68,6 +70,7 @@ class hetero_argument {
     return o;
   }
 
+  std::uint64_t size() const { return size_; }
   /// After `leave_pe`.
   template <class Archive>
   void serialize(Archive& ar) {

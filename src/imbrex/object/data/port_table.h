@@ -21,6 +21,8 @@ struct port_end : channel_end {
   virtual void meet(const channel_message& hello) = 0;
   /// Tells the other end where this one is now: its chare has moved.
   virtual void tell_of_move(scheduler& pe) = 0;
+  /// Of the chare that holds the other end (`element_identity`).
+  virtual std::uint64_t peer_identity() const = 0;
 
   element_base* self = nullptr;  ///< on the PE where it lives
   int port = 0;

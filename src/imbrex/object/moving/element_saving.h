@@ -25,6 +25,16 @@ saved_state save_element(const collection& part, element_base& e, device_saver& 
 }
 
 template <class C>
+state_size size_of_element(const collection& part, element_base& e) {
+  if constexpr (is_movable<C>) {
+    const actor_turn turn(part.pe(), &e);
+    return size_of_state(*static_cast<C*>(e.object));
+  } else {
+    return {};
+  }
+}
+
+template <class C>
 bool restore_element(collection& part, element_base& e, std::span<const std::byte> state) {
   if constexpr (is_movable<C>) {
     if (!construct_element<C>(part.pe(), part, e, std::tuple<>{})) return false;

@@ -86,6 +86,7 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   std::vector<port_message> bound;
   if (e.extras && e.extras->ports) {
     bound = e.extras->ports->take_bound(!pe.rank().is_local(to));
+    if (element_traffic* const t = element_traffic::of(pe); t != nullptr) t->add_channels(e);
     body.ports = e.extras->ports->leave();
   }
   part.becomes_absent(e, presence::elsewhere, to);

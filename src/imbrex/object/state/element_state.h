@@ -11,6 +11,7 @@
 #include "imbrex/device/buffer.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
+#include "imbrex/object/load/state_size.h"
 #include "imbrex/object/state/saved_state.h"
 #include "imbrex/pe/scheduler.h"
 
@@ -70,6 +71,14 @@ class state_reader : public archive_base<state_reader> {
  private:
   input_archive in_;
 };
+
+/// About how much `element`, on its PE, would take along.
+template <class C>
+state_size size_of_state(C& element) {
+  state_sizer size;
+  size & element;
+  return {size.num_on_host(), size.size() - size.num_on_host()};
+}
 
 /// The state of an element, on its PE, with all that must not go on there; and back, on its new one.
 template <class C>

@@ -40,4 +40,12 @@ int run_program(const job_shape& s, std::vector<std::string> options, Extra... e
   return imbrex::run<Program>(line.count(), line.values(), extra...);
 }
 
+/// Runs a program that ends with exit code 9 and makes checkpoints, as often as it takes for one to be whole by then.
+template <class Program, class... Extra>
+void end_with_a_checkpoint(const job_shape& s, const folder_of_checkpoints& at, Extra... extra) {
+  for (int attempt = 0; attempt < 100 && !at.has_any() && !testing::Test::HasFailure(); ++attempt)
+    EXPECT_EQ((run_program<Program>(s, {at.option(), "--imbrex-checkpoint-every=1"}, extra...)), 9);
+  ASSERT_TRUE(at.has_any());
+}
+
 }  // namespace imbrex_test

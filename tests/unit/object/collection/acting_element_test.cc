@@ -1,7 +1,7 @@
 // Whose code runs, and for how long.
 #include <chrono>
 
-#include "imbrex/object/collection/element_times.h"
+#include "imbrex/object/load/element_times.h"
 #include "unit/object/job.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "imbrex/object/collection/element_times.h"
+#include "imbrex/object/load/element_times.h"
 
 #include <algorithm>
 #include <utility>

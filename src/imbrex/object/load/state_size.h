@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace imbrex {
+
+struct element_base;
+class scheduler;
+
+/// Bytes of an element's state, by where they are.
+struct state_size {
+  std::size_t on_host = 0;
+  std::size_t on_devices = 0;
+};
+
+/// The same as it was when it was asked for last. It is asked for only where `serialize` may be called: between the
+/// methods of an element that has no coroutines, and at the move points of one that has one.
+struct known_size {
+  state_size size;
+  std::uint32_t asked = 0;  ///< when: `chare_pe::sizes_asked`
+};
+
+namespace detail {
+
+/// Notes what `e`, of which `serialize` may be called now, would take along, if that is wanted and was not noted since
+/// it was asked for. One that cannot be written as it is now keeps what was known.
+void note_size(element_base& e);
+
+}  // namespace detail
+
+}  // namespace imbrex
