@@ -28,7 +28,7 @@ ROOMS = {
     "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda/api"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
-    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"seeds"}, {"channel"}, {"moving"}, {""}],
+    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "imbrex/object/chare.h"
+#include "imbrex/object/load/element_sizes.h"
 
 namespace imbrex {
 

@@ -10,7 +10,7 @@
 #include "imbrex/balance/live/balance_messages.h"
 #include "imbrex/base/log.h"
 #include "imbrex/object/collection/collection.h"
-#include "imbrex/object/load/element_traffic.h"
+#include "imbrex/object/collection/element_traffic.h"
 
 namespace imbrex {
 

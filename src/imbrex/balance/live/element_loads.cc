@@ -5,7 +5,8 @@
 
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
-#include "imbrex/object/load/element_identity.h"
+#include "imbrex/object/entry/element_identity.h"
+#include "imbrex/object/load/element_sizes.h"
 
 namespace imbrex {
 

@@ -10,7 +10,7 @@
 #include "imbrex/device/usage_meter.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/object/collection/element.h"
-#include "imbrex/object/load/element_traffic.h"
+#include "imbrex/object/collection/element_traffic.h"
 
 namespace imbrex {
 

@@ -9,7 +9,7 @@
 #include "imbrex/base/type_name.h"
 #include "imbrex/object/channel/channel_body.h"
 #include "imbrex/object/channel/link_kind.h"
-#include "imbrex/object/load/element_identity.h"
+#include "imbrex/object/entry/element_identity.h"
 
 namespace imbrex::detail {
 

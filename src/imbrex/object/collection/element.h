@@ -13,7 +13,7 @@
 #include "imbrex/object/collection/head_count.h"
 #include "imbrex/object/collection/section.h"
 #include "imbrex/object/entry/index.h"
-#include "imbrex/object/load/state_size.h"
+#include "imbrex/object/state/state_size.h"
 
 namespace imbrex {
 

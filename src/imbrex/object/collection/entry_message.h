@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "imbrex/object/collection/array_part.h"
+#include "imbrex/object/collection/element_traffic.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/collection/location.h"
 #include "imbrex/object/data/device_view.h"
 #include "imbrex/object/data/hetero_argument.h"
 #include "imbrex/object/entry/entry.h"
-#include "imbrex/object/load/element_traffic.h"
 
 /// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
 /// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `bring_to_element`

@@ -11,8 +11,8 @@
 #include "imbrex/device/buffer.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
-#include "imbrex/object/load/state_size.h"
 #include "imbrex/object/state/saved_state.h"
+#include "imbrex/object/state/state_size.h"
 #include "imbrex/pe/scheduler.h"
 
 /// What an element takes along when it moves: besides all that messages carry, its buffers and objects (PREMA's mobile

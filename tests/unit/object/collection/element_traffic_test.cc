@@ -1,4 +1,4 @@
-#include "imbrex/object/load/element_traffic.h"
+#include "imbrex/object/collection/element_traffic.h"
 
 #include <gtest/gtest.h>
 

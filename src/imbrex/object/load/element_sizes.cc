@@ -1,4 +1,4 @@
-#include "imbrex/object/load/state_size.h"
+#include "imbrex/object/load/element_sizes.h"
 
 #include "imbrex/object/collection/collection.h"
 

@@ -17,8 +17,4 @@ inline std::uint64_t element_identity(collection_id c, std::span<const std::byte
   return mix(hash_bytes(bytes) ^ mix(static_cast<std::uint64_t>(c.creator) << 32 | c.number));
 }
 
-struct element_base;
-/// The same of an element here.
-std::uint64_t identity_of(const element_base& e);
-
 }  // namespace imbrex

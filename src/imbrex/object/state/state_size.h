@@ -5,9 +5,6 @@
 
 namespace imbrex {
 
-struct element_base;
-class scheduler;
-
 /// Bytes of an element's state, by where they are.
 struct state_size {
   std::size_t on_host = 0;
@@ -20,13 +17,5 @@ struct known_size {
   state_size size;
   std::uint32_t asked = 0;  ///< when: `chare_pe::sizes_asked`
 };
-
-namespace detail {
-
-/// Notes what `e`, of which `serialize` may be called now, would take along, if that is wanted and was not noted since
-/// it was asked for. One that cannot be written as it is now keeps what was known.
-void note_size(element_base& e);
-
-}  // namespace detail
 
 }  // namespace imbrex

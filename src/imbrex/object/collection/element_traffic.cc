@@ -1,4 +1,4 @@
-#include "imbrex/object/load/element_traffic.h"
+#include "imbrex/object/collection/element_traffic.h"
 
 #include <algorithm>
 
@@ -6,6 +6,8 @@
 #include "imbrex/object/data/port_table.h"
 
 namespace imbrex {
+
+std::uint64_t identity_of(const element_base& e) { return element_identity(e.part->id(), e.part->index_bytes(e)); }
 
 std::vector<element_exchange> element_traffic::take(std::size_t enough) {
   std::vector<element_exchange> result;

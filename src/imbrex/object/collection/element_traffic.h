@@ -11,9 +11,12 @@
 #include "imbrex/base/hash.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/object/collection/chare_pe.h"
-#include "imbrex/object/load/element_identity.h"
+#include "imbrex/object/entry/element_identity.h"
 
 namespace imbrex {
+
+/// The `element_identity` of an element that is known here.
+std::uint64_t identity_of(const element_base& e);
 
 /// What one element has sent another; both by `element_identity`.
 struct element_exchange {
