@@ -83,7 +83,21 @@ class buffer {
   operator buffer_view<T>() const { return view(); }        // NOLINT(google-explicit-constructor)
   operator buffer_view<const T>() const { return view(); }  // NOLINT(google-explicit-constructor)
 
+  /// The same memory as bytes, and back. `bytes` holds a whole number of elements.
+  static buffer<std::byte> into_bytes(buffer&& b) { return buffer<std::byte>(std::move(b)); }
+  static buffer from_bytes(buffer<std::byte>&& bytes) { return buffer(std::move(bytes)); }
+
  private:
+  template <class U>
+  friend class buffer;
+  template <class U>
+    requires(!std::is_same_v<T, U>)
+  explicit buffer(buffer<U>&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)),
+        kind_(other.kind_),
+        data_(reinterpret_cast<T*>(std::exchange(other.data_, nullptr))),
+        size_(std::exchange(other.size_, 0) * sizeof(U) / sizeof(T)) {}
+
   device* device_ = nullptr;
   memory_kind kind_ = memory_kind::host;
   T* data_ = nullptr;

@@ -3,7 +3,10 @@
 #include "imbrex/object/channel.h"
 #include "imbrex/object/create.h"
 #include "imbrex/object/insertion.h"
+#include "imbrex/object/moving/element_route.h"
+#include "imbrex/object/moving/move_request.h"
 #include "imbrex/object/reduction.h"
+#include "imbrex/object/section_impl.h"
 
 /// What nearly every program sends and awaits, compiled once, in the library: programs only refer to it. For each body
 /// the ways it is sent, received and performed; for the built-in indices what stands behind an array. Bodies that name
@@ -19,15 +22,38 @@
   prefix template void send_failure<R>(scheduler&, const reply_to&, std::exception_ptr); \
   prefix template void refuse<R>(scheduler&, const reply_to&, std::string)
 
-#define IMBREX_COMPILED_RESULT(prefix, T, Op)                              \
-  IMBREX_COMPILED_BODY(prefix, detail::partial_body<T, Op, to_reduction>); \
-  prefix template struct detail::partial<T, Op, to_reduction>
+#define IMBREX_COMPILED_RESULT_TO(prefix, T, Op, Target)             \
+  IMBREX_COMPILED_BODY(prefix, detail::partial_body<T, Op, Target>); \
+  prefix template struct detail::partial<T, Op, Target>
+
+#define IMBREX_COMPILED_RESULT(prefix, T, Op) IMBREX_COMPILED_RESULT_TO(prefix, T, Op, to_reduction)
+
+#define IMBREX_COMPILED_FOR_ALL(prefix, T)                                                                \
+  IMBREX_COMPILED_BODY(prefix, detail::all_reduced<T>);                                                   \
+  IMBREX_COMPILED_BODY(prefix, detail::section_reduced<T>);                                               \
+  prefix template void scheduler::relay<detail::all_reduced<T>>(const detail::all_reduced<T>&, priority); \
+  prefix template void detail::resume_contributors<T>(reducer&, const reduction_id&, const T&)
 
 #define IMBREX_COMPILED_INDEX(prefix, Index)                 \
   IMBREX_COMPILED_BODY(prefix, location_update<Index>);      \
   IMBREX_COMPILED_BODY(prefix, end_body<Index>);             \
   IMBREX_COMPILED_BODY(prefix, detail::channel_body<Index>); \
-  prefix template struct detail::channel_link_to<Index>
+  IMBREX_COMPILED_BODY(prefix, move_body<Index>);            \
+  IMBREX_COMPILED_BODY(prefix, carried_work<Index>);         \
+  IMBREX_COMPILED_BODY(prefix, arrival_notice<Index>);       \
+  prefix template struct detail::channel_body<Index>;        \
+  prefix template struct detail::channel_link_to<Index>;     \
+  prefix template struct move_body<Index>;                   \
+  prefix template struct carried_work<Index>;                \
+  prefix template class element_route<Index>
+
+#define IMBREX_COMPILED_ARRAY(prefix, Index)                 \
+  prefix template class array_part<Index>;                   \
+  IMBREX_COMPILED_INDEX(prefix, Index);                      \
+  IMBREX_COMPILED_BODY(prefix, section_request<Index>);      \
+  IMBREX_COMPILED_BODY(prefix, section_announcement<Index>); \
+  prefix template struct section_request<Index>;             \
+  prefix template struct section_announcement<Index>
 
 #define IMBREX_COMPILED_BODIES(prefix)                     \
   IMBREX_COMPILED_BODY(prefix, detail::reduction_request); \
@@ -37,15 +63,15 @@
   IMBREX_COMPILED_RESULT(prefix, int, sum_op);             \
   IMBREX_COMPILED_RESULT(prefix, double, sum_op);          \
   IMBREX_COMPILED_RESULT(prefix, double, max_op);          \
+  IMBREX_COMPILED_FOR_ALL(prefix, int);                    \
+  IMBREX_COMPILED_FOR_ALL(prefix, double);                 \
   prefix template class channel<float>;                    \
   prefix template class channel<double>;                   \
+  IMBREX_COMPILED_REPLY(prefix, std::string);              \
   IMBREX_COMPILED_INDEX(prefix, no_index);                 \
-  prefix template class array_part<index1d>;               \
-  prefix template class array_part<index2d>;               \
-  prefix template class array_part<index3d>;               \
-  IMBREX_COMPILED_INDEX(prefix, index1d);                  \
-  IMBREX_COMPILED_INDEX(prefix, index2d);                  \
-  IMBREX_COMPILED_INDEX(prefix, index3d)
+  IMBREX_COMPILED_ARRAY(prefix, index1d);                  \
+  IMBREX_COMPILED_ARRAY(prefix, index2d);                  \
+  IMBREX_COMPILED_ARRAY(prefix, index3d)
 
 namespace imbrex {
 IMBREX_COMPILED_BODIES(extern);

@@ -5,8 +5,12 @@
 #include "imbrex/checkpoint/live/checkpoint_signal.h"
 #include "imbrex/checkpoint/live/point_messages.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/compiled_bodies.h"
 
 namespace imbrex {
+
+IMBREX_COMPILED_RESULT_TO(extern, int, max_op, detail::to_checkpointer);
+IMBREX_COMPILED_BODY(extern, point_call);
 
 namespace detail {
 

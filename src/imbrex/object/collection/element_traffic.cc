@@ -20,12 +20,16 @@ std::vector<element_exchange> element_traffic::take(std::size_t enough) {
   return result;
 }
 
+void element_traffic::add_message(std::uint64_t from, std::uint64_t to, std::size_t bytes) {
+  all_[{from, to}] += static_cast<double>(bytes) * static_cast<double>(stride_);
+}
+
 void element_traffic::add_channels(const element_base& e) {
   if (!e.extras || !e.extras->ports) return;
   const std::uint64_t from = identity_of(e);
   e.extras->ports->for_each_end([&](port_end& end) {
     if (const std::uint64_t bytes = end.take_bytes_sent(); bytes > 0)
-      add({from, end.peer_identity()}, static_cast<double>(bytes));
+      all_[{from, end.peer_identity()}] += static_cast<double>(bytes);
   });
 }
 

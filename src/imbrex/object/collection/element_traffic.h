@@ -51,9 +51,7 @@ class element_traffic final : public pe_part {
     return true;
   }
   /// It is one of so many bytes.
-  void add_message(std::uint64_t from, std::uint64_t to, std::size_t bytes) {
-    add({from, to}, static_cast<double>(bytes) * static_cast<double>(stride_));
-  }
+  void add_message(std::uint64_t from, std::uint64_t to, std::size_t bytes);
   /// What the channels of `e` have carried since this was called last.
   void add_channels(const element_base& e);
 
@@ -62,8 +60,6 @@ class element_traffic final : public pe_part {
   struct pair_hash {
     std::size_t operator()(const pair& p) const { return p.second ^ mix(p.first); }
   };
-  void add(const pair& p, double bytes) { all_[p] += bytes; }
-
   std::unordered_map<pair, double, pair_hash> all_;
   std::uint64_t num_sent_ = 0;
   std::uint64_t stride_ = 1;  // messages for which one stands

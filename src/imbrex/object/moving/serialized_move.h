@@ -36,6 +36,8 @@ struct arrive_body {
   std::vector<detail::entry_restart> coroutines;
   std::vector<port_state> ports;
   std::vector<std::byte> state;
+  std::vector<buffer<std::byte>> buffers;  ///< inside a process; else they are in `state`
+  bool stays_in_process = false;
 
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, papers.array);
@@ -50,7 +52,8 @@ struct arrive_body {
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
       {
         const actor_turn turn(pe, &e);
-        detail::state_from_bytes(state, *static_cast<C*>(e.object));
+        C& object = *static_cast<C*>(e.object);
+        stays_in_process ? detail::state_from_bytes(state, object, buffers) : detail::state_from_bytes(state, object);
       }
       detail::tell_of_move<C>(pe, e, papers.from);
       here = &e;
@@ -63,7 +66,7 @@ struct arrive_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & papers & coroutines & ports& beside(state);
+    ar & papers & coroutines & ports& beside(state);  // and no buffers: it leaves its process
   }
 };
 
@@ -81,7 +84,9 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   body.papers = travel_papers<Index>::of(part, e);
   {
     const actor_turn turn(pe, &e);
-    body.state = state_to_bytes(*static_cast<C*>(e.object));
+    C& object = *static_cast<C*>(e.object);
+    body.stays_in_process = pe.rank().is_local(to);
+    body.state = body.stays_in_process ? state_to_bytes(object, body.buffers) : state_to_bytes(object);
   }
   std::vector<port_message> bound;
   if (e.extras && e.extras->ports) {

@@ -37,4 +37,21 @@ device& device_here() { return *scheduler::current().default_device; }
 
 memory_kind kind_here(const device& d, bool own) { return own ? d.allocates() : memory_kind::pinned; }
 
+buffer<std::byte> bring_here(buffer<std::byte>&& b, bool own) {
+  device& here = device_here();
+  const memory_kind kind = kind_here(here, own);
+  const device& there = *b.on();
+  const bool is_same_device = there.kind() == here.kind() && there.number() == here.number();
+  if (is_same_device && b.kind() == kind) return std::move(b);
+  buffer<std::byte> copy(here, b.size(), kind);
+  if (there.kind() == here.kind() && here.kind() == device_kind::cuda && b.kind() == kind) {
+    copy_now(copy.data(), b.data(), b.size(), here, kind);
+  } else {
+    std::vector<std::byte> bytes(b.size());
+    copy_now(bytes.data(), b.data(), b.size(), *b.on(), b.kind());
+    copy_now(copy.data(), bytes.data(), bytes.size(), here, kind);
+  }
+  return copy;
+}
+
 }  // namespace imbrex::detail

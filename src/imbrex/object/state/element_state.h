@@ -28,12 +28,16 @@ class state_sizer : public archive_base<state_sizer> {
   void bytes(const void*, std::size_t n) { size_ += n; }
   /// Of a device.
   void bytes_on_device(std::size_t n) { on_device_ += n; }
+  /// As a writer that hands buffers over, which counts none of their bytes.
+  void hand_buffers_over() { hands_over_ = true; }
+  bool hands_buffers_over() const { return hands_over_; }
   std::size_t size() const { return size_ + on_device_; }
   std::size_t num_on_host() const { return size_; }
 
  private:
   std::size_t size_ = 0;
   std::size_t on_device_ = 0;
+  bool hands_over_ = false;
 };
 
 class state_writer : public archive_base<state_writer> {
@@ -52,8 +56,14 @@ class state_writer : public archive_base<state_writer> {
   }
   saved_state take() { return std::move(all_); }
 
+  /// Buffers go to `to` as they are, in their order, and none of their bytes are written: inside a process.
+  void hand_buffers_over(std::vector<buffer<std::byte>>& to) { handed_over_ = &to; }
+  bool hands_buffers_over() const { return handed_over_ != nullptr; }
+  void hand_over(buffer<std::byte>&& b) { handed_over_->push_back(std::move(b)); }
+
  private:
   device_saver* saver_;
+  std::vector<buffer<std::byte>>* handed_over_ = nullptr;
   saved_state all_;
 };
 
@@ -62,6 +72,11 @@ class state_reader : public archive_base<state_reader> {
   static constexpr bool is_loading = true;
   static constexpr bool moves_state = true;
   explicit state_reader(std::span<const std::byte> from) : in_(from.data(), from.size()) {}
+  /// `handed_over`: buffers of the writer, in their order.
+  state_reader(std::span<const std::byte> from, std::vector<buffer<std::byte>>& handed_over)
+      : in_(from.data(), from.size()), handed_over_(&handed_over) {}
+  bool hands_buffers_over() const { return handed_over_ != nullptr; }
+  buffer<std::byte> take_over() { return std::move((*handed_over_)[num_taken_over_++]); }
   void bytes(void* to, std::size_t n) { in_.bytes(to, n); }
   /// The next `n` bytes, of as many as are left, where they are.
   const std::byte* skip(std::size_t n) { return in_.skip(n); }
@@ -70,6 +85,8 @@ class state_reader : public archive_base<state_reader> {
 
  private:
   input_archive in_;
+  std::vector<buffer<std::byte>>* handed_over_ = nullptr;
+  std::size_t num_taken_over_ = 0;
 };
 
 /// About how much `element`, on its PE, would take along.
@@ -89,6 +106,17 @@ std::vector<std::byte> state_to_bytes(C& element) {
   out & element;
   return out.take().bytes;
 }
+/// The same for a PE of this process: buffers go to `handed_over`, and the element has none any more.
+template <class C>
+std::vector<std::byte> state_to_bytes(C& element, std::vector<buffer<std::byte>>& handed_over) {
+  state_sizer size;
+  size.hand_buffers_over();
+  size & element;
+  state_writer out(size.size());
+  out.hand_buffers_over(handed_over);
+  out & element;
+  return out.take().bytes;
+}
 /// The same for a checkpoint.
 template <class C>
 saved_state save_state(C& element, device_saver& saver) {
@@ -99,10 +127,17 @@ saved_state save_state(C& element, device_saver& saver) {
   return out.take();
 }
 template <class C>
-void state_from_bytes(std::span<const std::byte> state, C& element) {
-  state_reader in(state);
+void read_state(state_reader in, C& element) {
   in & element;
   if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
+}
+template <class C>
+void state_from_bytes(std::span<const std::byte> state, C& element) {
+  read_state(state_reader(state), element);
+}
+template <class C>
+void state_from_bytes(std::span<const std::byte> state, C& element, std::vector<buffer<std::byte>>& handed_over) {
+  read_state(state_reader(state, handed_over), element);
 }
 
 /// \name Without the type of the elements
@@ -119,20 +154,33 @@ void copy_now(void* to, const void* from, std::size_t bytes, device& on, memory_
 /// host if the buffer was not in its device's own.
 device& device_here();
 memory_kind kind_here(const device& d, bool own);
+/// A buffer of another PE of this process for the chares' device of this one: as it is where that is the same device,
+/// else a copy, from GPU to GPU where both are. Blocking; nothing is under way on it. `own` as in `kind_here`.
+buffer<std::byte> bring_here(buffer<std::byte>&& b, bool own);
 ///@}
 
 }  // namespace imbrex::detail
 
 namespace imbrex {
 
-/// A buffer in the state of an element that moves: its bytes go by way of the host, and lie in the memory of the device
-/// that the element has at its new PE.
+/// A buffer in the state of an element that moves: lies in the memory of the device that the element has at its new PE.
+/// Between processes its bytes go by way of the host. Inside a process the buffer itself goes, and is copied only if
+/// the new PE drives another GPU, from one to the other; the element that leaves has none any more once it has been
+/// written.
 template <class Archive, class T>
   requires(Archive::moves_state)
 void serialize(Archive& ar, buffer<T>& b) {
   std::uint64_t size = b.size();
   bool own = b.on() == nullptr || b.kind() == b.on()->allocates();
   ar & size & own;
+  if (ar.hands_buffers_over() && size > 0) {
+    if constexpr (Archive::is_loading) {
+      b = buffer<T>::from_bytes(detail::bring_here(ar.take_over(), own));
+    } else if constexpr (!Archive::only_counts) {
+      ar.hand_over(buffer<T>::into_bytes(std::move(b)));
+    }
+    return;
+  }
   if constexpr (Archive::is_loading) {
     if (size > ar.bytes_left() / sizeof(T)) throw comm_error("an element's state ended in the middle of a buffer");
     b = {};
