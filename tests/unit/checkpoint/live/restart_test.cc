@@ -118,7 +118,13 @@ struct channel_cell : ix::chare<channel_cell, ix::index1d> {
       }
       co_await sent;
       ++step;
-      if (step == dies_at && index().x == n / 2) rt().exit(9);
+      if (step == dies_at && index().x == n / 2) {
+        for (int k = 0; !may_die(); ++k) {
+          proxy().send<&channel_cell::again>(k);
+          co_await again(k);
+        }
+        rt().exit(9);
+      }
       if (step % 3 == 0) co_await ix::checkpoint_point(*this);
       if (step % 4 == index().x % 4) migrate_to((pe() + 1) % num_pes());
       co_await ix::move_point(*this);
@@ -127,6 +133,7 @@ struct channel_cell : ix::chare<channel_cell, ix::index1d> {
   }
   using restartable = ix::entry_list<&channel_cell::run>;
 
+  ix::when<int> again;
   ix::channel<std::uint64_t> to, from;
   std::uint64_t value = 0;
   int step = 0, dies_at = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imbrex/base/hash.h"
+#include "unit/checkpoint/live/job_with_checkpoints.h"
 
 namespace imbrex_test {
 
@@ -20,7 +21,13 @@ struct cell : imbrex::chare<cell, imbrex::index1d> {
       auto [left] = co_await arrived(step);
       value = imbrex::mix(value ^ (left + static_cast<std::uint64_t>(step)));
       ++step;
-      if (step == dies_at && index().x == n / 2) rt().exit(9);
+      if (step == dies_at && index().x == n / 2) {
+        for (int k = 0; !may_die(); ++k) {
+          proxy().send<&cell::again>(k);
+          co_await again(k);
+        }
+        rt().exit(9);
+      }
       if (step % 3 == 0) co_await imbrex::checkpoint_point(*this);
       if (step % 4 == index().x % 4) migrate_to((pe() + 1) % num_pes());
     }
@@ -28,6 +35,7 @@ struct cell : imbrex::chare<cell, imbrex::index1d> {
   }
 
   imbrex::when<int, std::uint64_t> arrived;
+  imbrex::when<int> again;
   std::uint64_t value = 0;
   int step = 0;
 
