@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Writes atoms that are unevenly spread, as a LAMMPS data file for `minimd -f FILE` (Lennard-Jones units).
 
-  droplet:   a ball of fcc crystal that flies through an empty box, in x and a bit in y, and comes in again at the other side
-  gradient:  an fcc crystal of which more and more sites are empty towards x = 0; atoms stay where they are, about
+  droplet:   a ball of fcc crystal that flies through an empty box, in z and a bit in x, and comes in again at the other side
+  gradient:  an fcc crystal of which more and more sites are empty towards z = 0; atoms stay where they are, about
+
+In z, across which minimd's boxes are dealt out to PEs.
 
   uneven_atoms.py droplet --box 64 --radius 14 --speed 4 droplet.data
   minimd -f droplet.data --reneighbour 5 --dt 0.005 -n 2000 -c 256 --balance sfc
@@ -27,14 +29,14 @@ def droplet(o):
     middle = o.box / 2
     start = o.box / 4
     for p in lattice(o.box, o.density):
-        if math.dist(p, (start, middle, middle)) < o.radius:
+        if math.dist(p, (middle, middle, start)) < o.radius:
             yield p
 
 
 def gradient(o):
     chance = random.Random(o.seed)
     for p in lattice(o.box, o.density):
-        if chance.random() < p[0] / o.box:
+        if chance.random() < p[2] / o.box:
             yield p
 
 
@@ -65,7 +67,7 @@ def main():
     atoms = list(droplet(o) if o.what == "droplet" else gradient(o))
     if not atoms:
         parser.error("there are no atoms: give a larger --box or --density")
-    drift = (o.speed, o.speed / 7, 0) if o.what == "droplet" else (0, 0, 0)
+    drift = (o.speed / 7, 0, o.speed) if o.what == "droplet" else (0, 0, 0)
     with open(o.file, "w", encoding="ascii") as out:
         out.write(f"{o.what}, by uneven_atoms.py\n\n{len(atoms)} atoms\n1 atom types\n")
         for axis in "xyz":

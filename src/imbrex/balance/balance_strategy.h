@@ -19,6 +19,8 @@ class balance_strategy {
   virtual balance_plan plan(const balance_problem& problem) const = 0;
   /// Whether it makes use of who exchanges how much with whom: else a job does not count that.
   virtual bool uses_communication() const { return true; }
+  /// Whether it goes by places in space: then, in a job, elements that have none stay where they are.
+  virtual bool uses_places() const { return false; }
 };
 
 using strategy_factory = std::function<std::unique_ptr<balance_strategy>()>;

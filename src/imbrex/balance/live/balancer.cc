@@ -123,7 +123,7 @@ void balancer::decide(element_loads&& loads) {
   share_gpus_out(loads);
   // A program that says when to look knows that what was measured is what there is to balance.
   if (options_.interval_ms > 0) history_.smooth(loads);
-  const balance_problem problem = problem_of(loads, shape_);
+  const balance_problem problem = problem_of(loads, shape_, strategy_->uses_places());
   ++summary_.num_rounds;
   if (record_ != nullptr) record_->write({.program = "", .step = round_, .problem = problem});
   balance_plan plan;

@@ -42,9 +42,22 @@ void limit_memory(balance_problem& p, const element_loads& loads) {
   }
 }
 
+void add_places(balance_problem& p, const element_loads& loads, bool uses_places) {
+  const auto has_place = [](const element_load& l) { return l.num_dimensions > 0; };
+  const auto num = std::ranges::count_if(loads.all, has_place);
+  if (num == 0 || (num < std::ssize(loads.all) && !uses_places)) return;
+  p.places.reserve(loads.all.size());
+  for (std::size_t i = 0; i < loads.all.size(); ++i) {
+    const element_load& l = loads.all[i];
+    p.places.push_back(l.place);
+    p.num_dimensions = std::max(p.num_dimensions, l.num_dimensions);
+    if (!has_place(l)) p.elements[i].pinned = true;
+  }
+}
+
 }  // namespace
 
-balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
+balance_problem problem_of(const element_loads& loads, const pe_shape& shape, bool uses_places) {
   balance_problem p;
   p.elements.reserve(loads.all.size());
   p.pes.reserve(static_cast<std::size_t>(shape.num_pes));
@@ -60,7 +73,6 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
     p.pes[static_cast<std::size_t>(m.pe)].gpu = known->second;
   }
   p.communication = exchanges_of(loads);
-  bool all_have_places = !loads.all.empty();
   for (const element_load& l : loads.all) {
     p.elements.push_back({.host_seconds = static_cast<double>(l.host_ns) * 1e-9,
                           .gpu_seconds = static_cast<double>(l.gpu_ns) * 1e-9,
@@ -69,15 +81,9 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape) {
                           .move_bytes = l.host_bytes + l.device_bytes,
                           .pe = l.pe,
                           .pinned = l.pinned || l.is_idle()});
-    all_have_places &= l.num_dimensions > 0;
   }
   limit_memory(p, loads);
-  if (!all_have_places) return p;
-  p.places.reserve(loads.all.size());
-  for (const element_load& l : loads.all) {
-    p.places.push_back(l.place);
-    p.num_dimensions = std::max(p.num_dimensions, l.num_dimensions);
-  }
+  add_places(p, loads, uses_places);
   return p;
 }
 

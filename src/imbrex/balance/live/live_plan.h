@@ -17,8 +17,9 @@ struct pe_shape {
   int ranks_per_node = 1;
 };
 
-/// What was measured in `seconds` as a problem: a step is that time. Elements are in the order of the loads.
-balance_problem problem_of(const element_loads& loads, const pe_shape& shape);
+/// What was measured in an interval as a problem: a step is that. Elements are in the order of the loads. Their places
+/// are in it where all have one, or, if the strategy `uses_places`, some: those without are pinned then.
+balance_problem problem_of(const element_loads& loads, const pe_shape& shape, bool uses_places = false);
 
 /// A plan for it. Where an element that has something to do cannot go to another process, each process is balanced by
 /// itself: the plan of each, put together.

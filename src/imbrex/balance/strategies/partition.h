@@ -41,6 +41,7 @@ class partition_strategy : public balance_strategy {
 class rcb_strategy final : public partition_strategy {
  public:
   bool uses_communication() const override { return false; }
+  bool uses_places() const override { return true; }
 
  protected:
   std::vector<int> cut(const cut_task& t) const override;
@@ -52,6 +53,7 @@ class rcb_strategy final : public partition_strategy {
 class sfc_strategy final : public partition_strategy {
  public:
   bool uses_communication() const override { return false; }
+  bool uses_places() const override { return true; }
 
  protected:
   std::vector<int> cut(const cut_task& t) const override;

@@ -109,6 +109,27 @@ TEST(live_balance, evens_out_at_a_call) {
   }
 }
 
+/// Is nowhere in space.
+struct bystander : ix::chare<bystander> {
+  int see(int what) { return what; }
+};
+
+ix::task<int> beside_a_singleton(ix::runtime& rt) {
+  const auto other = rt.create<bystander>();
+  const int seen = co_await other.call<&bystander::see>(7);
+  EXPECT_EQ(seen, 7);
+  auto all = quarter_is_dear(rt, true, false);
+  co_return co_await std::move(all);
+}
+
+TEST(live_balance, goes_by_places_though_some_elements_have_none) {
+  for (const char* strategy : {"rcb", "sfc"}) {
+    SCOPED_TRACE(strategy);
+    expect_even_at_last(
+        [&] { return run_balanced({2, 1}, strategy, {"--imbrex-balance-every-ms=0"}, beside_a_singleton); });
+  }
+}
+
 TEST(live_balance, evens_out_by_itself) {
   for (const char* strategy : {"greedy", "refine", "diffusion"}) {
     SCOPED_TRACE(strategy);
