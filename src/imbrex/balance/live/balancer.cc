@@ -1,6 +1,7 @@
 #include "imbrex/balance/live/balancer.h"
 
 #include <algorithm>
+#include <exception>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -130,7 +131,7 @@ void balancer::decide(element_loads&& loads) {
   const std::int64_t began = now_ns();
   try {
     plan = plan_live(*strategy_, problem, loads, shape_);
-  } catch (const error& e) {
+  } catch (const std::exception& e) {
     if (!std::exchange(has_warned_, true))
       log_warning(fmt::format("loads are not balanced by '{}': {}", options_.strategy, e.what()));
   }

@@ -131,17 +131,28 @@ balance_problem of_rank(const balance_problem& whole, int rank, const pe_shape& 
 
 }  // namespace
 
+namespace {
+
+/// Strategies may be the user's.
+balance_plan checked_plan(const balance_strategy& strategy, const balance_problem& problem) {
+  balance_plan plan = strategy.plan(problem);
+  check_plan(problem, plan);
+  return plan;
+}
+
+}  // namespace
+
 balance_plan plan_live(const balance_strategy& strategy, const balance_problem& problem, const element_loads& loads,
                        const pe_shape& shape) {
   const int num_ranks = shape.num_pes / shape.pes_per_rank;
   const bool all_cross = std::ranges::all_of(
       loads.all, [](const element_load& l) { return l.crosses_processes || l.pinned || l.is_idle(); });
-  if (num_ranks == 1 || all_cross) return strategy.plan(problem);
+  if (num_ranks == 1 || all_cross) return checked_plan(strategy, problem);
   balance_plan all;
   std::vector<int> elements;
   for (int rank = 0; rank < num_ranks; ++rank) {
     const balance_problem part = of_rank(problem, rank, shape, elements);
-    for (const balance_move& m : strategy.plan(part).moves) {
+    for (const balance_move& m : checked_plan(strategy, part).moves) {
       all.moves.push_back({elements[static_cast<std::size_t>(m.element)], m.to + rank * shape.pes_per_rank});
     }
   }

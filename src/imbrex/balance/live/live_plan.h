@@ -22,7 +22,8 @@ struct pe_shape {
 balance_problem problem_of(const element_loads& loads, const pe_shape& shape, bool uses_places = false);
 
 /// A plan for it. Where an element that has something to do cannot go to another process, each process is balanced by
-/// itself: the plan of each, put together.
+/// itself: the plan of each, put together. Throws what the strategy throws, and `usage_error` for a plan that cannot be
+/// carried out.
 balance_plan plan_live(const balance_strategy& strategy, const balance_problem& problem, const element_loads& loads,
                        const pe_shape& shape);
 

@@ -97,7 +97,12 @@ std::unique_ptr<balance_strategy> make_strategy(const std::string& name) {
       names += ", " + r.name;
     }
   }
-  if (make_it) return make_it();
+  if (make_it) {
+    made strategy = make_it();
+    if (strategy == nullptr)
+      throw usage_error(fmt::format("the factory of balancing strategy '{}' gave none: it has to make one", name));
+    return strategy;
+  }
   throw usage_error(
       fmt::format("there is no balancing strategy '{}', but {}: use one of these, or add yours by "
                   "imbrex::register_strategy",

@@ -3,10 +3,13 @@
 #include <imbrex/imbrex.h>
 
 #include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "imbrex/balance/balance_record.h"
+#include "imbrex/balance/balance_strategy.h"
 #include "unit/object/job.h"
 
 /// Whole jobs whose loads are balanced while they run.
@@ -213,6 +216,47 @@ TEST(live_balance, writes_what_it_measured) {
     EXPECT_EQ(record->problem.num_dimensions, 1);
   }
   EXPECT_GE(rounds, 8);
+}
+
+/// Of a user's own, with a mistake.
+struct mistaken : ix::balance_strategy {
+  explicit mistaken(bool does_throw) : throws(does_throw) {}
+  ix::balance_plan plan(const ix::balance_problem& p) const override {
+    if (throws) throw std::runtime_error("my strategy failed");
+    ix::balance_plan plan;
+    plan.moves.push_back({static_cast<int>(p.elements.size()) - 1, 77});
+    return plan;
+  }
+  bool throws;
+};
+
+ix::task<int> goes_on(ix::runtime& rt) {
+  auto a = rt.create_array<worker>(ix::index1d(4));
+  a.broadcast<&worker::run>(10, true, false);
+  const int errors = co_await a.reduction<int>();
+  EXPECT_EQ(errors, 0);
+  EXPECT_EQ(rt.balancing().num_moves, 0u);
+  co_return 0;
+}
+
+TEST(live_balance, by_a_plan_that_cannot_be_carried_out_is_a_warning_that_names_strategy_and_mistake) {
+  ix::register_strategy("to_pe_77", [] { return std::make_unique<mistaken>(false); });
+  ix::register_strategy("that_throws", [] { return std::make_unique<mistaken>(true); });
+  ix::register_strategy("of_nothing", [] { return nullptr; });
+  for (const job_shape& s : {job_shape{2, 1}, {2, 2}}) {
+    SCOPED_TRACE(to_text(s));
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_balanced(s, "to_pe_77", {"--imbrex-balance-every-ms=0"}, goes_on), 0);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(testing::HasSubstr("'to_pe_77'"), testing::HasSubstr("to PE 77")));
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_balanced(s, "that_throws", {"--imbrex-balance-every-ms=0"}, goes_on), 0);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(testing::HasSubstr("'that_throws'"), testing::HasSubstr("my strategy failed")));
+  }
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_balanced({2, 1}, "of_nothing", {}, goes_on), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("'of_nothing'"));
 }
 
 TEST(live_balance, by_an_unknown_strategy_is_an_error_that_lists_the_known_ones) {
