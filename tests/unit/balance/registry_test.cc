@@ -31,13 +31,14 @@ std::string message_of(What what) {
 TEST(strategy_registry, has_those_of_imbrex_with_a_line_each) {
   std::vector<std::string> names;
   for (const strategy_facts& f : known_strategies()) {
+    if (names.size() == 9) break;  // behind them stand those of tests before
     names.push_back(f.name);
     EXPECT_FALSE(f.description.empty()) << f.name;
     EXPECT_EQ(f.description.find('\n'), std::string::npos) << f.name;
     EXPECT_TRUE(!f.is_built || make_strategy(f.name) != nullptr);
   }
-  EXPECT_THAT(names, testing::IsSupersetOf({"none", "greedy", "refine", "comm_refine", "diffusion", "hierarchical",
-                                            "rcb", "sfc", "graph"}));
+  EXPECT_THAT(names, testing::UnorderedElementsAre("none", "greedy", "refine", "comm_refine", "diffusion",
+                                                   "hierarchical", "rcb", "sfc", "graph"));
 }
 
 TEST(strategy_registry, takes_those_of_programs) {
