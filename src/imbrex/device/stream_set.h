@@ -18,8 +18,9 @@ struct stream_set {
   stream_set(const stream_set&) = delete;
   stream_set& operator=(const stream_set&) = delete;
 
-  /// Whether nothing is queued or under way on any of them, and nothing holds them (`hold`).
-  bool idle() const { return held_ == 0 && all_idle(each_); }
+  /// Whether nothing is queued or under way on any of them, nothing holds them (`hold`), and nobody is still to be
+  /// called, by the PE of the streams, that they are idle.
+  bool idle() const { return held_ == 0 && waiting_.empty() && all_idle(each_); }
   /// Calls `f` once, from the PE's loop, when that is so: what is enqueued until then is waited for, too. Several are
   /// called in order, in one go. `f` may destroy this set; destroying it calls off what has not been called. For the
   /// PE of the streams; see `stream_drain`.

@@ -1,4 +1,4 @@
-// Buffers of chares that move between PEs which drive different GPUs of a process.
+// Buffers of chares that move between PEs which drive different GPUs, of one process and of several.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -84,6 +84,31 @@ task<int> move_about(runtime& rt, int* moves) {
     *moves += co_await std::move(asked);
   }
   co_return 0;
+}
+
+// Whichever way the data of messages go, and where one PE after the other is left while its buffers are being read.
+TEST(moving_buffers, follow_from_process_to_process) {
+  for (const job_shape& s : {job_shape{1, 2}, {2, 2, 5}, {1, 5, 3}, {2, 2, 9, 200}}) {
+    for (const std::string way : {"auto", "packed", "staged", "direct", "shared"}) {
+      for (const bool apart : {false, true}) {
+        SCOPED_TRACE(to_text(s) + ", " + way + (apart ? ", GPUs that do not reach each other" : ""));
+        fake_cuda::start({.gpus = 2});
+        if (apart) {
+          fake_cuda::separate(0, 1);
+          fake_cuda::separate(1, 0);
+        }
+        int moves = 0;
+        command_line line(s, {"--imbrex-device=cuda", "--imbrex-protocol=" + way});
+        EXPECT_EQ(run(line.count(), line.values(), move_about, &moves), 0);
+        EXPECT_GT(moves, 6);
+        EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
+        const bool is_shared = (way == "auto" || way == "shared") && !apart;
+        if (!is_shared) {
+          EXPECT_EQ(fake_cuda::num_open_handles(), 0);
+        }
+      }
+    }
+  }
 }
 
 TEST(moving_buffers, follow_from_gpu_to_gpu) {

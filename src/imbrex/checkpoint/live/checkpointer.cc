@@ -20,6 +20,7 @@
 #include "imbrex/checkpoint/partial_checkpoint.h"
 #include "imbrex/comm/rank_lost.h"
 #include "imbrex/object/program_digest.h"
+#include "imbrex/object/state/element_state.h"
 #include "imbrex/pe/quiescence_wait.h"
 
 namespace imbrex {
@@ -196,8 +197,9 @@ task<> checkpointer::take() {
   for (const device_stream& s : streams_) co_await s.copies->done();
 }
 
-bool checkpointer::save_later(saved_state& to, device& on, const void* from, std::size_t bytes) {
-  if (!on.any_thread_reads()) return false;
+bool checkpointer::save_later(saved_state& to, device& of, const void* from, std::size_t bytes) {
+  if (!of.any_thread_reads()) return false;
+  device& on = detail::handle_here(of);
   auto known = std::ranges::find_if(streams_, [&](const device_stream& s) { return s.on == &on; });
   if (known == streams_.end())
     known = streams_.insert(streams_.end(), {&on, on.make_stream(stream_priority::high, "checkpoint")});

@@ -50,6 +50,7 @@ struct data_mover::staged_send {
   const pe_id to_pe;
   const remote_data what;
   lent_buffer held;
+  buffer<std::byte> kept;
   std::uint64_t next = 0;  ///< the first piece that has not been begun
 
   struct piece : transfer {
@@ -69,9 +70,12 @@ struct data_mover::staged_send {
                         n = std::min(what.chunk_bytes, what.bytes - at);
     const bool is_last = ++next == what.num_chunks();
     buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
-    s.copy(staged.data(), held.data() + at, n);
+    s.copy(staged.data(), (held.holds() ? held.data() : kept.data()) + at, n);
     s.then("send", [self, id, n, is_last, on = &s.on(), memory = std::move(staged)]() mutable {
-      if (is_last) self->held = lent_buffer();
+      if (is_last) {
+        self->held = lent_buffer();
+        self->kept = {};
+      }
       const data_view view = on_host(memory.data(), n);
       auto* p = make_transfer<piece>(self->mover.pe_, self, std::move(memory), on);
       self->mover.transport_.send_data(self->to, self->to_pe, id, view, p);
@@ -160,10 +164,11 @@ remote_data data_mover::send_chunks(rank_id to, pe_id to_pe, stream& s, lent_buf
   return d;
 }
 
-void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held) {
+void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held,
+                             buffer<std::byte> kept) {
   const std::uint64_t at_once = std::min(d.num_chunks(), window(d.chunk_bytes));
   if (at_once < d.num_chunks()) aside(s.on()).after(s);  // later pieces do not wait for what `s` does next
-  const std::shared_ptr<staged_send> all(new staged_send{*this, to, to_pe, d, std::move(held)});
+  const std::shared_ptr<staged_send> all(new staged_send{*this, to, to_pe, d, std::move(held), std::move(kept)});
   for (std::uint64_t i = 0; i < at_once; ++i) all->begin_next(all, s);
 }
 
@@ -171,23 +176,33 @@ stream& data_mover::aside(device& d) {
   for (const auto& s : aside_) {
     if (&s->on() == &d) return *s;
   }
-  aside_.push_back(d.make_stream(stream_priority::high, "what is staged for other ranks"));
+  aside_.push_back(d.make_stream(stream_priority::high, "what moves in nobody's order"));
   return *aside_.back();
 }
 
-remote_data data_mover::offer(stream& s, lent_buffer held) {
+remote_data data_mover::describe_offer(device& on, const std::byte* data, std::uint64_t bytes) {
   using way = protocol_table::way;
-  const memory_kind kind = s.on().allocates();
+  const memory_kind kind = on.allocates();
   const bool automatic = protocols_.forced == way::automatic;
-  const bool staged = protocols_.forced == way::staged || (automatic && held.bytes() <= protocols_.staged_device_bytes);
-  const bool direct =
-      network_reaches(kind) && (kind != memory_kind::device || (!staged && !s.on().is_staged(held.data())));
-  remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, held.bytes());
+  const bool staged = protocols_.forced == way::staged || (automatic && bytes <= protocols_.staged_device_bytes);
+  const bool direct = network_reaches(kind) && (kind != memory_kind::device || (!staged && !on.is_staged(data)));
+  remote_data d = describe(direct ? remote_data::path::whole : remote_data::path::chunks, 0, bytes);
   d.chunk_bytes = std::max<std::uint64_t>(protocols_.chunk_bytes, 1);
   d.id = take_ids(d.num_chunks(), false);
-  const bool may_share = automatic ? held.bytes() > protocols_.unshared_device_bytes : protocols_.forced == way::shared;
-  if (may_share && kind == memory_kind::device && !s.on().share(held.data(), d.memory)) d.memory = {};
-  offered_.emplace(d.id, offered{std::move(held), &s, d});
+  const bool may_share = automatic ? bytes > protocols_.unshared_device_bytes : protocols_.forced == way::shared;
+  if (may_share && kind == memory_kind::device && !on.share(data, d.memory)) d.memory = {};
+  return d;
+}
+
+remote_data data_mover::offer(stream& s, lent_buffer held) {
+  const remote_data d = describe_offer(s.on(), held.data(), held.bytes());
+  offered_.emplace(d.id, offered{std::move(held), &s, d, {}});
+  return d;
+}
+
+remote_data data_mover::offer(device& on, buffer<std::byte> kept) {
+  const remote_data d = describe_offer(on, kept.data(), kept.size());
+  offered_.emplace(d.id, offered{{}, &aside(on), d, std::move(kept)});
   return d;
 }
 
@@ -196,10 +211,11 @@ void data_mover::serve(std::uint64_t id, rank_id to, pe_id to_pe) {
   if (found == offered_.end()) throw comm_error(fmt::format("rank {} asked for data {}, which nobody offers", to, id));
   offered o = std::move(found->second);
   offered_.erase(found);
-  if (o.as.by == remote_data::path::chunks) return send_pieces(to, to_pe, *o.in_order_of, o.as, std::move(o.held));
+  if (o.as.by == remote_data::path::chunks)
+    return send_pieces(to, to_pe, *o.in_order_of, o.as, std::move(o.held), std::move(o.kept));
   const device& on = o.in_order_of->on();
-  const data_view from{const_cast<std::byte*>(o.held.data()), o.held.bytes(), on.allocates(), on.number()};
-  transport_.send_data(to, to_pe, id, from, make_transfer<outgoing>(pe_, std::move(o.held), buffer<std::byte>()));
+  const data_view from{const_cast<std::byte*>(o.data()), o.as.bytes, on.allocates(), on.number()};
+  transport_.send_data(to, to_pe, id, from, make_transfer<outgoing>(pe_, std::move(o.held), std::move(o.kept)));
 }
 
 bool data_mover::reads_in_place(const remote_data& what) const {

@@ -86,6 +86,9 @@ class data_mover {
   /// Data of memory of `s.on()`, ready, for whoever asks for them (`serve`) or reads them (`release`): their reader is
   /// not known yet. `s` lives until `held` has been given back.
   remote_data offer(stream& s, lent_buffer held);
+  /// The same for a whole buffer, on which nothing is under way: it is kept until it has been read. `on`: this PE's
+  /// handle of its device.
+  remote_data offer(device& on, buffer<std::byte> kept);
   /// Sends what was offered to a PE that asks.
   void serve(std::uint64_t id, rank_id to, pe_id to_pe);
   /// What was offered has been read.
@@ -110,6 +113,9 @@ class data_mover {
   bool reads_in_place(const remote_data& what) const;
   ///@}
 
+  /// A stream of this PE for data that move in nobody's order.
+  stream& aside(device& d);
+
   /// How many messages' data went each way, by `remote_data::path`; those inside messages (`none`) are not counted.
   const std::array<std::uint64_t, 4>& num_sent() const { return num_sent_; }
 
@@ -127,6 +133,8 @@ class data_mover {
     lent_buffer held;
     stream* in_order_of;
     remote_data as;
+    buffer<std::byte> kept;
+    const std::byte* data() const { return held.holds() ? held.data() : kept.data(); }
   };
 
   static constexpr int counter_bits = 30;  // above it transport::between_hosts, then the PE
@@ -134,8 +142,9 @@ class data_mover {
   static constexpr std::uint64_t answer_bit = std::uint64_t{1} << 43;
 
   struct staged_send;
-  void send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held);
-  stream& aside(device& d);
+  void send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_data& d, lent_buffer held,
+                   buffer<std::byte> kept = {});
+  remote_data describe_offer(device& on, const std::byte* data, std::uint64_t bytes);
   remote_data describe(remote_data::path by, std::uint64_t id, std::uint64_t bytes);
 
   executor& pe_;
@@ -149,7 +158,7 @@ class data_mover {
   std::unordered_map<std::uint64_t, lent_buffer> shared_;
   std::unordered_map<std::uint64_t, offered> offered_;
   std::array<std::uint64_t, 4> num_sent_{};
-  std::vector<std::unique_ptr<stream>> aside_;  // one for each device that large data have been staged from
+  std::vector<std::unique_ptr<stream>> aside_;  // one for each device
 };
 
 /// Data on their way to this PE.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "imbrex/object/collection/construction.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/data/port_table.h"
+#include "imbrex/object/moving/buffer_transit.h"
 #include "imbrex/object/moving/move_timer.h"
 #include "imbrex/object/moving/restart.h"
 #include "imbrex/object/moving/travel_papers.h"
@@ -36,8 +38,7 @@ struct arrive_body {
   std::vector<detail::entry_restart> coroutines;
   std::vector<port_state> ports;
   std::vector<std::byte> state;
-  std::vector<buffer<std::byte>> buffers;  ///< inside a process; else they are in `state`
-  bool stays_in_process = false;
+  buffer_transit buffers;
 
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, papers.array);
@@ -45,6 +46,7 @@ struct arrive_body {
       chare_pe::of(pe).hold_for_collection(papers.array, std::move(*this));
       return;
     }
+    if (buffers.is_incomplete()) return fetch_buffers(pe);
     const move_timer timed(pe, true);
     element<Index>* here = nullptr;
     papers.arrive(pe, *part, [&](element<Index>& e) {
@@ -52,8 +54,7 @@ struct arrive_body {
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
       {
         const actor_turn turn(pe, &e);
-        C& object = *static_cast<C*>(e.object);
-        stays_in_process ? detail::state_from_bytes(state, object, buffers) : detail::state_from_bytes(state, object);
+        detail::state_from_bytes(state, *static_cast<C*>(e.object), buffers.buffers());
       }
       detail::tell_of_move<C>(pe, e, papers.from);
       here = &e;
@@ -66,7 +67,18 @@ struct arrive_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & papers & coroutines & ports& beside(state);  // and no buffers: it leaves its process
+    ar & papers & coroutines & ports & buffers& beside(state);
+  }
+
+ private:
+  /// The element is on its way until they have come.
+  void fetch_buffers(scheduler& pe) {
+    buffer_transit coming = std::move(buffers);
+    auto rest = std::make_shared<arrive_body>(std::move(*this));
+    coming.fetch(pe, [&pe, rest](std::vector<buffer<std::byte>> all) {
+      rest->buffers.have(std::move(all));
+      pe.send(pe.id(), std::move(*rest), priorities::communication);
+    });
   }
 };
 
@@ -84,9 +96,9 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   body.papers = travel_papers<Index>::of(part, e);
   {
     const actor_turn turn(pe, &e);
-    C& object = *static_cast<C*>(e.object);
-    body.stays_in_process = pe.rank().is_local(to);
-    body.state = body.stays_in_process ? state_to_bytes(object, body.buffers) : state_to_bytes(object);
+    const which_buffers beside = pe.rank().is_local(to) ? which_buffers::all : which_buffers::large_of_devices;
+    body.state = state_to_bytes(*static_cast<C*>(e.object), beside, body.buffers.buffers());
+    if (beside != which_buffers::all) body.buffers.leave_process(pe);
   }
   std::vector<port_message> bound;
   if (e.extras && e.extras->ports) {

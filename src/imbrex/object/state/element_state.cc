@@ -1,5 +1,10 @@
 #include "imbrex/object/state/element_state.h"
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "imbrex/comm/data/data_mover.h"
 #include "imbrex/hetero/coherence/slices.h"
 #include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/data/hetero_argument.h"
@@ -31,6 +36,29 @@ void copy_now(void* to, const void* from, std::size_t bytes, device& on, memory_
   } else {
     on.read_now(to, from, bytes, event());
   }
+}
+
+bool is_handed_over(which_buffers which, memory_kind kind, std::uint64_t bytes) {
+  switch (which) {
+    case which_buffers::none: return false;
+    case which_buffers::all: return true;
+    case which_buffers::large_of_devices: break;
+  }
+  return kind == memory_kind::device && !scheduler::current().mover->travels_packed(kind, bytes);
+}
+
+void keep_until_idle(chare_base& element, std::vector<buffer<std::byte>> replaced) {
+  stream_set* const streams = chare_access::streams(element);
+  if (replaced.empty() || streams == nullptr || streams->idle()) return;
+  streams->when_idle([held = std::make_shared<std::vector<buffer<std::byte>>>(std::move(replaced))] {});
+}
+
+device& handle_here(device& d) {
+  const scheduler& pe = scheduler::current();
+  const auto is_same = [&](const device* other) { return other->kind() == d.kind() && other->number() == d.number(); };
+  if (is_same(pe.default_device)) return *pe.default_device;
+  const auto mine = std::ranges::find_if(pe.gpus, is_same);
+  return mine != pe.gpus.end() ? **mine : d;
 }
 
 device& device_here() { return *scheduler::current().default_device; }

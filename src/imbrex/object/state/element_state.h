@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "imbrex/base/serialize.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
+#include "imbrex/object/collection/element.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/object/state/saved_state.h"
 #include "imbrex/object/state/state_size.h"
@@ -18,6 +20,10 @@
 /// What an element takes along when it moves: besides all that messages carry, its buffers and objects (PREMA's mobile
 /// objects). They are no arguments of messages: inside a process these are not written, but handed over as they are.
 namespace imbrex::detail {
+
+/// Which buffers are handed over as they are, and not written: to PEs of the same process all, to other processes what
+/// is in a device's memory and too large to travel inside a message.
+enum class which_buffers { none, large_of_devices, all };
 
 /// Counts about as many bytes as `state_writer` will write.
 class state_sizer : public archive_base<state_sizer> {
@@ -28,16 +34,16 @@ class state_sizer : public archive_base<state_sizer> {
   void bytes(const void*, std::size_t n) { size_ += n; }
   /// Of a device.
   void bytes_on_device(std::size_t n) { on_device_ += n; }
-  /// As a writer that hands buffers over, which counts none of their bytes.
-  void hand_buffers_over() { hands_over_ = true; }
-  bool hands_buffers_over() const { return hands_over_; }
+  /// As a writer that hands them over, which counts none of their bytes.
+  void hand_over(which_buffers which) { handed_over_ = which; }
+  which_buffers handed_over() const { return handed_over_; }
   std::size_t size() const { return size_ + on_device_; }
   std::size_t num_on_host() const { return size_; }
 
  private:
   std::size_t size_ = 0;
   std::size_t on_device_ = 0;
-  bool hands_over_ = false;
+  which_buffers handed_over_ = which_buffers::none;
 };
 
 class state_writer : public archive_base<state_writer> {
@@ -56,13 +62,17 @@ class state_writer : public archive_base<state_writer> {
   }
   saved_state take() { return std::move(all_); }
 
-  /// Buffers go to `to` as they are, in their order, and none of their bytes are written: inside a process.
-  void hand_buffers_over(std::vector<buffer<std::byte>>& to) { handed_over_ = &to; }
-  bool hands_buffers_over() const { return handed_over_ != nullptr; }
+  /// These buffers go to `to`, in their order.
+  void hand_over(which_buffers which, std::vector<buffer<std::byte>>& to) {
+    which_ = which;
+    handed_over_ = &to;
+  }
+  which_buffers handed_over() const { return which_; }
   void hand_over(buffer<std::byte>&& b) { handed_over_->push_back(std::move(b)); }
 
  private:
   device_saver* saver_;
+  which_buffers which_ = which_buffers::none;
   std::vector<buffer<std::byte>>* handed_over_ = nullptr;
   saved_state all_;
 };
@@ -75,8 +85,18 @@ class state_reader : public archive_base<state_reader> {
   /// `handed_over`: buffers of the writer, in their order.
   state_reader(std::span<const std::byte> from, std::vector<buffer<std::byte>>& handed_over)
       : in_(from.data(), from.size()), handed_over_(&handed_over) {}
-  bool hands_buffers_over() const { return handed_over_ != nullptr; }
-  buffer<std::byte> take_over() { return std::move((*handed_over_)[num_taken_over_++]); }
+  buffer<std::byte> take_over() {
+    if (handed_over_ == nullptr || num_taken_over_ == handed_over_->size())
+      throw comm_error("an element's state has fewer buffers than it says");
+    return std::move((*handed_over_)[num_taken_over_++]);
+  }
+  /// A buffer that the element's constructor made, in whose place one of the state comes.
+  template <class T>
+  void replace(buffer<T>& b) {
+    if (b.size() > 0) replaced_.push_back(buffer<T>::into_bytes(std::move(b)));
+    b = {};
+  }
+  std::vector<buffer<std::byte>> take_replaced() { return std::move(replaced_); }
   void bytes(void* to, std::size_t n) { in_.bytes(to, n); }
   /// The next `n` bytes, of as many as are left, where they are.
   const std::byte* skip(std::size_t n) { return in_.skip(n); }
@@ -87,6 +107,7 @@ class state_reader : public archive_base<state_reader> {
   input_archive in_;
   std::vector<buffer<std::byte>>* handed_over_ = nullptr;
   std::size_t num_taken_over_ = 0;
+  std::vector<buffer<std::byte>> replaced_;
 };
 
 /// About how much `element`, on its PE, would take along.
@@ -97,23 +118,15 @@ state_size size_of_state(C& element) {
   return {size.num_on_host(), size.size() - size.num_on_host()};
 }
 
-/// The state of an element, on its PE, with all that must not go on there; and back, on its new one.
+/// The state of an element, on its PE, with all that must not go on there; and back, on its new one. Buffers go to
+/// `handed_over`, and the element does not have them any more.
 template <class C>
-std::vector<std::byte> state_to_bytes(C& element) {
+std::vector<std::byte> state_to_bytes(C& element, which_buffers which, std::vector<buffer<std::byte>>& handed_over) {
   state_sizer size;
+  size.hand_over(which);
   size & element;
   state_writer out(size.size());
-  out & element;
-  return out.take().bytes;
-}
-/// The same for a PE of this process: buffers go to `handed_over`, and the element has none any more.
-template <class C>
-std::vector<std::byte> state_to_bytes(C& element, std::vector<buffer<std::byte>>& handed_over) {
-  state_sizer size;
-  size.hand_buffers_over();
-  size & element;
-  state_writer out(size.size());
-  out.hand_buffers_over(handed_over);
+  out.hand_over(which, handed_over);
   out & element;
   return out.take().bytes;
 }
@@ -126,10 +139,13 @@ saved_state save_state(C& element, device_saver& saver) {
   out & element;
   return out.take();
 }
+/// Lets them go when what the chare's constructor has enqueued on its streams is over: it may write there.
+void keep_until_idle(chare_base& element, std::vector<buffer<std::byte>> replaced);
 template <class C>
 void read_state(state_reader in, C& element) {
   in & element;
   if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
+  if constexpr (std::is_base_of_v<chare_base, C>) keep_until_idle(element, in.take_replaced());
 }
 template <class C>
 void state_from_bytes(std::span<const std::byte> state, C& element) {
@@ -153,6 +169,11 @@ void copy_now(void* to, const void* from, std::size_t bytes, device& on, memory_
 /// What a buffer that comes here is made of: the chares' device of this PE, and there its own memory, or memory of the
 /// host if the buffer was not in its device's own.
 device& device_here();
+/// This PE's handle of a device that another PE of the process may have a handle of: buffers that were handed over name
+/// that of the PE that made them. Streams are made by one's own.
+device& handle_here(device& d);
+/// Whether a buffer is one of these.
+bool is_handed_over(which_buffers which, memory_kind kind, std::uint64_t bytes);
 memory_kind kind_here(const device& d, bool own);
 /// A buffer of another PE of this process for the chares' device of this one: as it is where that is the same device,
 /// else a copy, from GPU to GPU where both are. Blocking; nothing is under way on it. `own` as in `kind_here`.
@@ -164,17 +185,23 @@ buffer<std::byte> bring_here(buffer<std::byte>&& b, bool own);
 namespace imbrex {
 
 /// A buffer in the state of an element that moves: lies in the memory of the device that the element has at its new PE.
-/// Between processes its bytes go by way of the host. Inside a process the buffer itself goes, and is copied only if
-/// the new PE drives another GPU, from one to the other; the element that leaves has none any more once it has been
-/// written.
+/// Inside a process the buffer itself goes, and is copied only if the new PE drives another GPU, from one to the other;
+/// between processes the bytes of large ones in a device's memory go as those of GPU messages do (`buffer_transit`).
+/// The element that leaves has such a buffer no more once it has been written.
 template <class Archive, class T>
   requires(Archive::moves_state)
 void serialize(Archive& ar, buffer<T>& b) {
   std::uint64_t size = b.size();
-  bool own = b.on() == nullptr || b.kind() == b.on()->allocates();
-  ar & size & own;
-  if (ar.hands_buffers_over() && size > 0) {
+  const bool is_own = b.on() == nullptr || b.kind() == b.on()->allocates();
+  bool goes_beside = false;
+  if constexpr (!Archive::is_loading)
+    goes_beside = size > 0 && detail::is_handed_over(ar.handed_over(), b.kind(), size * sizeof(T));
+  std::uint8_t how = (is_own ? 1 : 0) | (goes_beside ? 2 : 0);
+  ar & size & how;
+  [[maybe_unused]] const bool own = (how & 1) != 0;
+  if ((how & 2) != 0) {
     if constexpr (Archive::is_loading) {
+      ar.replace(b);
       b = buffer<T>::from_bytes(detail::bring_here(ar.take_over(), own));
     } else if constexpr (!Archive::only_counts) {
       ar.hand_over(buffer<T>::into_bytes(std::move(b)));
@@ -183,7 +210,7 @@ void serialize(Archive& ar, buffer<T>& b) {
   }
   if constexpr (Archive::is_loading) {
     if (size > ar.bytes_left() / sizeof(T)) throw comm_error("an element's state ended in the middle of a buffer");
-    b = {};
+    ar.replace(b);
     if (size == 0) return;
     device& here = detail::device_here();
     b = buffer<T>(here, size, detail::kind_here(here, own));
