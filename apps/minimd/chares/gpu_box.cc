@@ -250,6 +250,7 @@ imbrex::task<> gpu_box::run() {
     all_.advance();
     if (sorts) {
       co_await imbrex::checkpoint_point(*this);
+      co_await imbrex::move_point(*this);
       auto lists = reneighbour();
       co_await lists;
     } else {
