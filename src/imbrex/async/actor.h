@@ -27,13 +27,18 @@ class actor_follower {
 
   /// The actor is about to leave the PE. On that.
   void (*leave)(actor_follower&, departure&) = nullptr;
-  /// \name Of what goes along at once (a stream); else both are null
-  ///@{
-  /// Whether it can: else the actor stays.
+  /// Of a stream: whether it can go along now, else the actor stays. Of memory that was lent: whether it is back, and
+  /// devices have read it.
   bool (*is_idle)(const actor_follower&) = nullptr;
-  /// The actor has come to `pe`. On that.
+  /// Of what goes along at once (a stream); else null. The actor has come to `pe`. On that.
   void (*arrive)(actor_follower&, executor& pe) = nullptr;
-  ///@}
+
+  /// Of what lingers (`lingers`): ends it; it is not linked any more.
+  void (*over)(actor_follower&) = nullptr;
+
+  bool is_linked() const { return of_ != nullptr; }
+  /// Stays linked until it is idle, and is then to be ended by its actor, at some time: nobody else knows it any more.
+  void lingers();
 
  private:
   friend class actor_ties;
@@ -51,23 +56,23 @@ class actor_ties {
   static void abandon(actor_ties* t) {
     if (t == nullptr) return;
     t->when_free_ = nullptr;
-    while (t->followers_ != nullptr) t->followers_->unlink();
+    while (t->followers_ != nullptr) end_follower(*t->followers_);
     if (t->count_ == 0) return slab::free(t);
     t->abandoned_ = true;
   }
   /// Whether it cannot leave the PE.
   bool ties() const { return count_ > 0; }
-  /// Whether something is away and will come back.
+  /// Whether something is away and will come back, or is still read by devices.
   bool is_followed() const {
     for (const actor_follower* f = followers_; f != nullptr; f = f->next_) {
-      if (f->is_idle == nullptr) return true;
+      if (f->arrive == nullptr && !f->is_idle(*f)) return true;
     }
     return false;
   }
   /// Whether what goes along at once can.
   bool followers_are_idle() const {
     for (const actor_follower* f = followers_; f != nullptr; f = f->next_) {
-      if (f->is_idle != nullptr && !f->is_idle(*f)) return false;
+      if (f->arrive != nullptr && !f->is_idle(*f)) return false;
     }
     return true;
   }
@@ -88,6 +93,20 @@ class actor_ties {
  private:
   friend class actor_tie;
   friend class actor_follower;
+  static constexpr std::uint32_t most_lingering = 64;
+
+  static void end_follower(actor_follower& f) {
+    f.unlink();
+    if (f.over != nullptr) f.over(f);
+  }
+  void end_idle_ones() {
+    num_lingering_ = 0;
+    for (actor_follower *f = followers_, *next = nullptr; f != nullptr; f = next) {
+      next = f->next_;
+      if (f->over == nullptr) continue;
+      f->is_idle(*f) ? end_follower(*f) : void(++num_lingering_);
+    }
+  }
   void untie() {
     if (--count_ > 0) [[likely]]
       return;
@@ -100,6 +119,7 @@ class actor_ties {
   }
 
   std::uint32_t count_ = 0;
+  std::uint32_t num_lingering_ = 0;
   bool abandoned_ = false;
   void (*when_free_)(void*) = nullptr;
   void* argument_ = nullptr;
@@ -111,6 +131,10 @@ inline void actor_follower::link(actor_ties& t) {
   next_ = t.followers_;
   if (next_ != nullptr) next_->previous_ = this;
   t.followers_ = this;
+}
+
+inline void actor_follower::lingers() {
+  if (++of_->num_lingering_ > actor_ties::most_lingering) of_->end_idle_ones();
 }
 
 inline void actor_follower::unlink() {

@@ -39,7 +39,10 @@ class channel_send {
           &moves_with_its_chare);
       state_->waiting = this;
     }
-    void await_resume() const { stream_->wait(state_->read); }
+    void await_resume() const {
+      stream_->wait(state_->read);
+      state_->is_awaited_by_stream();
+    }
 
    private:
     lent_state* state_;

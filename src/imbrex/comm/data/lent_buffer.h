@@ -23,6 +23,7 @@ struct lent_state : work, actor_follower {
     s->home = executor::current();
     s->act = &lent_state::come_home;
     s->leave = &lent_state::lender_leaves;
+    s->is_idle = &lent_state::has_been_read;
     s->set_priority(priorities::communication);
     ++s->home->operations;
     if (lender != nullptr) s->link(*lender);
@@ -30,9 +31,10 @@ struct lent_state : work, actor_follower {
   }
   void release() {
     if (--references > 0) return;
-    this->~lent_state();  // its event is one of the driver's
-    slab::free(this);
+    is_linked() && read.state() != nullptr ? linger() : end();
   }
+  /// What the lender enqueues from now on comes after the reading, as the stream does that waits for `read`.
+  void is_awaited_by_stream() { unlink(); }
 
   executor* home = nullptr;
   int references = 2;  // the sender's handle and the lent buffer
@@ -41,6 +43,20 @@ struct lent_state : work, actor_follower {
   waiter* waiting = nullptr;
 
  private:
+  static bool has_been_read(const actor_follower& f) {
+    const auto& s = static_cast<const lent_state&>(f);
+    return s.returned && s.read.complete();
+  }
+  void end() {
+    this->~lent_state();  // its event is one of the driver's
+    slab::free(this);
+  }
+  // Nobody waits for it, but the lender must not take its memory away while a device reads it. To ask for that costs as
+  // much as a message: it is done for many at a time, or when the lender is to move.
+  void linger() {
+    over = [](actor_follower& f) { static_cast<lent_state&>(f).end(); };
+    lingers();
+  }
   // Only the first PE's: what comes home there meanwhile comes in the order of its thread.
   static void lender_leaves(actor_follower& f, departure& d) {
     auto& s = static_cast<lent_state&>(f);
@@ -56,7 +72,7 @@ struct lent_state : work, actor_follower {
   }
   static void give_back(work* w, work_action action) {
     auto* s = static_cast<lent_state*>(w);
-    s->unlink();
+    if (s->read.state() == nullptr) s->unlink();
     s->returned = true;
     if (waiter* who = std::exchange(s->waiting, nullptr); who != nullptr && action == work_action::run) who->resume();
     s->release();
