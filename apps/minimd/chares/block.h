@@ -54,7 +54,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
                                     ///@}
 
   /// What is kept at a checkpoint, and goes to another process: where atoms are sorted into boxes anew, half way
-  /// through a step, all else follows from them.
+  /// through a step, all else follows from them; so it does before the first step.
   template <class Archive>
   void serialize(Archive& ar) {
     std::vector<atom_record> atoms;
@@ -65,7 +65,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
     if constexpr (Archive::is_loading) {
       for (const atom_record& a : atoms) all_.add(a);
       began_ns_ = imbrex::now_ns() - elapsed_ns;
-      is_half_way_ = true;
+      is_half_way_ = step_ > 0;
     }
   }
 

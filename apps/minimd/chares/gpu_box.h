@@ -44,14 +44,22 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   /// How many atoms are to come at a reneighbouring, leavers first, then ghosts.
   imbrex::when<std::int64_t, int, std::uint32_t> coming;  ///< key; place of the box around; atoms
 
-  /// As `block::serialize`.
+  /// As `block::serialize`. A box that balancing moves before it runs has its atoms on the host.
   template <class Archive>
   void serialize(Archive& ar) {
-    std::int64_t elapsed_ns = imbrex::now_ns() - began_ns_;
-    ar & step_ & num_reneighbourings_ & elapsed_ns & dumps_ & all_ & coming;
+    std::vector<atom_record> atoms;
+    bool is_at_start = at_start_.has_value();
+    std::int64_t elapsed_ns = began_ns_ != 0 ? imbrex::now_ns() - began_ns_ : -1;
+    if constexpr (!Archive::is_loading) {
+      if (is_at_start) atoms = at_start_->own_atoms();
+    }
+    ar & step_ & num_reneighbourings_ & elapsed_ns & dumps_ & is_at_start & atoms & all_ & coming;
     if constexpr (Archive::is_loading) {
-      began_ns_ = imbrex::now_ns() - elapsed_ns;
-      is_half_way_ = true;
+      began_ns_ = elapsed_ns >= 0 ? imbrex::now_ns() - elapsed_ns : 0;
+      is_half_way_ = num_reneighbourings_ > 0;
+      if (!is_at_start) return;
+      at_start_.emplace(*model_, where_);
+      for (const atom_record& a : atoms) at_start_->add(a);
     }
   }
 

@@ -76,6 +76,11 @@ class actor_ties {
     }
     return true;
   }
+  /// Calls `f(follower)` for each.
+  template <class F>
+  void for_each_follower(F&& f) const {
+    for (const actor_follower* one = followers_; one != nullptr; one = one->next_) f(*one);
+  }
   /// Called when there is nothing of either kind any more, once; null: nobody wants to know.
   void call_when_free(void (*f)(void*), void* argument) {
     when_free_ = f;

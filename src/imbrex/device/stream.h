@@ -89,6 +89,8 @@ class stream {
   ///@{
   /// It is of no chare, or of one that takes it along itself.
   void follows_nobody() { follower_.unlink(); }
+  /// The stream that follows its chare as `f`; null: `f` is something else.
+  static stream* that_follows(const actor_follower& f) { return f.arrive != nullptr ? &of(f) : nullptr; }
   /// It is no stream of this PE any more.
   virtual void leave() {}
   /// It is one of the calling PE, and of `here`, that PE's device of the same kind.

@@ -1,12 +1,16 @@
 // Buffers of chares that move between PEs which drive different GPUs, of one process and of several.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "imbrex/base/hash.h"
+#include "imbrex/device/interop/cuda_native.h"
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
@@ -84,6 +88,52 @@ task<int> move_about(runtime& rt, int* moves) {
     *moves += co_await std::move(asked);
   }
   co_return 0;
+}
+
+/// Never waits for the stream that it has made, which is busy whenever it comes to a point.
+struct busy : chare<busy, index1d> {
+  busy() : own_(on_device().make_stream(stream_priority::low, "its own")), field_(on_device(), count) {}
+  task<int> run() {
+    for (; pe() == 0 && num_points_ < 1000; ++num_points_) {
+      enqueue_native(*own_, "a kernel", [](cudaStream_t native) {
+        fake_cuda::launch(native, [] { std::this_thread::sleep_for(std::chrono::microseconds(300)); });
+      });
+      own_->fill(field_.data(), static_cast<unsigned char>(num_points_), count * sizeof(double));
+      if (num_points_ == 2) migrate_to(num_pes() - 1);
+      co_await move_point(*this);
+    }
+    co_return num_points_;
+  }
+  using restartable = entry_list<&busy::run>;
+  void has_moved(int) {
+    EXPECT_EQ(*reinterpret_cast<const unsigned char*>(field_.data()), static_cast<unsigned char>(num_points_));
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & num_points_ & field_;
+  }
+
+ private:
+  std::unique_ptr<stream> own_;
+  buffer<double> field_;
+  int num_points_ = 0;
+};
+
+task<int> move_while_busy(runtime& rt) {
+  const auto all = rt.create_array<busy>(index1d(1));
+  auto ran = all[0].call<&busy::run>();
+  EXPECT_EQ(co_await std::move(ran), 2);
+  co_return 0;
+}
+
+TEST(moving_buffers, follow_when_what_a_stream_of_the_chare_does_with_them_is_over) {
+  for (const job_shape& s : {job_shape{2, 1}, {1, 2}, {2, 2, 5}}) {
+    SCOPED_TRACE(to_text(s));
+    fake_cuda::start({.gpus = 2});
+    command_line line(s, {"--imbrex-device=cuda"});
+    EXPECT_EQ(run(line.count(), line.values(), move_while_busy), 0);
+    EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
+  }
 }
 
 // Whichever way the data of messages go, and where one PE after the other is left while its buffers are being read.

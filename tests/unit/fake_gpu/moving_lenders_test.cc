@@ -86,7 +86,7 @@ struct reader : chare<reader> {
     s.unpack.copy(seen.data(), in.data(), count);
     co_await s.unpack.done();
     const auto* const bytes = reinterpret_cast<const unsigned char*>(seen.data());
-    co_return bytes[0] == sent_word && bytes[count - 1] == sent_word ? 0 : 1;
+    co_return bytes[0] == sent_word&& bytes[count - 1] == sent_word ? 0 : 1;
   }
 
  private:

@@ -201,8 +201,10 @@ bool checkpointer::save_later(saved_state& to, device& of, const void* from, std
   if (!of.any_thread_reads()) return false;
   device& on = detail::handle_here(of);
   auto known = std::ranges::find_if(streams_, [&](const device_stream& s) { return s.on == &on; });
-  if (known == streams_.end())
+  if (known == streams_.end()) {
     known = streams_.insert(streams_.end(), {&on, on.make_stream(stream_priority::high, "checkpoint")});
+    known->copies->follows_nobody();  // though it was made in the turn of a chare
+  }
   buffer<std::byte> copy;
   try {
     copy = buffer<std::byte>(on, bytes, memory_kind::device);

@@ -177,6 +177,7 @@ stream& data_mover::aside(device& d) {
     if (&s->on() == &d) return *s;
   }
   aside_.push_back(d.make_stream(stream_priority::high, "what moves in nobody's order"));
+  aside_.back()->follows_nobody();  // though a chare may be acting
   return *aside_.back();
 }
 

@@ -14,6 +14,7 @@ struct passing_stream : work {
   explicit passing_stream(device& d) : s(d.make_stream(stream_priority::high, "what follows a chare")) {
     act = [](work* w, work_action) { delete static_cast<passing_stream*>(w); };
     set_priority(priorities::communication);
+    s->follows_nobody();
   }
   void end() { executor::current()->post(this); }
 };

@@ -41,6 +41,15 @@ bool own_streams_are_idle(const element_base& e) {
   return !e.extras || e.extras->ties == nullptr || e.extras->ties->followers_are_idle();
 }
 
+std::vector<stream*> own_streams(const element_base& e) {
+  std::vector<stream*> all;
+  if (!e.extras || e.extras->ties == nullptr) return all;
+  e.extras->ties->for_each_follower([&](const actor_follower& f) {
+    if (stream* const s = stream::that_follows(f); s != nullptr) all.push_back(s);
+  });
+  return all;
+}
+
 binding binding_of(const chare_pe& pe, const element_base& e) {
   if (pe.hetero != nullptr && !pe.hetero->is_unused()) return binding::objects;
   if (drives_several_gpus(pe.rank())) return binding::objects;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace imbrex {
 
 class chare_pe;
+class stream;
 struct element_base;
 
 /// Why an element cannot be handed over to another PE of the process now.
@@ -19,6 +21,8 @@ enum class binding {
 
 /// Whether nothing is under way in streams that it made itself, apart from `streams()`.
 bool own_streams_are_idle(const element_base& e);
+/// Those streams.
+std::vector<stream*> own_streams(const element_base& e);
 
 /// What binds `e`, which lives on `pe`.
 binding binding_of(const chare_pe& pe, const element_base& e);

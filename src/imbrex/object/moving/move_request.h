@@ -54,9 +54,12 @@ struct move_body {
   void between_processes(array_part<Index>& part, element<Index>& e) {
     if (!part.is_serialized()) {
       part.move(e, to);  // says why not
-    } else if (!coroutines_can_go(part, e) || (ties_of(e) != nullptr && ties_of(e)->ties()) ||
-               !own_streams_are_idle(e)) {
+    } else if (!coroutines_can_go(part, e) || (ties_of(e) != nullptr && ties_of(e)->ties())) {
       at_a_later_point(part, e);
+    } else if (!own_streams_are_idle(e)) {
+      part.block(e);
+      move_requests::of(part.pe()).when_idle(e, own_streams(e),
+                                             [&part, &e, request = *this] { request.try_again(part, e); });
     } else if (const stream_set* const s = chare_access::streams(*e.object); s != nullptr && !s->idle()) {
       when_streams_are_idle(part, e);
     } else if (ties_of(e) != nullptr && ties_of(e)->is_followed()) {
@@ -105,11 +108,12 @@ struct move_body {
   /// Messages to it are held meanwhile, so that it enqueues no more and its streams come to an end.
   void when_streams_are_idle(array_part<Index>& part, element<Index>& e) {
     part.block(e);
-    chare_access::streams(*e.object)->when_idle([&part, &e, request = *this] {
-      part.unblock(e);
-      part.pe().count_created();
-      part.pe().post_in_front({active_message<move_body>::make(priorities::system, request)});
-    });
+    chare_access::streams(*e.object)->when_idle([&part, &e, request = *this] { request.try_again(part, e); });
+  }
+  void try_again(array_part<Index>& part, element<Index>& e) const {
+    part.unblock(e);
+    part.pe().count_created();
+    part.pe().post_in_front({active_message<move_body>::make(priorities::system, *this)});
   }
 };
 

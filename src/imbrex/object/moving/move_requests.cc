@@ -44,6 +44,13 @@ void move_requests::forget(chare_pe& pe, element_base& e) {
   of(pe).one_fewer();
 }
 
+void move_requests::when_idle(const element_base& e, std::vector<stream*> streams, std::function<void()> f) {
+  draining_.insert_or_assign(&e, stream_drain(std::move(streams), [this, &e, call = std::move(f)] {
+    draining_.erase(&e);
+    call();
+  }));
+}
+
 void move_requests::go_on_at_points(element_base& e) {
   for (entry_activity* a = e.activities; a != nullptr; a = a->following) {
     for (waiter* w = a->first_waiter; w != nullptr; w = w->following) {

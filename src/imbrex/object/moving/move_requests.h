@@ -1,5 +1,10 @@
 #pragma once
 
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "imbrex/device/stream_drain.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/object/collection/element.h"
 
@@ -22,6 +27,8 @@ class move_requests final : public pe_part, actor_observer {
   std::size_t num_waiting() const { return num_waiting_; }
   /// A coroutine of `e`, which is to move, has come to a move point: it is tried at once.
   void try_now(element_base& e) { try_again(e); }
+  /// Calls `f` from the PE's loop when these streams of `e` are idle. Until then nothing of `e` runs.
+  void when_idle(const element_base& e, std::vector<stream*> streams, std::function<void()> f);
   /// It does not move now: coroutines that stand at move points go on.
   static void go_on_at_points(element_base& e);
 
@@ -34,6 +41,7 @@ class move_requests final : public pe_part, actor_observer {
 
   chare_pe& pe_;
   std::size_t num_waiting_ = 0;
+  std::unordered_map<const element_base*, stream_drain> draining_;
 };
 
 }  // namespace imbrex
