@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -29,7 +30,13 @@ class received {
     reader_ = other.reader_;
     return *this;
   }
-  ~received() { give_back(); }
+  ~received() {
+    try {
+      give_back();
+    } catch (...) {  // the device has failed
+      scheduler::current().fail_body("a message that was borrowed", std::current_exception());
+    }
+  }
   const T* data() const { return reinterpret_cast<const T*>(message_.data()); }
   std::size_t size() const { return message_.bytes() / sizeof(T); }
 

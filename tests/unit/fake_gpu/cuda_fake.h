@@ -42,6 +42,8 @@ int most_waiting_blocks(int gpu);
 int num_open_handles();
 /// How often this function of the runtime was called since `start`.
 int calls_of(const std::string& function);
+/// Events cannot be recorded any more, as on a GPU that has failed, until `start`.
+void refuse_events();
 /// Host memory that is not pinned is this to the GPUs.
 bool is_pageable(const void* memory);
 bool is_of_host(const void* memory);

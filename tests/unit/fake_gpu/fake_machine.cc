@@ -109,6 +109,7 @@ int calls_of(const std::string& function) {
   const std::lock_guard lock(the_machine().mutex);
   return the_machine().calls[function];
 }
+void refuse_events() { the_machine().refuses_events = true; }
 bool is_pageable(const void* memory) {
   const std::lock_guard lock(the_machine().mutex);
   return find(memory) == nullptr;

@@ -61,7 +61,7 @@ struct machine {
   std::vector<std::string> blocked, failed;
   std::map<std::string, int> calls;
   std::vector<int> waiting_blocks, most_waiting_blocks;
-  std::atomic<bool> stopping{false};
+  std::atomic<bool> stopping{false}, refuses_events{false};
 };
 
 machine& the_machine();

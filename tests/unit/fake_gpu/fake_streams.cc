@@ -101,6 +101,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   if (reinterpret_cast<fake_cuda::event*>(e)->gpu != gpu_of(s)) return result(cudaErrorInvalidResourceHandle);
+  if (the_machine().refuses_events) return result(cudaErrorIllegalAddress);
   auto now = std::make_shared<recorded>();
   reinterpret_cast<fake_cuda::event*>(e)->last = now;
   fake_cuda::launch(s, [now] { now->happened = true; });

@@ -60,7 +60,7 @@ struct lent_state : work, actor_follower {
   // Only the first PE's: what comes home there meanwhile comes in the order of its thread.
   static void lender_leaves(actor_follower& f, departure& d) {
     auto& s = static_cast<lent_state&>(f);
-    if (s.route_ == nullptr) s.route_ = d.route();
+    if (!s.returned && s.route_ == nullptr) s.route_ = d.route();
   }
   static void come_home(work* w, work_action action) {
     auto* s = static_cast<lent_state*>(w);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -74,8 +75,12 @@ class device_view {
   }
   ~device_view() {
     if (at_ != nullptr) {
-      if (message_.in_place.is_offered()) detail::release_after(*message_.remote, *stream_);
-      message_.give_back(stream_);
+      try {
+        if (message_.in_place.is_offered()) detail::release_after(*message_.remote, *stream_);
+        message_.give_back(stream_);
+      } catch (...) {  // the device has failed
+        scheduler::current().fail_body("a GPU message", std::current_exception());
+      }
     } else if (owes_answer_) {
       detail::release_unread(*message_.remote);
     }

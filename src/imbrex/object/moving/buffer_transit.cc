@@ -36,6 +36,12 @@ void fetch_one(scheduler& pe, const remote_data& what, buffer<std::byte>& to, st
 
 }  // namespace
 
+void detail::keep_until_idle(chare_base& element, std::vector<buffer<std::byte>> replaced) {
+  stream_set* const streams = chare_access::streams(element);
+  if (replaced.empty() || streams == nullptr || streams->idle()) return;
+  streams->when_idle([held = std::make_shared<std::vector<buffer<std::byte>>>(std::move(replaced))] {});
+}
+
 void buffer_transit::leave_process(scheduler& pe) {
   for (buffer<std::byte>& b : buffers_) {
     device& on = detail::handle_here(*b.on());

@@ -6,6 +6,7 @@
 
 #include "imbrex/comm/data/remote_data.h"
 #include "imbrex/device/buffer.h"
+#include "imbrex/object/collection/element.h"
 #include "imbrex/pe/scheduler.h"
 
 namespace imbrex {
@@ -35,5 +36,11 @@ class buffer_transit {
   std::vector<buffer<std::byte>> buffers_;
   std::vector<remote_data> elsewhere_;
 };
+
+namespace detail {
+/// Buffers that a chare's constructor made and its state has replaced: they go when what the constructor has enqueued
+/// on `streams()` is over, which may write there.
+void keep_until_idle(chare_base& element, std::vector<buffer<std::byte>> replaced);
+}  // namespace detail
 
 }  // namespace imbrex

@@ -39,7 +39,8 @@ bool restore_element(collection& part, element_base& e, std::span<const std::byt
   if constexpr (is_movable<C>) {
     if (!construct_element<C>(part.pe(), part, e, std::tuple<>{})) return false;
     const actor_turn turn(part.pe(), &e);
-    state_from_bytes(state, *static_cast<C*>(e.object));
+    C& object = *static_cast<C*>(e.object);
+    keep_until_idle(object, state_from_bytes(state, object));
     return true;
   } else {
     refuse_saving(part, e);

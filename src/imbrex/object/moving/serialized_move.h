@@ -54,7 +54,8 @@ struct arrive_body {
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
       {
         const actor_turn turn(pe, &e);
-        detail::state_from_bytes(state, *static_cast<C*>(e.object), buffers.buffers());
+        C& object = *static_cast<C*>(e.object);
+        detail::keep_until_idle(object, detail::state_from_bytes(state, object, buffers.buffers()));
       }
       detail::tell_of_move<C>(pe, e, papers.from);
       here = &e;

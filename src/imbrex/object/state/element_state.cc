@@ -1,7 +1,6 @@
 #include "imbrex/object/state/element_state.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "imbrex/comm/data/data_mover.h"
@@ -45,12 +44,6 @@ bool is_handed_over(which_buffers which, memory_kind kind, std::uint64_t bytes) 
     case which_buffers::large_of_devices: break;
   }
   return kind == memory_kind::device && !scheduler::current().mover->travels_packed(kind, bytes);
-}
-
-void keep_until_idle(chare_base& element, std::vector<buffer<std::byte>> replaced) {
-  stream_set* const streams = chare_access::streams(element);
-  if (replaced.empty() || streams == nullptr || streams->idle()) return;
-  streams->when_idle([held = std::make_shared<std::vector<buffer<std::byte>>>(std::move(replaced))] {});
 }
 
 device& handle_here(device& d) {

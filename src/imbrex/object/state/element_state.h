@@ -11,7 +11,6 @@
 #include "imbrex/base/serialize.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
-#include "imbrex/object/collection/element.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/object/state/saved_state.h"
 #include "imbrex/object/state/state_size.h"
@@ -139,21 +138,22 @@ saved_state save_state(C& element, device_saver& saver) {
   out & element;
   return out.take();
 }
-/// Lets them go when what the chare's constructor has enqueued on its streams is over: it may write there.
-void keep_until_idle(chare_base& element, std::vector<buffer<std::byte>> replaced);
+/// Gives the buffers that the element's constructor had made and that came from the state: what the constructor has
+/// enqueued may still write there.
 template <class C>
-void read_state(state_reader in, C& element) {
+[[nodiscard]] std::vector<buffer<std::byte>> read_state(state_reader in, C& element) {
   in & element;
   if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
-  if constexpr (std::is_base_of_v<chare_base, C>) keep_until_idle(element, in.take_replaced());
+  return in.take_replaced();
 }
 template <class C>
-void state_from_bytes(std::span<const std::byte> state, C& element) {
-  read_state(state_reader(state), element);
+[[nodiscard]] std::vector<buffer<std::byte>> state_from_bytes(std::span<const std::byte> state, C& element) {
+  return read_state(state_reader(state), element);
 }
 template <class C>
-void state_from_bytes(std::span<const std::byte> state, C& element, std::vector<buffer<std::byte>>& handed_over) {
-  read_state(state_reader(state, handed_over), element);
+[[nodiscard]] std::vector<buffer<std::byte>> state_from_bytes(std::span<const std::byte> state, C& element,
+                                                              std::vector<buffer<std::byte>>& handed_over) {
+  return read_state(state_reader(state, handed_over), element);
 }
 
 /// \name Without the type of the elements
