@@ -80,6 +80,7 @@ task<int> move_about(runtime& rt, int* moves) {
   const auto all = rt.create_array<holder>(index1d(elements));
   using call = decltype(all[0].call<&holder::run>());
   std::vector<call> calls;
+  calls.reserve(elements);
   for (int i = 0; i < elements; ++i) calls.push_back(all[i].call<&holder::run>());
   auto runs = when_all(std::move(calls));
   for (const int errors : co_await std::move(runs)) EXPECT_EQ(errors, 0);
