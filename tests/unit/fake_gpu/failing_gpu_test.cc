@@ -19,13 +19,13 @@ constexpr std::size_t count = 1000;
 struct pair : chare<pair, index1d> {
   task<> run() {
     channel<std::byte> other(*this, array()[1 - index().x], 0, 0, memory_kind::device);
-    buffer<std::byte> out(on_device(), count);
+    buffer<std::byte> out(on_device(), count), own(on_device(), count);
     streams().pack.fill(out.data(), 1, count);
     auto sent = other.send(out.view(), streams().pack);
     {
       std::optional<received<std::byte>> theirs;
       theirs.emplace(co_await other.borrow(streams().unpack));
-      streams().unpack.fill(out.data(), 1, count);  // so that the end of this is no point that is known already
+      streams().unpack.fill(own.data(), 1, count);  // so that the end of this is no point that is known already
       if (index().x == 0) fake_cuda::refuse_events();
     }
     co_await sent;

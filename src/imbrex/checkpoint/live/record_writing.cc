@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "imbrex/checkpoint/disk_file.h"
+#include "imbrex/object/state/element_state.h"
 
 namespace imbrex {
 
@@ -30,7 +31,8 @@ void write_payload(snapshot_writer& file, const saved_state& s, std::span<std::b
 buffer<std::byte> staging_for(const records_of_pes& of_pes) {
   for (const std::vector<snapshot_record>& records : of_pes) {
     for (const snapshot_record& r : records) {
-      if (!r.payload.later.empty()) return {*r.payload.later.front().copy.on(), staging_bytes, memory_kind::pinned};
+      if (r.payload.later.empty()) continue;
+      return {detail::handle_here(*r.payload.later.front().copy.on()), staging_bytes, memory_kind::pinned};
     }
   }
   return {};
