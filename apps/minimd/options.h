@@ -32,7 +32,7 @@ struct options {
   bool yaml_screen = false;        ///< the same to stdout
   std::string report;              ///< JSON; empty: none
   std::string trace;               ///< Chrome-trace JSON, written by the runtime; empty: none
-  std::string balance;             ///< strategy by which the runtime moves boxes; empty: none. Of chares on the host
+  std::string balance;             ///< strategy by which the runtime moves boxes; empty: none. Of chares
   std::vector<std::string> dumps;  ///< .xyz, .lammpstrj or .vtu, told apart by suffix; no duplicates
   std::int64_t dump_every = 0;     ///< steps; 0: the last state only
   std::string device = "host";     ///< "host" or "cuda"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -138,8 +137,8 @@ saved_state save_state(C& element, device_saver& saver) {
   out & element;
   return out.take();
 }
-/// Gives the buffers that the element's constructor had made and that came from the state: what the constructor has
-/// enqueued may still write there.
+/// Gives the buffers that the element's constructor had made and those of the state have replaced: what the constructor
+/// has enqueued may still write there.
 template <class C>
 [[nodiscard]] std::vector<buffer<std::byte>> read_state(state_reader in, C& element) {
   in & element;
