@@ -26,6 +26,7 @@ struct problem {
   double epsilon = 1, sigma = 1;                  ///< of Lennard-Jones
   std::array<std::int64_t, 3> cells{32, 32, 32};  ///< fcc unit cells, 4 atoms each; unused with a data file
   double density = 0.8442;                        ///< atoms per volume; gives the lattice constant, (4 / density)^(1/3)
+  double imbalance = 1;                           ///< density of the lattice at the upper end in z against the lower
   double lattice_constant = 0;                    ///< when not 0, goes before `density` (LAMMPS, metal units)
   double temperature = 1.44;                      ///< initial; unused when a data file has velocities
   double mass = 1;                                ///< of every atom; EAM takes its file's

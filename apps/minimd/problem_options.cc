@@ -56,6 +56,8 @@ void take_sizes(problem& p, const raw_options& raw) {
 
 void check_data_file(const problem& p, const raw_options& raw) {
   if (p.data_file.empty()) return;
+  if (raw.imbalance)
+    refuse_option(fmt::format("--imbalance is of the lattice, and atoms come from {}: leave one out", p.data_file));
   const bool sizes = raw.size || raw.nx || raw.ny || raw.nz;
   if (sizes || raw.density)
     refuse_option(fmt::format("{} contradicts the data file {}, which has the box: leave one out (--data_file none)",
@@ -83,6 +85,7 @@ void take_numbers(problem& p, const raw_options& raw) {
   take_real("--temperature", raw.temperature, zero::allowed, p.temperature);
   take_real("--density", raw.density, zero::refused, p.density);
   if (raw.density) p.lattice_constant = 0;
+  take_real("--imbalance", raw.imbalance, zero::refused, p.imbalance);
   take_real("--cutoff", raw.cutoff, zero::refused, p.cutoff);
   take_real("--skin", raw.skin, zero::allowed, p.skin);
 }

@@ -50,6 +50,8 @@ void declare_problem(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--dt", raw.dt, "time step");
   app.add_option("--temperature", raw.temperature, "initial temperature");
   app.add_option("--density", raw.density, "atoms per volume, of the lattice");
+  app.add_option("--imbalance", raw.imbalance,
+                 "so many times as dense is the lattice at the upper end in z as at the lower (default: 1)");
   app.add_option("--cutoff", raw.cutoff, "of the forces");
   app.add_option("--skin", raw.skin, "lists hold pairs up to cutoff + skin");
   add_whole(app, "--reneighbour", raw.reneighbour, "steps between builds of the lists; 0: never");

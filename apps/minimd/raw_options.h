@@ -16,7 +16,7 @@ struct options;
 /// input file says stays.
 struct raw_options {
   std::optional<std::int64_t> steps, size, nx, ny, nz, reneighbour, thermo, dump_every;
-  std::optional<double> cutoff, skin, dt, temperature, density;
+  std::optional<double> cutoff, skin, dt, temperature, density, imbalance;
   std::optional<int> half_neigh, ghost_newton, sort, yaml_level;
   std::string units, force, data, eam, impl = "chare", exchange = "direct", lists, streams, halos, precision;
 };

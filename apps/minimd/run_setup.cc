@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "imbrex/base/error.h"
 #include "input/funcfl_file.h"
 #include "input/lammps_data.h"
@@ -16,6 +18,8 @@ run_setup::run_setup(const options& o) : options_(o) {
     if (initial_->mass != 0) p.mass = initial_->mass;
     p.density = static_cast<double>(initial_->ids.size()) / (lengths()[0] * lengths()[1] * lengths()[2]);
   }
+  num_atoms_ = num_atoms_of(p, initial());
+  densest_ = initial_ ? densest_of(*initial_, lengths(), 3 * p.neighbour_cutoff()) : lattice(p).full_density();
   if (p.force != force_style::eam) return;
   eam_ = read_funcfl(p.eam_file);
   p.mass = eam_->mass;
@@ -25,13 +29,14 @@ run_setup::run_setup(const options& o) : options_(o) {
 }
 
 vector3 run_setup::lengths() const { return lengths_of(options_.what, initial()); }
-std::int64_t run_setup::num_atoms() const { return num_atoms_of(options_.what, initial()); }
 
 model run_setup::model_of(const box_index& cut) const {
   const list_rule rule{options_.lists, options_.lists == list_style::half && options_.ghost_newton,
                        options_.deterministic};
-  return {options_.what,          num_atoms(), lengths(), cut, rule, options_.exchange, best_instruction_set(),
+  model m{options_.what,          num_atoms(), lengths(), cut, rule, options_.exchange, best_instruction_set(),
           eam_ ? &*eam_ : nullptr};
+  m.densest = std::max(m.densest, densest_);
+  return m;
 }
 
 box_index run_setup::cut_into(std::int64_t count) const { return decomposition::of_least_surface(lengths(), count); }

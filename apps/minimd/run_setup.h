@@ -19,7 +19,7 @@ class run_setup {
   const options& given() const { return options_; }
   const initial_atoms* initial() const { return initial_ ? &*initial_ : nullptr; }
   vector3 lengths() const;
-  std::int64_t num_atoms() const;
+  std::int64_t num_atoms() const { return num_atoms_; }
   /// For a box cut so. Throws `usage_error` for a system that is too small, or options that exclude each other.
   model model_of(const box_index& cut) const;
   /// How `count` boxes are arranged.
@@ -32,6 +32,8 @@ class run_setup {
   options options_;
   std::optional<initial_atoms> initial_;
   std::optional<funcfl> eam_;
+  std::int64_t num_atoms_ = 0;
+  double densest_ = 0;
 };
 
 /// Steps whose state is told, from 0 on.

@@ -123,6 +123,9 @@ ix::task<int> see_to_the_end(ix::runtime* rt, ix::array_proxy<Box> boxes, run_fa
   if (done.atoms != f->num_atoms)
     throw ix::error(fmt::format("there are {} atoms at the end, and there were {}", done.atoms, f->num_atoms));
   note_facts(*f, done, rt->num_pes());
+  const ix::balance_summary balanced = rt->balancing();
+  f->balance = {o.balance, balanced.num_rounds, balanced.num_moved, balanced.first_efficiency,
+                balanced.mean_efficiency()};
   conclude(o, *f);
   co_return !o.verify || verify(s, *f) ? 0 : 1;
 }

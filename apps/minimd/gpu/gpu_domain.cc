@@ -64,7 +64,7 @@ struct choice_memory {
 gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& compute)
     : model_(m),
       around_(m.boxes, where),
-      bricks_(bricks_of(m.boxes, where, density_of(m))),
+      bricks_(bricks_of(m.boxes, where, m.densest)),
       halves_(bricks_),
       compute_(compute),
       on_host_(compute.on(), 1, imbrex::memory_kind::pinned),
@@ -79,7 +79,7 @@ gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& c
   sums_ = buffer<double>(d, 3 * bricks);
   total_ = buffer<double>(d, 3);
   total_on_host_ = buffer<double>(d, 3, imbrex::memory_kind::pinned);
-  const double density = density_of(m), r = bricks_.reach;
+  const double density = m.densest, r = bricks_.reach;
   lists_.rows = with_room(density * 4.19 * r * r * r + 4);
   double reached = 1;
   for (const double side : bricks_.side) reached *= side + 1.8 * r;

@@ -13,14 +13,15 @@ constexpr int report_version = 1;
 
 /// Names every member, so that one that is added to `problem` does not compile until it stands here.
 json problem_json(const problem& p) {
-  const auto& [units, force, epsilon, sigma, cells, density, lattice_constant, temperature, mass, steps, dt, cutoff,
-               skin, reneighbour_every, thermo_every, data_file, eam_file, single] = p;
+  const auto& [units, force, epsilon, sigma, cells, density, imbalance, lattice_constant, temperature, mass, steps, dt,
+               cutoff, skin, reneighbour_every, thermo_every, data_file, eam_file, single] = p;
   return {{"units", units == unit_system::lj ? "lj" : "metal"},
           {"force", force == force_style::lj ? "lj" : "eam"},
           {"epsilon", epsilon},
           {"sigma", sigma},
           {"cells", cells},
           {"density", density},
+          {"imbalance", imbalance},
           {"lattice_constant", lattice_constant},
           {"temperature", temperature},
           {"mass", mass},
@@ -87,6 +88,12 @@ std::string report_json(const run_facts& f) {
   j["thermo"] = thermo_json(f);
   j["seconds"] = seconds_json(f.seconds);
   j["atom_steps_per_second"] = atom_steps_per_second(f);
+  if (!f.balance.strategy.empty())
+    j["balance"] = {{"strategy", f.balance.strategy},
+                    {"looks", f.balance.looks},
+                    {"moves", f.balance.moves},
+                    {"first_efficiency", f.balance.first_efficiency},
+                    {"mean_efficiency", f.balance.mean_efficiency}};
   j["command"] = f.command;
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -16,6 +16,13 @@ struct phase_times {
   double total = 0, force = 0, neighbour = 0, communication = 0, other = 0;
 };
 
+/// How boxes were moved while they ran.
+struct balance_facts {
+  std::string strategy;  ///< empty: not at all
+  std::uint64_t looks = 0, moves = 0;
+  double first_efficiency = 1, mean_efficiency = 1;  ///< of loads as measured; the mean without the first
+};
+
 /// What there is to say about a run: how it was done and what came of it. Everything but `thermo` and `seconds` is
 /// known before the first step.
 struct run_facts {
@@ -32,7 +39,8 @@ struct run_facts {
   std::vector<thermo_row> thermo;      ///< in the order of their steps
   phase_times seconds;
   std::int64_t memory_bytes = 0;  ///< of atoms and lists, over all ranks, at the end; 0: not counted
-  std::string command;            ///< the command line
+  balance_facts balance;
+  std::string command;  ///< the command line
 };
 
 double odf(const run_facts& f);                    ///< chares for each PE; need not be whole

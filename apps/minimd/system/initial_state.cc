@@ -1,6 +1,8 @@
 #include "system/initial_state.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "system/random.h"
 
@@ -38,6 +40,25 @@ void add_initial_atoms(domain& box, const model& m, const initial_atoms* initial
     a.velocity = initial->velocities.empty() ? raw_velocity(a.id) : initial->velocities[i];
     box.add(a);
   }
+}
+
+double densest_of(const initial_atoms& initial, const vector3& lengths, double edge) {
+  std::array<std::size_t, 3> cubes{};
+  double volume = 1;
+  for (int d = 0; d < 3; ++d) {
+    cubes[d] = std::max<std::size_t>(1, static_cast<std::size_t>(std::min(lengths[d] / edge, 1024.0)));
+    volume *= lengths[d] / static_cast<double>(cubes[d]);
+  }
+  std::vector<std::uint32_t> count(cubes[0] * cubes[1] * cubes[2]);
+  for (const vector3& x : initial.positions) {
+    std::size_t cube = 0;
+    for (int d = 2; d >= 0; --d) {
+      const double part = into_period(x[d], initial.box_lo[d], lengths[d]) / lengths[d];
+      cube = cube * cubes[d] + std::min(cubes[d] - 1, static_cast<std::size_t>(part * static_cast<double>(cubes[d])));
+    }
+    ++count[cube];
+  }
+  return static_cast<double>(*std::ranges::max_element(count)) / volume;
 }
 
 bool needs_velocities(const initial_atoms* initial) { return initial == nullptr || initial->velocities.empty(); }

@@ -15,7 +15,8 @@ model::model(const problem& p, std::int64_t atoms, const vector3& lengths, const
       pairs(lennard_jones::of(p)),
       pair_forces(lennard_jones_forces(rule.style, isa)),
       metal_forces(embedded_forces(rule.style, isa)),
-      mass(p.mass) {
+      mass(p.mass),
+      densest(static_cast<double>(scale.num_atoms) / scale.volume) {
   lists.half_shell = sends_forces_back() && style == exchange_style::direct;
   if (p.force != force_style::eam) return;
   if (eam == nullptr) throw imbrex::usage_error("the embedded atom method needs a funcfl file");

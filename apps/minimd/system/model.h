@@ -30,6 +30,7 @@ struct model {
   std::optional<embedded_atom> embedded;
   embedded_functions metal_forces;
   double mass;
+  double densest;  ///< atoms per volume where they are densest; the mean unless somebody says more
 };
 
 }  // namespace md

@@ -97,6 +97,10 @@ std::vector<int> placement_after(const balance_problem& problem, const balance_p
 }
 
 balance_plan plan_to(const balance_problem& problem, std::span<const int> placement) {
+  if (placement.size() != problem.elements.size()) {
+    throw usage_error(fmt::format("a placement of {} elements was given where there are {}: name a PE for each",
+                                  placement.size(), problem.elements.size()));
+  }
   balance_plan plan;
   for (std::size_t i = 0; i < placement.size(); ++i) {
     if (placement[i] != problem.elements[i].pe) plan.moves.push_back({static_cast<int>(i), placement[i]});

@@ -31,13 +31,15 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
+[[noreturn]] void refuse_as_no_folder(const std::string& base) {
+  throw snapshot_error(snapshot_fault::not_a_folder, base, "is not a folder, nor can one be made there",
+                       "name another folder for checkpoints");
+}
+
 void create_base(const std::string& base) {
   std::error_code error;
   const bool is_new = fs::create_directories(base, error);
-  if (error == std::errc::file_exists || error == std::errc::not_a_directory) {
-    throw snapshot_error(snapshot_fault::not_a_folder, base, "is not a folder, nor can one be made there",
-                         "name another folder for checkpoints");
-  }
+  if (error == std::errc::file_exists || error == std::errc::not_a_directory) refuse_as_no_folder(base);
   if (error) throw_system_fault(error.value(), base, "could not be created");
   if (is_new) sync_folder(parent_of(base));
 }
@@ -72,6 +74,21 @@ void check_files_are_here(const std::string& folder, const std::vector<rank_file
 }
 
 }  // namespace
+
+void check_checkpoint_base(const std::string& base) {
+  fs::path there(base);
+  std::error_code error;
+  while (!fs::exists(there, error)) {  // the nearest that is
+    if (error == std::errc::not_a_directory) refuse_as_no_folder(base);
+    if (error) throw_system_fault(error.value(), base, "could not be looked at");
+    const fs::path above = there.parent_path();
+    if (above == there) break;
+    there = above.empty() ? fs::path(".") : above;
+  }
+  if (!fs::is_directory(there, error)) refuse_as_no_folder(base);
+  if (access(there.c_str(), W_OK | X_OK) != 0)
+    throw_system_fault(errno, base, there == fs::path(base) ? "cannot be written into" : "could not be created");
+}
 
 partial_checkpoint::partial_checkpoint(std::string base) : base_(std::move(base)) {
   while (base_.size() > 1 && base_.back() == '/') base_.pop_back();

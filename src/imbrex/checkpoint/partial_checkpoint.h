@@ -43,4 +43,8 @@ class partial_checkpoint {
   bool is_committed_ = false;
 };
 
+/// Whether a folder for checkpoints can be there, as far as that shows without making it; throws the `snapshot_error`
+/// that making a checkpoint would end with hours later.
+void check_checkpoint_base(const std::string& base);
+
 }  // namespace imbrex

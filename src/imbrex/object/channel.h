@@ -8,6 +8,7 @@
 
 #include "imbrex/comm/data/channel_end.h"
 #include "imbrex/comm/data/channel_send.h"
+#include "imbrex/comm/data/lent_copy.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/object/channel/channel_link.h"
 #include "imbrex/object/channel/link_kind.h"
@@ -121,10 +122,14 @@ class channel {
     m.element_bytes = sizeof(T);
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
     scheduler& pe = scheduler::current();
-    if (pe.rank().check_races) [[unlikely]]
+    if (kind_ == memory_kind::device && link_->sends_copies() && !lent_copy::replace(m.lent, s)) [[unlikely]] {
+      send_packed(std::move(m), s);
+      return channel_send(state, s);
+    }
+    if (pe.rank().check_races && !m.lent.is_copy()) [[unlikely]]
       m.lent.checked = race_check::as_sent(link_->name(), view.data, view.bytes(), kind_, s);
     if (kind_ == memory_kind::device) {
-      if (!link_->sends_copies() && link_->stays_in_process(pe)) {
+      if (link_->stays_in_process(pe)) {
         m.lent.on = &s.on();
         m.lent.ready = link_->record_for_reader(pe, s);
         link_->post(pe, std::move(m));
@@ -252,12 +257,10 @@ class channel {
     link_->close(scheduler::current().stopping());
     link_ = {};
   }
-  // The receiver is in another process, or its chare is about to leave this one.
+  // The receiver is in another process.
   void send_from_device(channel_message&& m, stream& s) {
     using path = remote_data::path;
-    const path by = link_->sends_copies()
-                        ? path::none
-                        : data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
+    const path by = data_mover::within_reach(link_->way(memory_kind::device, m.bytes()), s, m.data());
     if (by == path::none) {
       send_packed(std::move(m), s);
     } else if (remote_data there; by == path::shared && link_->mover()->share(link_->peer().rank, s, m.lent, there)) {

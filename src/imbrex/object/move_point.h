@@ -16,7 +16,8 @@ class [[nodiscard]] move_point_awaiter : waiter {
   bool await_ready() const {
     if (element_.part->pe().sizes_asked != 0 && is_alone()) [[unlikely]]
       note_size(element_);
-    return !element_.extras || element_.extras->wish_to_move == nullptr;
+    // On a busy PE the code of an element may come to a point before the wish that is tried again behind it.
+    return !element_.extras || (element_.extras->wish_to_move == nullptr && !element_.extras->wish_is_tried);
   }
   void await_suspend(std::coroutine_handle<> h) {
     suspend(h, [](const waiter*) { return std::string("its move to another process"); }, &at_move_point);

@@ -11,6 +11,7 @@
 #include "imbrex/base/log.h"
 #include "imbrex/checkpoint/checkpoint_folder.h"
 #include "imbrex/checkpoint/live/restoring.h"
+#include "imbrex/checkpoint/partial_checkpoint.h"
 
 namespace imbrex::detail {
 
@@ -85,6 +86,7 @@ task<int> main_coroutine(runtime& rt, const main_program& main, std::vector<std:
         "--imbrex-checkpoint-memory: this program cannot be restarted: it is none that imbrex::run<program> starts, "
         "see docs/checkpoints.md");
   }
+  if (!o.folder.empty()) check_checkpoint_base(o.folder);
   const std::optional<checkpoint_place> from = place_to_begin(o, memory);
   const bool is_later_run = memory != nullptr && memory->num_runs > 1;
   if (is_later_run) tell(rt, *memory, about_next_run(rt, *memory, from));

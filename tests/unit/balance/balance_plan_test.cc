@@ -98,6 +98,7 @@ TEST(balance_plan, leads_to_a_placement_and_back) {
   const balance_problem p = four_elements();
   const std::vector<int> placement{1, 0, 0, 2};
   const balance_plan plan = plan_to(p, placement);
+  EXPECT_THROW(static_cast<void>(plan_to(p, std::vector<int>(p.elements.size() - 1, 0))), usage_error);
   EXPECT_THAT(plan.moves, ElementsAre(balance_move{0, 1}, balance_move{3, 2}));
   EXPECT_EQ(placement_after(p, plan), placement);
 }

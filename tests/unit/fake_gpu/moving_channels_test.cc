@@ -37,7 +37,7 @@ struct on_gpu : chare<on_gpu, index1d> {
       s.pack.fill(out[parity].data(), word(index().x), count);
       sent[parity].emplace(to_.send(out[parity].view(), s.pack));
       if (parity == 0) {
-        co_await from_.recv(in.view(), s.unpack);
+        errors_ += co_await from_.recv(in.view(), s.unpack) != count;
         s.unpack.copy(seen.data(), in.data(), count);
       } else {
         const received<std::byte> theirs = co_await from_.borrow(s.unpack);

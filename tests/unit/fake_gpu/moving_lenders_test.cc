@@ -127,4 +127,81 @@ TEST(moving_lenders, stay_until_their_memory_has_been_read) {
   }
 }
 
+struct listener;
+/// What it has lent is back when it has waited for that, right before each of its points.
+struct talker : chare<talker, index1d> {
+  talker() : out_(on_device(), count) {}
+  void open(element_proxy<listener> to);
+  task<int> run() {
+    while (num_points_ < most_points && pe() == 0) {
+      streams().pack.fill(out_.data(), sent_word, count);
+      channel_send sent = to_.send(out_.view(), streams().pack);
+      co_await heard(num_points_);
+      if (num_points_ == 2) migrate_to(1);
+      co_await sent;
+      ++num_points_;
+      co_await move_point(*this);
+    }
+    co_return num_points_;
+  }
+  using restartable = entry_list<&talker::run>;
+  when<int> heard;
+  static constexpr int most_points = 200;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & num_points_ & to_ & heard;
+  }
+
+ private:
+  buffer<std::byte> out_;
+  channel<std::byte> to_;
+  int num_points_ = 0;
+};
+
+struct listener : chare<listener> {
+  void open(array_proxy<talker> from) {
+    from_ = channel<std::byte>(*this, from[0], 0, 0, memory_kind::device);
+    talkers_ = from;
+  }
+  task<> run() {
+    buffer<std::byte> in(on_device(), count);
+    for (int i = 0; i < talker::most_points; ++i) {
+      co_await from_.recv(in.view(), streams().unpack);
+      co_await streams().unpack.done();
+      talkers_[0].send<&talker::heard>(i);
+    }
+  }
+
+ private:
+  channel<std::byte> from_;
+  array_proxy<talker> talkers_;
+};
+
+void talker::open(element_proxy<listener> to) { to_ = channel<std::byte>(*this, to, 0, 0, memory_kind::device); }
+
+task<int> lend_up_to_the_point(imbrex::runtime& rt) {
+  const auto all = rt.create_array<talker>(index1d(1));
+  const auto at = rt.create_on<listener>(0);
+  auto opened = all[0].call<&talker::open>(at);
+  co_await std::move(opened);
+  auto opened_there = at.call<&listener::open>(all);
+  co_await std::move(opened_there);
+  at.send<&listener::run>();
+  auto run = all[0].call<&talker::run>();
+  const int num_points = co_await std::move(run);
+  EXPECT_LE(num_points, 6) << "points that were passed though it was to move";
+  rt.exit(0);
+  co_return 0;
+}
+
+TEST(moving_lenders, go_though_their_memory_comes_back_right_before_the_point) {
+  for (const job_shape& s : {job_shape{2, 1}, {1, 2}}) {
+    SCOPED_TRACE(to_text(s));
+    fake_cuda::start({.gpus = 2});
+    command_line line(s, {"--imbrex-device=cuda"});
+    EXPECT_EQ(run(line.count(), line.values(), lend_up_to_the_point), 0);
+  }
+}
+
 }  // namespace

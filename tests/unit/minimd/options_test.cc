@@ -214,6 +214,8 @@ TEST(minimd_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--thermo -1"), HasSubstr("--thermo -1"));
   EXPECT_THAT(refusal("-f a.data -s 5"), AllOf(HasSubstr("the size contradicts the data file a.data")));
   EXPECT_THAT(refusal("-f a.data --density 5"), HasSubstr("--density contradicts"));
+  EXPECT_THAT(refusal("-f a.data --imbalance 5"), AllOf(HasSubstr("--imbalance"), HasSubstr("a.data")));
+  EXPECT_THAT(refusal("--imbalance 0"), HasSubstr("--imbalance 0"));
   EXPECT_THAT(refusal("-c 4 --odf 2"), HasSubstr("contradict"));
   EXPECT_THAT(refusal("-c 0"), HasSubstr("-c 0"));
   EXPECT_THAT(refusal("--odf 0"), HasSubstr("--odf 0"));

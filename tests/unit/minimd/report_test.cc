@@ -27,10 +27,11 @@ class report : public testing::Test {
 
 TEST_F(report, says_what_was_simulated) {
   run_facts f = sample_facts();
-  f.what = {unit_system::metal, force_style::eam, 1.1, 1.2, {5, 6, 7}, 0.3, 3.61, 0.4, 63.5, 8, 1e-3, 4.95, 0.6, 9, 10,
-            "data.in",          "Cu.eam",         true};
+  f.what = {
+      unit_system::metal, force_style::eam, 1.1, 1.2, {5, 6, 7}, 0.3, 16, 3.61, 0.4, 63.5, 8, 1e-3, 4.95, 0.6, 9, 10,
+      "data.in",          "Cu.eam",         true};
   EXPECT_EQ(written(f)["problem"], json::parse(R"({
-    "units": "metal", "force": "eam", "epsilon": 1.1, "sigma": 1.2, "cells": [5, 6, 7], "density": 0.3,
+    "units": "metal", "force": "eam", "epsilon": 1.1, "sigma": 1.2, "cells": [5, 6, 7], "density": 0.3, "imbalance": 16.0,
     "lattice_constant": 3.61, "temperature": 0.4, "mass": 63.5, "steps": 8, "dt": 1e-3, "cutoff": 4.95, "skin": 0.6,
     "reneighbour_every": 9, "thermo_every": 10, "data_file": "data.in", "eam_file": "Cu.eam",
     "precision": "single"})"));

@@ -17,18 +17,25 @@ namespace imbrex {
 
 namespace {
 
+/// Elements that have left a PE so far.
+std::uint64_t num_moved(const element_loads& loads) {
+  std::uint64_t n = 0;
+  for (const measured_pe& p : loads.pes) n += p.num_moves;
+  return n;
+}
+
 /// What moves have cost so far, with what neighbours have to learn, of which nobody takes the time.
 double seconds_per_move(const element_loads& loads) {
   constexpr double least = 10e-6;
-  double num = 0, seconds = 0;
-  for (const measured_pe& p : loads.pes) {
-    num += static_cast<double>(p.num_moves);
-    seconds += static_cast<double>(p.moving_ns) * 1e-9;
-  }
+  const auto num = static_cast<double>(num_moved(loads));
+  double seconds = 0;
+  for (const measured_pe& p : loads.pes) seconds += static_cast<double>(p.moving_ns) * 1e-9;
   return num > 0 ? std::max(seconds / num, least) : least;
 }
 
 constexpr double most_intervals = 100;
+constexpr int most_looks_to_wait = 8;          // for elements to move that were told to
+constexpr double least_busy = 0.05;            // share of an interval; what is less is not what the job waits for
 constexpr std::uint32_t looks_for_sizes = 32;  // after which elements are asked again how large they are
 
 }  // namespace
@@ -147,17 +154,43 @@ void balancer::decide(element_loads&& loads) {
   const double intervals = std::min(static_cast<double>(summary_.num_rounds), most_intervals);
   const balance_gain gain =
       gain_of(plan, intervals * before.time, intervals * after.time, planning, seconds_per_move(loads), shape_.num_pes);
-  log_info(fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent)",
-                       round_, before.efficiency, plan.moves.size(), after.efficiency, gain.seconds_saved * 1e3,
-                       gain.seconds_spent * 1e3));
+  summary_.num_moved = num_moved(loads);
   const bool pays = !plan.moves.empty() && gain.pays();
-  if (!pays) patience_.looks_only(before.efficiency);
-  if (pays && patience_.tries(before.efficiency, after.efficiency)) {
+  const char* const too_early = why_too_early(before.time, loads);
+  if (too_early == nullptr && !pays) patience_.looks_only(before.efficiency);
+  const bool goes = too_early == nullptr && pays && patience_.tries(before.efficiency, after.efficiency);
+  log_info(
+      fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent){}; "
+                  "{} have moved so far",
+                  round_, before.efficiency, plan.moves.size(), after.efficiency, gain.seconds_saved * 1e3,
+                  gain.seconds_spent * 1e3,
+                  goes                 ? ""
+                  : too_early          ? too_early
+                  : plan.moves.empty() ? ", none needed"
+                  : !pays              ? ", which does not pay"
+                                       : ", not carried out: too much is chance, or earlier plans did not help",
+                  summary_.num_moved));
+  if (goes) {
     ++summary_.num_plans;
     summary_.num_moves += plan.moves.size();
+    looks_to_wait_ = most_looks_to_wait;
+    enough_moved_ = summary_.num_moved + (plan.moves.size() + 1) / 2;
     num_ordered_ = send_orders(plan, loads);
   }
   if (num_ordered_ == 0) end_round();
+}
+
+const char* balancer::why_too_early(double busiest, const element_loads& loads) {
+  if (options_.interval_ms == 0) return nullptr;  // the program knows when to look
+  if (looks_to_wait_ > 0 && summary_.num_moved < enough_moved_) {
+    --looks_to_wait_;
+    return ", not carried out: of the last plan not even half has moved";
+  }
+  looks_to_wait_ = 0;
+  std::int64_t interval = 0;
+  for (const measured_pe& p : loads.pes) interval = std::max(interval, p.interval_ns);
+  return busiest >= least_busy * 1e-9 * static_cast<double>(interval) ? nullptr
+                                                                      : ", not carried out: all wait most of the time";
 }
 
 std::size_t balancer::send_orders(const balance_plan& plan, const element_loads& loads) {

@@ -60,6 +60,8 @@ class balancer final : public pe_part, actor_observer {
   void has_left(const actor&) override {}
   void pass_on();
   void decide(element_loads&& loads);
+  /// Why no plan is to be carried out yet, for the log; else null. `busiest`: its seconds in the interval.
+  const char* why_too_early(double busiest, const element_loads& loads);
   std::size_t send_orders(const balance_plan& plan, const element_loads& loads);
   void end_round();
 
@@ -85,6 +87,8 @@ class balancer final : public pe_part, actor_observer {
   bool wanted_again_ = false;
   bool has_warned_ = false;
   load_history history_;
+  int looks_to_wait_ = 0;           // at most, until what the last plan moves has gone,
+  std::uint64_t enough_moved_ = 0;  // which so many moves in all say
   plan_patience patience_;
   balance_summary summary_;
 };

@@ -120,6 +120,8 @@ struct channel_message {
     if (own.data() != nullptr) reader->then("read", [held = std::move(own)] {});
     if (!lent.holds()) {
       if (reader != nullptr && !copied.empty()) reader->then("read", [held = std::move(copied)] {});
+    } else if (lent.is_copy()) {
+      reader->then("read", [held = lent_buffer(std::move(lent))] {});
     } else if (lent.on != nullptr) {
       if (lent.checked != nullptr) race_check::will_be_read(lent.checked, *reader);
       lent.give_back_after(pulled ? reader->record_for_others() : reader->record());

@@ -39,7 +39,8 @@ struct lent_state : work, actor_follower {
   executor* home = nullptr;
   int references = 2;  // the sender's handle and the lent buffer
   bool returned = false;
-  event read;  ///< the point after which a device has read the memory; none if it has been read
+  bool is_copy = false;  ///< the runtime's: it comes back when it has been read, not before
+  event read;            ///< the point after which a device has read the memory; none if it has been read
   waiter* waiting = nullptr;
 
  private:
@@ -108,6 +109,8 @@ class lent_buffer {
   }
 
   bool holds() const { return owner_ != nullptr; }
+  /// Whether it must not go back before devices have read it.
+  bool is_copy() const { return owner_ != nullptr && owner_->is_copy; }
   const std::byte* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
 

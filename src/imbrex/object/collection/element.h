@@ -70,6 +70,7 @@ enum class presence {
 struct element_extras {
   actor_ties* ties = nullptr;    ///< what binds or follows it while it lives here; made with the first use
   work* wish_to_move = nullptr;  ///< what moves it, and waits until that can be done
+  bool wish_is_tried = false;    ///< it is in the PE's queue, and will be done or wait again
   bool pinned = false;           ///< never to be moved
   known_size size;
   bool sends_copies = false;   ///< is to cross processes, which it can when memory that it has lent is back

@@ -21,6 +21,7 @@ struct move_body {
 
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
+    if (e.extras) e.extras->wish_is_tried = false;
     if (has_looked && e.extras && e.extras->wish_to_move != nullptr) return;  // a later one
     move_requests::forget(part.pe(), e);
     if (e.extras) e.extras->sends_copies = false;

@@ -90,7 +90,9 @@ void move_requests::run_changes(const actor* from, const actor*, std::int64_t) {
 void move_requests::has_left(const actor& a) { forget(pe_, element_of(a)); }
 
 void move_requests::try_again(element_base& e) {
+  if (!waits(e)) return;  // it is being tried
   work* const request = std::exchange(e.extras->wish_to_move, nullptr);
+  e.extras->wish_is_tried = true;
   one_fewer();
   if (pe_.stopping()) return request->act(request, work_action::discard);
   pe_.count_created();
