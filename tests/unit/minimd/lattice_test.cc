@@ -85,8 +85,8 @@ TEST(md_lattice, of_atoms_from_a_file_the_densest_place_counts) {
   initial_atoms a;
   a.box_lo = {-5, 0, 0};
   for (int i = 0; i < 500; ++i) {  // in an eighth of the box, given a period further on in x
-    const double x = i % 10 / 2.0, y = i / 10 % 10 / 2.0, z = i / 100;
-    a.positions.push_back({15 + x, y, z});
+    const int x = i % 10, y = i / 10 % 10, z = i / 100;
+    a.positions.push_back({15 + 0.5 * x, 0.5 * y, 1.0 * z});
   }
   EXPECT_DOUBLE_EQ(densest_of(a, {10, 10, 10}, 5), 4);
   EXPECT_DOUBLE_EQ(densest_of(a, {10, 10, 10}, 100), 0.5) << "one cube: the mean";
