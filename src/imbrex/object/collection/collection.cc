@@ -95,7 +95,10 @@ chare_base* collection::leave_list(element_base& e, presence becomes, pe_id wher
 void collection::has_left(element_base& e) {
   if (pe_.observer != nullptr) [[unlikely]]
     actor_observer::tell_left(pe_, e);
-  if (e.extras) forget_hearing(*e.extras);
+  if (e.extras) {
+    forget_hearing(*e.extras);
+    e.extras->wish_is_tried = false;  // who comes in its place, or comes back, has none
+  }
   if (has_reductions_) reductions_.element_left(e);
   release_held(e);
 }
