@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(imbrex_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/imbrex")
 
-install(TARGETS imbrex_library EXPORT imbrexTargets)
+install(TARGETS imbrex_library imbrex_fields EXPORT imbrexTargets)
 if(IMBREX_HAVE_CUDA)
   install(TARGETS imbrex_cuda EXPORT imbrexTargets)
 endif()
@@ -21,7 +21,7 @@ install(FILES cmake/imbrexKernels.cmake cmake/imbrexEmbedKernel.cmake cmake/imbr
   "${PROJECT_BINARY_DIR}/imbrexConfig.cmake" "${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake"
   DESTINATION "${imbrex_package_folder}")
 # All that the component imbrex installs.
-add_custom_target(imbrex_installed DEPENDS imbrex_library imbrex_tool)
+add_custom_target(imbrex_installed DEPENDS imbrex_library imbrex_fields imbrex_tool)
 if(TARGET imbrex_sessions)
   add_dependencies(imbrex_installed imbrex_sessions)
 endif()

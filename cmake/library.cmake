@@ -2,13 +2,39 @@
 # hwloc_topology.cc) is built only where that feature was found.
 file(GLOB_RECURSE imbrex_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.cc")
 file(GLOB_RECURSE imbrex_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.h")
-foreach(feature MPI HWLOC METIS CUDA UCX OPENCL ISAL HDF5)
+list(FILTER imbrex_sources EXCLUDE REGEX "/src/imbrex/fields/")
+foreach(feature MPI HWLOC METIS CUDA UCX OPENCL ISAL TOML)
   if(NOT IMBREX_HAVE_${feature})
     string(TOLOWER "${feature}" prefix)
     list(FILTER imbrex_sources EXCLUDE REGEX "/${prefix}(_[^/]*)?\\.cc$")
     list(FILTER imbrex_headers EXCLUDE REGEX "/${prefix}(_[^/]*)?\\.h$")
   endif()
 endforeach()
+
+# The machines that are known by name, as texts in a source.
+file(GLOB imbrex_machines CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/share/machines/*.toml")
+set(imbrex_known "")
+foreach(file ${imbrex_machines})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(READ "${file}" text)
+  get_filename_component(name "${file}" NAME_WE)
+  string(APPEND imbrex_known "    {\"${name}\", R\"toml(${text})toml\"},\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/known_machines.cc" @ONLY CONTENT
+"// Made by CMake from share/machines.
+#include \"imbrex/virtual_time/machine/known_machines.h\"
+
+namespace imbrex::detail {
+
+std::span<const known_machine> all_known_machines() {
+  static constexpr known_machine all[] = {
+@imbrex_known@  };
+  return all;
+}
+
+}  // namespace imbrex::detail
+")
+list(APPEND imbrex_sources "${PROJECT_BINARY_DIR}/known_machines.cc")
 
 string(TOLOWER "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" IMBREX_COMPILER)
 configure_file(cmake/build_config.h.in "${PROJECT_BINARY_DIR}/include/imbrex/base/build_config.h" @ONLY)
@@ -78,6 +104,26 @@ endif()
 if(IMBREX_HAVE_ISAL)
   target_link_libraries(imbrex_library PRIVATE PkgConfig::IMBREX_ISAL)
 endif()
+if(IMBREX_HAVE_TOML)
+  target_include_directories(imbrex_library PRIVATE ${IMBREX_TOML_INCLUDE_DIRS})
+endif()
 if(IMBREX_HAVE_METIS)
   target_link_libraries(imbrex_library PRIVATE imbrex_metis::metis)
+endif()
+
+# libimbrex_fields, apart: programs that write no fields do not load HDF5. Without HDF5 it says so when it is used.
+file(GLOB imbrex_field_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/fields/*.cc")
+if(NOT IMBREX_HAVE_HDF5)
+  list(FILTER imbrex_field_sources EXCLUDE REGEX "/hdf5_[^/]*\\.cc$")
+endif()
+add_library(imbrex_fields ${imbrex_field_sources})
+add_library(imbrex::fields ALIAS imbrex_fields)
+set_target_properties(imbrex_fields PROPERTIES
+  LINKER_LANGUAGE CXX
+  EXPORT_NAME fields
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_link_libraries(imbrex_fields PUBLIC imbrex_library)
+if(IMBREX_HAVE_HDF5)
+  target_link_libraries(imbrex_fields PRIVATE PkgConfig::IMBREX_HDF5)
 endif()

@@ -9,6 +9,7 @@
 //   build/default/bin/15_kokkos_forces 64 1000 500             more of them, of more atoms, for more steps
 //   build/default/bin/15_kokkos_forces --imbrex-device=cuda    on GPUs; docs/interoperation.md says how to build Kokkos
 #include <fmt/core.h>
+#include <imbrex/clock.h>
 #include <imbrex/imbrex.h>
 #include <imbrex/interop.h>
 
@@ -83,11 +84,11 @@ ix::task<int> start(ix::runtime& rt, std::vector<std::string> arguments) {
   const int num_steps = arguments.size() > 2 ? std::stoi(arguments[2]) : 200;
 
   const auto all = rt.create_array<droplet>(num_droplets);
-  const auto began = ix::now_ns();
+  const auto began = ix::clock::now();
   all.broadcast<&droplet::run>(num_atoms, num_steps);
   const double drift = co_await all.reduction<double>();
   const double energy = co_await all.reduction<double>();
-  fmt::print(stderr, "{:.1f} ms\n", static_cast<double>(ix::now_ns() - began) * 1e-6);
+  fmt::print(stderr, "{:.1f} ms\n", std::chrono::duration<double, std::milli>(ix::clock::now() - began).count());
 
   const bool good = drift < 1e-4;
   fmt::print("{} droplets of {} atoms, {} steps: energy {:.3f} for each atom, {}\n", num_droplets, num_atoms, num_steps,

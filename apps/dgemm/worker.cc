@@ -2,7 +2,7 @@
 
 #include "dealt_devices.h"
 #include "imbrex/base/build_config.h"
-#include "imbrex/base/clock.h"
+#include "support/pe_time.h"
 #if IMBREX_HAVE_CUDA
 #include "gpu_runner.h"
 #endif
@@ -33,10 +33,10 @@ ix::task<> worker::prepare(assignment a) {
 
 ix::task<outcome> worker::work() {
   outcome o;
-  o.began = ix::now_ns();
+  o.began = apps::pe_time_ns();
   auto worked = runner_->work(now_.iterations);
   co_await worked;
-  o.ended = ix::now_ns();
+  o.ended = apps::pe_time_ns();
   auto checked = runner_->check();
   o.wrong_rows = co_await checked;
   co_return o;

@@ -5,7 +5,7 @@
 #include "dealt_devices.h"
 #include "host_blas.h"
 #include "imbrex/base/build_config.h"
-#include "imbrex/base/clock.h"
+#include "support/pe_time.h"
 #if TILED_DGEMM_CUBLAS
 #include "gpu_blas.h"
 #endif
@@ -167,10 +167,10 @@ ix::task<> tile_worker::multiply_together() const {
 ix::task<time_span> tile_worker::multiply() {
   take_inputs_away();
   time_span t;
-  t.began = ix::now_ns();
+  t.began = apps::pe_time_ns();
   auto all = !now_.on_host && fits_devices() ? multiply_together() : multiply_by_chains();
   co_await all;
-  t.ended = ix::now_ns();
+  t.ended = apps::pe_time_ns();
   co_return t;
 }
 

@@ -20,6 +20,7 @@ LEVEL = {
     "object": 6,
     "balance": 7,
     "checkpoint": 7,
+    "fields": 7,
     "virtual_time": 7,
     "runtime": 8,
 }
@@ -31,6 +32,8 @@ ROOMS = {
     "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],
+    "runtime": [{"options"}, {""}, {"rank"}, {"virtual_time"}, {"job"}],
+    "virtual_time": [{""}, {"core"}, {"machine"}, {"gpu"}, {"network"}],
 }
 SESSIONS = ["base", "routines", "driver", "staging", "library"]  # rooms of sessions/src, from the lowest
 MOST_FILES = 30

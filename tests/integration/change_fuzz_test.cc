@@ -26,16 +26,22 @@ constexpr int capacity = 16;  // indices of elements
 constexpr int rounds = 6;
 
 job_shape shape_for(std::uint64_t seed) {
-  static const std::vector<job_shape> shapes{{1, 1},
-                                             {2, 1},
-                                             {3, 1},
-                                             {5, 1},
-                                             {1, 2, 0, 20},
-                                             {2, 2},
-                                             {2, 3, 0, 20},
-                                             {1, 5, 0, 10},
-                                             {7, 1, 0, 0, true},
-                                             {3, 2, 0, 20, true}};
+  static const std::vector<job_shape> shapes{
+      {1, 1},
+      {2, 1},
+      {3, 1},
+      {5, 1},
+      {1, 2, 0, 20},
+      {2, 2},
+      {2, 3, 0, 20},
+      {1, 5, 0, 10},
+      {7, 1, 0, 0, true},
+      {3, 2, 0, 20, true},
+#if IMBREX_HAVE_TOML
+      {1, 6, 0, 0, false, true},
+      {3, 3, 0, 0, false, true},
+#endif
+  };
   job_shape s = shapes[seed % shapes.size()];
   s.seed = seed % 3 == 0 ? 0 : seed;  // a third of them in the order in which things are posted
   return s;

@@ -193,6 +193,25 @@ ix::task<int> large(ix::runtime& rt) {
   co_return failed;
 }
 
+/// Ends of a channel, one of which sends more than travels in a message, and less than networks keep until it is asked
+/// for: to a chare that never receives.
+struct talker : ix::chare<talker, ix::index1d> {
+  void open() { c = ix::channel<double>(*this, array()[extent().x - 1 - index().x], 0, 0); }
+  void talk() { c.send(ix::buffer_view<const double>(words), streams().compute); }
+  std::vector<double> words = std::vector<double>(600, 7.0);
+  ix::channel<double> c;
+};
+
+// It is quiet all the same.
+ix::task<int> parked(ix::runtime& rt) {
+  auto all = rt.create_group<talker>();
+  all.broadcast<&talker::open>();
+  co_await rt.quiescence();
+  all[0].send<&talker::talk>();
+  co_await rt.quiescence();
+  co_return 0;
+}
+
 // Ends while large arguments are on their way.
 ix::task<int> exit_large(ix::runtime& rt) { return imbrex_test::end_in_the_middle(rt, false); }
 ix::task<int> fail_large(ix::runtime& rt) { return imbrex_test::end_in_the_middle(rt, true); }
@@ -210,7 +229,8 @@ int run_program(const std::string& name, int argc, char** argv) {
         program{"deadlock", deadlock, 70}, program{"readonly", readonly, 0}, program{"types", types, 0},
         program{"large", large, 0}, program{"exit_large", exit_large, 5}, program{"fail_large", fail_large, 70},
         program{"vanish", lose_last<&worker::vanish>, 70, true},
-        program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0}}) {
+        program{"freeze", lose_last<&worker::freeze>, 70, true}, program{"busy", busy, 0},
+        program{"parked", parked, 0}}) {
     if (p.name != name) continue;
     const int code = ix::run(argc, argv, p.start);
     if (code != p.exit_code) fmt::print(stderr, "{} ended with {} where {} was expected\n", name, code, p.exit_code);
@@ -220,7 +240,7 @@ int run_program(const std::string& name, int argc, char** argv) {
   fmt::print(stderr,
              "{}: unknown program; there are work, exit, fail, deadlock, readonly, types, large, exit_large, "
              "fail_large, vanish, "
-             "freeze and busy\n",
+             "freeze, busy and parked\n",
              name);
   return 2;
 }

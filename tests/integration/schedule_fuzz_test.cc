@@ -19,7 +19,18 @@ constexpr std::uint64_t num_seeds = 200;
 
 job_shape shape_for(std::uint64_t seed) {
   static const std::vector<job_shape> shapes{
-      {1, 1}, {2, 1}, {3, 1}, {1, 2, 0, 20}, {2, 2, 0, 20}, {1, 3}, {7, 1, 0, 0, true}, {3, 2, 0, 20, true}};
+      {1, 1},
+      {2, 1},
+      {3, 1},
+      {1, 2, 0, 20},
+      {2, 2, 0, 20},
+      {1, 3},
+      {7, 1, 0, 0, true},
+      {3, 2, 0, 20, true},
+#if IMBREX_HAVE_TOML
+      {2, 5, 0, 0, false, true},
+#endif
+  };
   job_shape s = shapes[seed % shapes.size()];
   s.seed = seed;
   return s;

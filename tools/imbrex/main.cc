@@ -2,7 +2,7 @@
 #include <imbrex/base/build_config.h>
 #include <imbrex/base/error.h>
 #include <imbrex/base/log.h>
-#include <imbrex/runtime/options.h>
+#include <imbrex/runtime/options/options.h>
 
 #include <CLI/CLI.hpp>
 #include <cctype>
@@ -26,7 +26,8 @@ std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool is_command = first.empty() || first == "info" || first == "trace" || first == "tune" ||
                           first == "mpi-check" || first == "checkpoint-info" || first == "run" ||
-                          first == "balance-replay" || first.front() == '-';
+                          first == "balance-replay" || first == "figures" || first == "machines" ||
+                          first == "predict" || first == "measure-machine" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   const bool is_name =
@@ -64,7 +65,8 @@ int run(int argc, char** argv) {
 
   CLI::App app(
       "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, which "
-      "checkpoints are whole, how recorded loads could be balanced; and jobs that are started again when they fail",
+      "checkpoints are whole, how recorded loads could be balanced; the papers' figures; what a program would take "
+      "on a machine that is simulated; and jobs that are started again when they fail",
       "imbrex");
   app.set_version_flag("--version", "imbrex " IMBREX_VERSION);
   app.require_subcommand(1);
@@ -75,6 +77,10 @@ int run(int argc, char** argv) {
   add_mpi_check_command(app, command);
   add_checkpoint_info_command(app, command);
   add_balance_replay_command(app, command);
+  add_figures_command(app, command);
+  add_machines_command(app, command);
+  add_predict_command(app, command);
+  add_measure_machine_command(app, settings, words, command);
   add_run_command(app, job, command);
   try {
     app.parse(argc, argv);
@@ -82,7 +88,8 @@ int run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return fail(fmt::format("{}; see imbrex --help", complaint(e, argc, argv)), 2);
   }
-  if (!app.got_subcommand("tune")) {  // a job warns by itself, once for all ranks
+  if (!app.got_subcommand("tune") &&
+      !app.got_subcommand("measure-machine")) {  // a job warns by itself, once for all ranks
     for (const std::string& warning : settings.warnings()) imbrex::log_warning(warning);
   }
   return command();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "python_program.h"
 
 namespace {
 
@@ -163,6 +164,22 @@ void add_trace_command(CLI::App& app, std::function<int()>& command) {
   trace->require_subcommand(1);
   CLI::App* summary = trace->add_subcommand(
       "summary", "time per entry method, idle share, overlap of communication with computation, messages");
+  CLI::App* page = trace->add_subcommand("page",
+                                         "the same and more as a page of HTML: where time goes, who is waited for, the "
+                                         "critical path, tasks; or two traces "
+                                         "side by side");
+  CLI::App* dot = trace->add_subcommand("dot", "its tasks, and what each waited for, as a graph for Graphviz");
+  for (CLI::App* drawn : {page, dot}) {
+    drawn->set_help_flag();  // the other program has it
+    drawn->prefix_command();
+    drawn->callback([drawn, &command] {
+      command = [drawn] {
+        std::vector<std::string> words = drawn->remaining();
+        words.insert(words.begin(), drawn->get_name());
+        return become_python("trace_page", words);
+      };
+    });
+  }
   const auto file = std::make_shared<std::string>();
   const auto json_wanted = std::make_shared<bool>(false);
   summary->add_option("FILE", *file, "the trace")->required();

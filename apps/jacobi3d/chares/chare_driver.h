@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <imbrex/clock.h>
 #include <imbrex/imbrex.h>
 
 #include <chrono>
@@ -110,7 +111,7 @@ inline void note_outcome(const repeat_outcome& outcome, double microseconds, res
 template <class Block>
 ix::task<> run_repeat(ix::array_proxy<Block> blocks, const options* o, result* r, std::int64_t done_before,
                       job_state* job) {
-  using clock = std::chrono::steady_clock;
+  using clock = ix::clock;
   if (job == nullptr || !job->iterating) {
     blocks.template broadcast<&Block::prepare>(done_before);
     const std::string failures = co_await blocks.template reduction<std::string>();

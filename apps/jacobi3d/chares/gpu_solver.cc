@@ -15,7 +15,6 @@ namespace {
 
 using gpu_blocks = ix::array_proxy<gpu_block>;
 using gpu_teams = ix::array_proxy<gpu_team>;
-using steady_clock = std::chrono::steady_clock;
 
 /// Says before the run what it needs, if a GPU of this rank does not have it; the other ranks have as many blocks.
 void check_gpu_memory(const ix::runtime& rt, const options& o, const decomposition& cut, const gpu_strategy& how) {
@@ -95,11 +94,11 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
     auto warm = advance(teams, o->warm_up);
     co_await warm;
   }
-  const steady_clock::time_point begin = steady_clock::now();
+  const ix::clock::time_point begin = ix::clock::now();
   auto timed =
       fused ? iterate_fused(blocks, teams, o, done_before + o->warm_up) : iterate(blocks, done_before + o->warm_up);
   const repeat_outcome outcome = co_await timed;
-  const double microseconds = std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count();
+  const double microseconds = std::chrono::duration<double, std::micro>(ix::clock::now() - begin).count();
   note_outcome(outcome, microseconds, *r);
   job->iterating = false;
   ++job->repeat;

@@ -123,6 +123,12 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
   }
   const auto kernel = t.update.tiling.cut.beyond_cache ? choose_kernel<gpu::beyond_cache>(formula.weighted)
                                                        : choose_kernel<gpu::near_cache>(formula.weighted);
+  double bytes = layout.bytes(2);
+  for (int f = 0; f < num_faces; ++f) {
+    const int passes = (halos_in[f] != nullptr ? 1 : 0) + (halos_out[f] != nullptr ? 1 : 0);
+    bytes += passes * static_cast<double>(face_cells(n, static_cast<face>(f))) * sizeof(double);
+  }
+  imbrex::expect(s, {bytes});
   imbrex::launch(s, "jacobi fused update", kernel, dim3(static_cast<unsigned>(t.update.tiling.total())),
                  dim3(columns, rows), 0, t);
 }

@@ -37,9 +37,17 @@ unsigned blocks_for(std::int64_t count) { return static_cast<unsigned>((count + 
 
 /// `num` copies, the first in the list.
 void launch_copies(imbrex::stream& s, const char* name, const face_copies& copies, unsigned num = num_faces) {
+  constexpr double sector = 32;  // cells that are far apart move one each
   std::int64_t most = 0;
-  for (const face_copy& c : copies.at)
-    if (c.to != nullptr) most = std::max(most, std::int64_t{c.num_a} * c.num_b);
+  double bytes = 0;
+  for (const face_copy& c : copies.at) {
+    if (c.to == nullptr) continue;
+    const std::int64_t cells = std::int64_t{c.num_a} * c.num_b;
+    most = std::max(most, cells);
+    bytes += static_cast<double>(cells) *
+             ((c.from_a == 1 ? sizeof(double) : sector) + (c.to_a == 1 ? sizeof(double) : sector));
+  }
+  imbrex::expect(s, {bytes});
   if (most > 0) imbrex::launch(s, name, face_kernel, dim3(blocks_for(most), num), dim3(threads), 0, copies);
 }
 
@@ -85,6 +93,7 @@ face_copy unpacking(const gpu_layout& layout, double* field, face side, const do
 void gpu_fill(imbrex::stream& s, double* data, std::int64_t count, double value) {
   if (count <= 0) return;
   const unsigned blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 14));
+  imbrex::expect(s, {static_cast<double>(count) * sizeof(double)});
   imbrex::launch(s, "jacobi fill", fill_kernel, dim3(blocks), dim3(threads), 0, data, count, value);
 }
 

@@ -15,6 +15,7 @@ __global__ void __launch_bounds__(gpu::row_threads) set_kernel(gpu_layout layout
 
 template <class Value>
 void set(imbrex::stream& s, const char* name, const gpu_layout& layout, double* field, Value value) {
+  imbrex::expect(s, {layout.bytes(1)});
   imbrex::launch(s, name, set_kernel<Value>, dim3(gpu::blocks_for_rows(layout)), dim3(gpu::row_threads), 0, layout,
                  field, value);
 }

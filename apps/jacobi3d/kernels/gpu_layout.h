@@ -52,6 +52,9 @@ struct gpu_layout {
   /// Size of the array.
   constexpr std::int64_t doubles() const { return index(0, size.ny + 1, size.nz); }
 
+  /// Bytes of so many passes over all cells.
+  double bytes(int passes) const { return static_cast<double>(size.cells()) * passes * sizeof(double); }
+
   /// The outermost cells on that side.
   JACOBI_HOST_DEVICE constexpr gpu_face inner_face(face f) const {
     return at(f, 0, size.nx - 1, size.ny - 1, size.nz - 1);

@@ -39,6 +39,9 @@ void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const g
     task.formula = formula;
     std::ranges::copy(some, task.blocks);
     const auto num_tiles = static_cast<unsigned>(work.tiling.total()) * static_cast<unsigned>(some.size());
+    double bytes = 0;
+    for (const gpu_step_block& b : some) bytes += 2.0 * sizeof(double) * b.nx * b.ny * b.nz;
+    imbrex::expect(s, {bytes});
     imbrex::launch(s, "jacobi step", kernel, dim3(static_cast<unsigned>(task.num_faces) + num_tiles),
                    dim3(gpu::near_cache::columns, gpu::near_cache::rows), 0, task);
     blocks = blocks.subspan(some.size());

@@ -107,12 +107,14 @@ __global__ void __launch_bounds__(threads)
 
 void gpu_hash(imbrex::stream& s, const gpu_layout& layout, const double* field, extents grid, const box& cells,
               unsigned long long* result) {
+  imbrex::expect(s, {layout.bytes(1)});
   imbrex::launch(s, "jacobi hash", hash_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout, field,
                  grid, cells, result);
 }
 
 void gpu_change(imbrex::stream& s, const gpu_layout& layout, const double* before, const double* after,
                 long long* limbs) {
+  imbrex::expect(s, {layout.bytes(2)});
   imbrex::launch(s, "jacobi change", change_kernel, dim3(gpu::blocks_for_rows(layout)), dim3(threads), 0, layout,
                  before, after, reinterpret_cast<limb*>(limbs));
 }

@@ -49,6 +49,7 @@ void update(imbrex::stream& s, const gpu_layout& layout, update_task t) {
   t.backwards = t.backwards && t.tiling.cut.alternating;
   const auto kernel = t.tiling.cut.beyond_cache ? choose_kernel<gpu::beyond_cache>(t.formula.weighted)
                                                 : choose_kernel<gpu::near_cache>(t.formula.weighted);
+  imbrex::expect(s, {2.0 * sizeof(double) * static_cast<double>(cells.cells())});
   imbrex::launch(s, "jacobi update", kernel, dim3(static_cast<unsigned>(t.tiling.total())),
                  dim3(gpu::near_cache::columns, gpu::near_cache::rows), 0, t);
 }
@@ -93,6 +94,7 @@ void gpu_update_exterior(imbrex::stream& s, const gpu_layout& layout, stencil fo
   const shell_task t{gpu::view(layout, in, out), formula, static_cast<int>(n.nx), static_cast<int>(n.ny),
                      static_cast<int>(n.nz)};
   const std::int64_t most = std::max({n.nx * n.ny, n.nx * n.nz, n.ny * n.nz});
+  imbrex::expect(s, {4.0 * sizeof(double) * static_cast<double>(n.nx * n.ny + n.nx * n.nz + n.ny * n.nz)});
   imbrex::launch(s, "jacobi exterior", formula.weighted ? shell_kernel<true> : shell_kernel<false>,
                  dim3(static_cast<unsigned>((most + 255) / 256), num_faces), dim3(256), 0, t);
 }

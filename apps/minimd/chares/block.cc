@@ -18,13 +18,13 @@ namespace {
 class stopwatch {
  public:
   explicit stopwatch(std::int64_t& sum) : sum_(sum) {}
-  ~stopwatch() { sum_ += imbrex::now_ns() - began_; }
+  ~stopwatch() { sum_ += apps::pe_time_ns() - began_; }
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
 
  private:
   std::int64_t& sum_;
-  const std::int64_t began_ = imbrex::now_ns();
+  const std::int64_t began_ = apps::pe_time_ns();
 };
 
 /// Where `who` stands among the neighbours of the box at `at`.
@@ -65,7 +65,7 @@ imbrex::task<> block::run() {
     auto first_forces = compute_forces(true);
     co_await first_forces;
     facts_ = {};
-    began_ns_ = imbrex::now_ns();
+    began_ns_ = apps::pe_time_ns();
     auto told = tell_state();
     co_await told;
   }
@@ -108,7 +108,7 @@ imbrex::task<> block::tell_state() {
   if (step_ == 0 || is_thermo_step(options_.what, step_)) {
     thermo_sums sums;
     all_.sum_thermo(sums);
-    contribute(thermo_share{limbs(sums), imbrex::now_ns() - began_ns_}, add_shares{});
+    contribute(thermo_share{limbs(sums), apps::pe_time_ns() - began_ns_}, add_shares{});
   }
   if (is_dump_step(options_, step_)) dumps_.send<&collector::frame>(step_, dump_atoms(all_));
   // A block that is alone on its PE would never let go of it: whoever prints and writes has a turn now.

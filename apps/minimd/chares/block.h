@@ -10,6 +10,7 @@
 #include "chares/collector.h"
 #include "run_setup.h"
 #include "support/iteration_progress.h"
+#include "support/pe_time.h"
 #include "system/domain.h"
 #include "system/sums.h"
 
@@ -58,13 +59,13 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   template <class Archive>
   void serialize(Archive& ar) {
     std::vector<atom_record> atoms;
-    std::int64_t elapsed_ns = imbrex::now_ns() - began_ns_;
+    std::int64_t elapsed_ns = apps::pe_time_ns() - began_ns_;
     if constexpr (!Archive::is_loading) atoms = all_.own_atoms();
     ar & step_ & next_sort_ & elapsed_ns & facts_ & dumps_ & atoms;
     ar & migrants & ghosts & positions & slopes & forces & turn;
     if constexpr (Archive::is_loading) {
       for (const atom_record& a : atoms) all_.add(a);
-      began_ns_ = imbrex::now_ns() - elapsed_ns;
+      began_ns_ = apps::pe_time_ns() - elapsed_ns;
       is_half_way_ = step_ > 0;
     }
   }

@@ -189,12 +189,12 @@ imbrex::task<> gpu_box::step_while_exchanging() {
 imbrex::task<> gpu_box::tell_state() {
   const double* const total = all_.copy_sums();
   co_await streams_.compute->done();
-  if (began_ns_ == 0) began_ns_ = imbrex::now_ns();
+  if (began_ns_ == 0) began_ns_ = apps::pe_time_ns();
   thermo_sums sums;
   sums.kinetic.add(total[0]);
   sums.energy.add(total[1]);
   sums.virial.add(total[2]);
-  contribute(thermo_share{limbs(sums), imbrex::now_ns() - began_ns_}, add_shares{});
+  contribute(thermo_share{limbs(sums), apps::pe_time_ns() - began_ns_}, add_shares{});
 }
 
 imbrex::task<> gpu_box::dump() {

@@ -12,6 +12,7 @@
 #include "gpu/gpu_domain.h"
 #include "run_setup.h"
 #include "support/iteration_progress.h"
+#include "support/pe_time.h"
 #include "system/sums.h"
 
 namespace md {
@@ -49,13 +50,13 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   void serialize(Archive& ar) {
     std::vector<atom_record> atoms;
     bool is_at_start = at_start_.has_value();
-    std::int64_t elapsed_ns = began_ns_ != 0 ? imbrex::now_ns() - began_ns_ : -1;
+    std::int64_t elapsed_ns = began_ns_ != 0 ? apps::pe_time_ns() - began_ns_ : -1;
     if constexpr (!Archive::is_loading) {
       if (is_at_start) atoms = at_start_->own_atoms();
     }
     ar & step_ & num_reneighbourings_ & elapsed_ns & dumps_ & is_at_start & atoms & all_ & coming;
     if constexpr (Archive::is_loading) {
-      began_ns_ = elapsed_ns >= 0 ? imbrex::now_ns() - elapsed_ns : 0;
+      began_ns_ = elapsed_ns >= 0 ? apps::pe_time_ns() - elapsed_ns : 0;
       is_half_way_ = num_reneighbourings_ > 0;
       if (!is_at_start) return;
       at_start_.emplace(*model_, where_);

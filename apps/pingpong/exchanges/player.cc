@@ -5,7 +5,7 @@
 #include "exchanges/message_exchange.h"
 #include "exchanges/one_sided_exchange.h"
 #include "imbrex/base/build_config.h"
-#include "imbrex/base/clock.h"
+#include "support/pe_time.h"
 #if IMBREX_HAVE_MPI
 #include "imbrex/comm/mpi/mpi_gpu_support.h"
 #include "raw/quiet_barrier.h"
@@ -120,10 +120,10 @@ ix::task<outcome> player::measure(plan p) {
   co_await both;
   x.await_quiet();
   outcome o;
-  const std::int64_t begin = ix::now_ns();
+  const std::int64_t begin = apps::pe_time_ns();
   auto played = play(x, p);
   co_await played;
-  o.ns = ix::now_ns() - begin;
+  o.ns = apps::pe_time_ns() - begin;
   x.await_quiet();
   if (p.round != 0) {
     auto compared = x.wrong(p.bytes, p.round);

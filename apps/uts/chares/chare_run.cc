@@ -7,6 +7,7 @@
 
 #include "chares/searcher.h"
 #include "serial_run.h"
+#include "support/pe_time.h"
 
 namespace uts {
 namespace {
@@ -16,10 +17,10 @@ ix::task<double> search(ix::runtime* rt, ix::array_proxy<searcher> all, tree_par
                         std::vector<pe_share>* shares) {
   all.broadcast<&searcher::begin>();
   co_await rt->quiescence();
-  const auto begin = ix::now_ns();
+  const auto begin = apps::pe_time_ns();
   rt->create<explorer>(tree(p).root(), std::vector<node>{});
   co_await rt->quiescence();
-  const auto end = ix::now_ns();
+  const auto end = apps::pe_time_ns();
   all.broadcast<&searcher::report>();
   *shares = co_await all.reduction<std::vector<pe_share>>();
   std::ranges::sort(*shares, {}, &pe_share::pe);

@@ -25,6 +25,13 @@ struct activity {
   void (*on_end)(activity*) = nullptr;
 };
 
+/// For whom the PE works now, in messages: who asks for memory. The type of the chare that is being made, else the
+/// entry method.
+inline const char* name_of_doer(const executor& pe) {
+  if (pe.constructing_type != nullptr) return pe.constructing_type;
+  return pe.running != nullptr ? pe.running->name : "the runtime";
+}
+
 /// Brings work to an actor that has gone to another PE of the process, wherever it is by now.
 struct work_route {
   work_route() = default;

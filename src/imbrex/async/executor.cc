@@ -69,6 +69,7 @@ void executor::withdraw(work* item) {
 }
 
 void executor::wake() {
+  if (on_call != nullptr) return on_call(*this);
   wake_count_.fetch_add(1, std::memory_order_release);
   futex_wake(wake_count_);
 }

@@ -97,6 +97,12 @@ class executor {
   /// once when something is there.
   void sleep(std::int64_t microseconds);
 
+  /// Owner, in place of `sleep`, for whoever drives it without a thread of its own: the next item that somebody else
+  /// posts calls `on_call`. False when something is there already.
+  bool rest() { return inbox_.declare_asleep(); }
+  /// ... and takes what others have posted, linked by `next`, the oldest first, to be posted again later.
+  work* take_inbox() { return inbox_.take_all(); }
+
   void set_schedule_seed(std::uint64_t seed) { ready_.set_schedule_seed(seed); }
 
   /// Ends the job with this report; from the owner's thread. Set by whoever runs the PE.
@@ -156,6 +162,8 @@ class executor {
   bool (*before_resuming)(waiter&) = nullptr;
   /// This PE's handle of what is another PE's `d`. Set by the layer that knows devices; null: there is one only.
   device* (*device_like)(executor& pe, const device& d) = nullptr;
+  /// Somebody else has posted something to this PE, which rests: called by them in place of waking a thread.
+  void (*on_call)(executor& pe) = nullptr;
   /// What binds an actor to this PE. Set by the layer that has actors.
   actor_ties* (*ties_of)(const actor&) = nullptr;
   /// What this PE takes the time from. Set before it runs.

@@ -12,6 +12,8 @@ class time_source {
   virtual ~time_source() = default;
   /// Nanoseconds that never go back; zero is arbitrary. Any thread.
   virtual std::int64_t now_ns() const = 0;
+  /// So much has been computed that took no time of this source: one that is not the machine's clock moves on by it.
+  virtual void spend(std::int64_t ns) const { static_cast<void>(ns); }
 };
 
 /// The machine's monotonic clock (`now_ns()`).

@@ -15,6 +15,7 @@ struct checkpoint_options {
   std::uint32_t memory_every_points = 0;
   int memory_group = 8;   ///< ranks that keep each other's
   int memory_parity = 1;  ///< so many of a group may be lost at once
+  int spare_ranks = 0;    ///< so many wait to take the places of those that are lost
   std::string restart;    ///< a checkpoint, or a folder of them, to begin with; empty: from the start
 
   /// Whether any are made at points.

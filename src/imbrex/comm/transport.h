@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,8 @@ class transport {
 
   /// Whether all ranks live in one process, and so have the same globals.
   virtual bool shares_process() const { return false; }
+  /// The machine that this rank runs on, where that is not this one: of a cluster that is simulated. Empty: this one.
+  virtual std::string simulated_host() const { return {}; }
 
   /// From now on messages are delivered. Not collective: what arrives before is kept.
   virtual void start(const delivery& to) = 0;
@@ -70,9 +74,9 @@ class transport {
 
   /// \name Data apart from messages: large, or in a GPU's memory. By PE threads, between start and stop; nothing
   /// blocks. Each `send_data` meets the `recv_data` that names the same two ranks, the same `id` and the same number of
-  /// bytes, in whichever order they are called; a pair of ranks never uses an id twice, and all are smaller than 2^44.
-  /// Memory and transfer stay the caller's and must live until the transfer is posted. `recv_data` is called on the PE
-  /// that the send names.
+  /// bytes, in whichever order they are called; a send is posted only when it has been received; a pair of ranks never
+  /// uses an id twice, and all are smaller than 2^44. Memory and transfer stay the caller's and must live until the
+  /// transfer is posted. `recv_data` is called on the PE that the send names.
   ///@{
   /// In an id: sender's and receiver's memory are the host's, so that nobody below needs to ask where they lie.
   static constexpr std::uint64_t between_hosts = std::uint64_t{1} << 30;
@@ -108,8 +112,25 @@ class transport {
   /// Collective and blocking, outside start..stop: everyone's bytes, in rank order, on every rank.
   virtual std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) = 0;
 
+  /// As `all_gather`, for much: rank 0 calls `take` with everyone's bytes, one rank's after the other's, and holds
+  /// those of one at a time where it can; others call nothing. What `take` throws, rank 0 throws when it has them all.
+  virtual void collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take);
+
   /// Ends the whole job at once, without clean-up: the last resort.
   [[noreturn]] virtual void abort(int exit_code) = 0;
+
+ protected:
+  /// What rank 0 does in `collect`.
+  class collected {
+   public:
+    explicit collected(const std::function<void(std::vector<std::byte>)>& take) : take_(take) {}
+    void add(std::vector<std::byte> bytes);
+    void finish() const;
+
+   private:
+    const std::function<void(std::vector<std::byte>)>& take_;
+    std::exception_ptr failure_;
+  };
 };
 
 }  // namespace imbrex

@@ -27,6 +27,7 @@ constexpr const char* to_string(device_kind k) {
 struct memory_info {
   std::uint64_t total = 0;
   std::uint64_t free = 0;
+  double bytes_per_second = 0;  ///< that can be read or written, as the driver tells; 0: unknown
 };
 
 /// What a pool of memory has handed out.

@@ -18,4 +18,11 @@ stream::stream(std::string label) : label_(std::move(label)) {
   follower_.link(*ties);
 }
 
+void expect(stream& s, const kernel_cost& c) { s.expect(c); }
+
+void stream::launched(const char* name, const launch_shape&, stream_operation* body) {
+  if (body != nullptr) body->act(body, work_action::discard);
+  throw usage_error(std::string("kernel '") + name + "' was given to " + label_ + " as to a simulated device");
+}
+
 }  // namespace imbrex

@@ -12,12 +12,14 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/event.h"
 #include "imbrex/device/graph.h"
+#include "imbrex/device/kernel_cost.h"
 #include "imbrex/device/shared_memory.h"
 #include "imbrex/device/stream_operation.h"
 
 namespace imbrex {
 
 class device;
+struct launch_shape;
 
 /// How urgent a stream is: what moves data goes before what computes (Choi et al. 2020, IV-A).
 enum class stream_priority { high, low };
@@ -59,6 +61,14 @@ class stream {
   /// Sets each of the bytes to `value`. They are memory of this device or pinned memory: CUDA does not fill what the
   /// host has from elsewhere.
   virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;
+
+  /// Of the next kernel that is launched here: for devices that do not run it, but count what it would take. On others
+  /// this costs two stores.
+  void expect(const kernel_cost& c) { expected_ = c; }
+  /// Whether this is a stream of such a device: then a kernel goes to `launched`, which takes ownership of `body`, what
+  /// the host would run in its place (null: it cannot), and not to the device's driver.
+  virtual bool is_simulated() const { return false; }
+  virtual void launched(const char* name, const launch_shape& shape, stream_operation* body);
 
   /// The point after all that is enqueued now.
   virtual event record() = 0;
@@ -121,6 +131,8 @@ class stream {
  protected:
   /// Of the chare whose code runs, if any.
   explicit stream(std::string label);
+  /// What was said of the next kernel, once.
+  kernel_cost take_expected() { return std::exchange(expected_, {}); }
   /// Takes ownership of `op`.
   virtual void enqueue(stream_operation* op) = 0;
 
@@ -132,6 +144,7 @@ class stream {
 
   const std::string label_;
   follower follower_;
+  kernel_cost expected_;
 };
 
 inline std::unique_ptr<graph> stream::capture(const std::function<void()>&) {

@@ -97,7 +97,8 @@ struct hetero_data {
   task_access* last_use = nullptr;
   task_access* last_write = nullptr;  ///< the last of these that writes
   ///@}
-  std::exception_ptr failure;  ///< of whoever should have written the data: so they are worth nothing
+  std::uint64_t written_by = 0;  ///< the age of the last task submitted that writes it; for traces
+  std::exception_ptr failure;    ///< of whoever should have written the data: so they are worth nothing
 
   slice_family* family = nullptr;   ///< of an object that has been sliced, and of its slices
   std::uint64_t offset = 0;         ///< of a slice, in bytes of the whole

@@ -410,7 +410,12 @@ class allreduce_awaiter : public all_reduced_waiter<T> {
     this->suspend(
         h,
         [](const waiter* w) {
-          return fmt::format("the result of reduction {}", static_cast<const allreduce_awaiter*>(w)->number);
+          const auto which = static_cast<const allreduce_awaiter*>(w)->number;
+          if constexpr (requires { Target::what_is_awaited; }) {
+            return fmt::format("{} (its reduction {})", Target::what_is_awaited, which);
+          } else {
+            return fmt::format("the result of reduction {}", which);
+          }
         },
         mobility_of_wait());
     this->number = counter;

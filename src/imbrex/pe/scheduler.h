@@ -75,6 +75,14 @@ class pe_part {
   virtual ~pe_part() = default;
 };
 
+/// One that has something to keep in checkpoints.
+class kept_pe_part : public pe_part {
+ public:
+  virtual std::vector<std::byte> to_keep() = 0;
+  /// Goes on with what was kept, perhaps by a job of another shape.
+  virtual void take_kept(std::span<const std::byte> kept) = 0;
+};
+
 /// What has ended and is seen to when the PE is back in its loop, and so on nobody's stack.
 struct ended_activity {
   ended_activity* next_ended = nullptr;

@@ -34,13 +34,17 @@ std::optional<checkpoint_place> place_to_begin(const checkpoint_options& o, cons
 
 constexpr double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+int num_lost(const runtime& rt, const rank_memory& memory) {
+  return memory.num_ranks_before - rt.num_ranks() + memory.num_replaced;
+}
+
 /// With whom, and from where a job goes on.
 std::string about_next_run(const runtime& rt, const rank_memory& memory, const std::optional<checkpoint_place>& from) {
-  std::string text =
-      rt.num_ranks() < memory.num_ranks_before
-          ? fmt::format("{} of {} ranks lost; the job goes on with {}", memory.num_ranks_before - rt.num_ranks(),
-                        memory.num_ranks_before, rt.num_ranks())
-          : fmt::format("the job goes on with {} PEs", rt.num_pes());
+  std::string text = fmt::format("the job goes on with {} PEs", rt.num_pes());
+  if (const int lost = num_lost(rt, memory); lost > 0) {
+    text = fmt::format("{} of {} ranks lost; the job goes on with {}", lost, memory.num_ranks_before, rt.num_ranks());
+    if (memory.num_replaced > 0) text += fmt::format(", of which {} had been spare", memory.num_replaced);
+  }
   if (!from) {
     text += ", from the start: there is no checkpoint yet";
   } else if (from->folder.empty()) {
@@ -55,7 +59,7 @@ std::string about_next_run(const runtime& rt, const rank_memory& memory, const s
 
 /// A loss is news, a number of PEs that was asked for is not.
 void tell(const runtime& rt, const rank_memory& memory, const std::string& text) {
-  rt.num_ranks() < memory.num_ranks_before ? log_warning(text) : log_info(text);
+  num_lost(rt, memory) > 0 ? log_warning(text) : log_info(text);
 }
 
 /// Until the next one is made, a rank's loss would be the loss of what was restored here.

@@ -128,6 +128,7 @@ build_facts this_build() {
   if (IMBREX_HAVE_LIBDEFLATE == 0)  // looked for only then
     b.features.push_back(feature("zlib", IMBREX_HAVE_ZLIB != 0, IMBREX_NOTE_ZLIB, "zlib1g-dev"));
   b.features.push_back(feature("isal", IMBREX_HAVE_ISAL != 0, IMBREX_NOTE_ISAL, "libisal-dev pkg-config"));
+  b.features.push_back(feature("toml", IMBREX_HAVE_TOML != 0, IMBREX_NOTE_TOML, "libtomlplusplus-dev"));
   b.features.push_back(feature("hdf5", IMBREX_HAVE_HDF5 != 0, IMBREX_NOTE_HDF5, "libhdf5-dev"));
   return b;
 }

@@ -15,7 +15,7 @@
 #include "imbrex/object/chare.h"
 #include "imbrex/object/seeds/seed.h"
 #include "imbrex/pe/quiescence_wait.h"
-#include "imbrex/runtime/options.h"
+#include "imbrex/runtime/options/options.h"
 
 namespace imbrex {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/base/clock.h"
 #include "imbrex/base/ids.h"
+#include "imbrex/base/time_source.h"
 #include "imbrex/trace/profiler_range.h"
 
 /// What PEs and streams did and when, for Perfetto and for `imbrex trace summary`. Whoever traces holds a
@@ -20,10 +20,11 @@
 ///
 ///     if (track_ != nullptr) track_->begin(name, trace_category::entry);
 ///
-/// All times are `now_ns()`. Names are kept as pointers: static strings, or made by `trace_recorder::intern`.
+/// All times are `now_ns()`, or of the source that a track was told of. Names are kept as pointers: static strings, or
+/// made by `trace_recorder::intern`.
 namespace imbrex {
 
-enum class trace_category { entry, wait, idle, comm, kernel, copy, runtime, user };
+enum class trace_category { entry, wait, idle, comm, kernel, copy, runtime, user, task };
 const char* to_string(trace_category c);
 
 /// Who does what a track shows: a PE's thread, or a stream of a device.
@@ -32,6 +33,19 @@ enum class track_kind { pe, stream };
 /// How far a message goes.
 enum class message_reach { same_pe, other_pe, other_rank };
 
+/// A task: what it waited for, and when. Times are as of its PE's track; 0: that never came.
+struct trace_task {
+  std::uint64_t number = 0;     ///< among those of its track
+  const char* name = "task";    ///< static lifetime, or interned
+  const char* place = nullptr;  ///< where it ran; static lifetime, or interned
+  std::int64_t submitted = 0;
+  std::int64_t ready = 0;  ///< the tasks that it had to wait for had let it go
+  std::int64_t began = 0;  ///< to run; on a device: was enqueued
+  std::int64_t ended = 0;
+  bool failed = false;
+  std::vector<std::uint64_t> after{};  ///< numbers of tasks: those that it waited for, and whose data it read
+};
+
 /// One line of the picture. Written by one thread; read by `trace_recorder::json_fragment` when that thread writes no
 /// more. Slices nest: the last begun ends first. No slice may start before the previous record of the track.
 class trace_track {
@@ -39,18 +53,22 @@ class trace_track {
   trace_track(const trace_track&) = delete;
   trace_track& operator=(const trace_track&) = delete;
 
+  /// Of whom the moment is asked where a call names none; without this, the machine.
+  void take_time_from(const time_source& t) { time_ = &t; }
+  static constexpr std::int64_t right_now = INT64_MIN + 1;
+
   /// A slice starts; it lasts until the matching `end`. What is still open at the end of the job ends there. Profilers
   /// of GPUs see the slices of PEs, too.
-  void begin(const char* name, trace_category category, std::int64_t at = now_ns()) {
+  void begin(const char* name, trace_category category, std::int64_t at = right_now) {
     begin_profiler_range(name);
-    open_.push_back(append(kind::slice, name, category, at, still_open));
+    open_.push_back(append(kind::slice, name, category, moment(at), still_open));
   }
   /// The last begun slice ends. Without an open slice nothing happens.
-  void end(std::int64_t at = now_ns()) {
+  void end(std::int64_t at = right_now) {
     if (open_.empty()) return;
     end_profiler_range();
-    if (open_.back() != nullptr) open_.back()->end = at;
-    last_ = at;
+    last_ = moment(at);
+    if (open_.back() != nullptr) open_.back()->end = last_;
     open_.pop_back();
   }
   /// A slice that is over, e.g. a kernel of a stream.
@@ -58,12 +76,13 @@ class trace_track {
     append(kind::slice, name, category, start, end);
     last_ = end;
   }
-  void instant(const char* name, trace_category category, std::int64_t at = now_ns()) {
+  void instant(const char* name, trace_category category, std::int64_t at = right_now) {
+    at = moment(at);
     append(kind::instant, name, category, at, at);
   }
   /// A number from now on.
-  void counter(const char* name, double value, std::int64_t at = now_ns()) {
-    append(kind::counter, name, trace_category::user, at, std::bit_cast<std::int64_t>(value));
+  void counter(const char* name, double value, std::int64_t at = right_now) {
+    append(kind::counter, name, trace_category::user, moment(at), std::bit_cast<std::int64_t>(value));
   }
 
   /// A range of the program's own. One that begins and ends in the same slice is a slice inside it; others, from a
@@ -75,16 +94,17 @@ class trace_track {
     void* enclosing_ = nullptr;  // the record of the slice that was open
     std::size_t depth_ = 0;
   };
-  range range_begin(const char* name, std::int64_t at = now_ns()) {
+  range range_begin(const char* name, std::int64_t at = right_now) {
     range r;
-    r.at_ = append(kind::slice, name, trace_category::user, at, still_open);
+    r.at_ = append(kind::slice, name, trace_category::user, moment(at), still_open);
     r.depth_ = open_.size();
     r.enclosing_ = open_.empty() ? nullptr : open_.back();
     return r;
   }
-  void range_end(const range& r, std::int64_t at = now_ns()) {
+  void range_end(const range& r, std::int64_t at = right_now) {
     auto* const begun = static_cast<record*>(r.at_);
     if (begun == nullptr) return;
+    at = moment(at);
     if (open_.size() == r.depth_ && (open_.empty() ? nullptr : open_.back()) == r.enclosing_) {
       begun->end = at;
       last_ = at;
@@ -95,30 +115,48 @@ class trace_track {
     append(kind::wait_end, begun->name, trace_category::user, at, address(begun));
   }
 
-  void idle_begin(std::int64_t at = now_ns()) { begin("idle", trace_category::idle, at); }
-  void idle_end(std::int64_t at = now_ns()) { end(at); }
+  void idle_begin(std::int64_t at = right_now) { begin("idle", trace_category::idle, at); }
+  void idle_end(std::int64_t at = right_now) { end(at); }
 
   /// A coroutine leaves the PE to wait, and goes on later on the same PE. Drawn on a line of its own under the process.
   /// `who` tells waits apart that overlap in time: the address of the waiting place. A wait given up ends, too.
-  void wait_begin(const char* name, const void* who, std::int64_t at = now_ns()) {
-    append(kind::wait_begin, name, trace_category::wait, at, address(who));
+  void wait_begin(const char* name, const void* who, std::int64_t at = right_now) {
+    append(kind::wait_begin, name, trace_category::wait, moment(at), address(who));
   }
-  void wait_end(const char* name, const void* who, std::int64_t at = now_ns()) {
-    append(kind::wait_end, name, trace_category::wait, at, address(who));
+  void wait_end(const char* name, const void* who, std::int64_t at = right_now) {
+    append(kind::wait_end, name, trace_category::wait, moment(at), address(who));
   }
 
   /// A message leaves the slice that is open now, and arrives in the one open where `flow_in` is called with the same
   /// id: an arrow. `new_flow` makes the id (unique in the job, never 0) and calls `flow_out`.
-  std::uint64_t new_flow(std::int64_t at = now_ns()) {
+  std::uint64_t new_flow(std::int64_t at = right_now) {
     const std::uint64_t id = ++last_flow_;
     flow_out(id, at);
     return id;
   }
-  void flow_out(std::uint64_t id, std::int64_t at = now_ns()) {
-    append(kind::flow_out, "message", trace_category::comm, at, static_cast<std::int64_t>(id));
+  /// As `new_flow`, of a task that the task whose slice was the last to end lets go.
+  std::uint64_t new_task_flow() {
+    const std::uint64_t id = ++last_flow_;
+    append(kind::flow_out, "task", trace_category::task, last_ - 1, static_cast<std::int64_t>(id));
+    return id;
   }
-  void flow_in(std::uint64_t id, std::int64_t at = now_ns()) {
-    append(kind::flow_in, "message", trace_category::comm, at, static_cast<std::int64_t>(id));
+  void task_flow_in(std::uint64_t id) {
+    append(kind::flow_in, "task", trace_category::task, moment(right_now), static_cast<std::int64_t>(id));
+  }
+  /// One that is over.
+  void task(trace_task t) {
+    if (tasks_.size() < max_records_) {
+      tasks_.push_back(std::move(t));
+    } else {
+      ++num_dropped_;
+    }
+  }
+
+  void flow_out(std::uint64_t id, std::int64_t at = right_now) {
+    append(kind::flow_out, "message", trace_category::comm, moment(at), static_cast<std::int64_t>(id));
+  }
+  void flow_in(std::uint64_t id, std::int64_t at = right_now) {
+    append(kind::flow_in, "message", trace_category::comm, moment(at), static_cast<std::int64_t>(id));
   }
 
   /// Adds to the totals of what this PE sent. Records nothing.
@@ -167,9 +205,14 @@ class trace_track {
     ++num_records_;
     return next_++;
   }
+  std::int64_t moment(std::int64_t at) const {
+    if (at != right_now) return at;
+    return time_ == nullptr ? imbrex::now_ns() : time_->now_ns();
+  }
   bool grow();
   const record& at(std::uint64_t i) const { return chunks_[i / chunk_records].records[i % chunk_records]; }
 
+  const time_source* time_ = nullptr;
   record* next_ = nullptr;
   record* chunk_end_ = nullptr;
   std::int64_t last_ = 0;
@@ -179,6 +222,7 @@ class trace_track {
   std::uint64_t bytes_[3] = {};
   std::vector<record*> open_;  // null: begun when the track was full
   std::vector<chunk> chunks_;
+  std::vector<trace_task> tasks_;
   std::string name_;
   track_kind kind_;
   int order_;
@@ -192,8 +236,11 @@ class trace_recorder {
   /// Records of one track; what comes later is counted and left out (32 bytes each).
   static constexpr std::uint64_t default_max_records = 8'000'000;
 
+  /// Nothing is kept but names: of a rank that is left out of a trace, so that arrows from it have their numbers.
+  static constexpr std::uint64_t keep_nothing = 0;
+
   /// Time 0 of the picture is `start_ns`, a value of `now_ns()` on this host: the same moment for all ranks.
-  explicit trace_recorder(rank_id rank, std::int64_t start_ns = now_ns(),
+  explicit trace_recorder(rank_id rank, std::int64_t start_ns = imbrex::now_ns(),
                           std::uint64_t max_records = default_max_records);
 
   /// A new line, shown at place `order` (ascending) of its process; any thread. `name` as shown, e.g. "PE 3".
@@ -205,15 +252,8 @@ class trace_recorder {
   rank_id rank() const { return rank_; }
   std::int64_t start_ns() const { return start_ns_; }
 
-  /// The events of this rank, separated by commas; when no track is written to any more.
+  /// The events of this rank, separated by commas; when no track is written to any more. Empty where nothing is kept.
   std::string json_fragment() const;
-
-  /// Writes the fragments of all ranks as one trace file; a file of that name is replaced only by a complete one.
-  /// Throws `error` when it cannot be written.
-  static void write_file(const std::string& path, const std::vector<std::string>& fragments);
-
-  /// Throws `config_error` when `path` could not be written at the end of the run. Leaves what is there untouched.
-  static void check_writable(const std::string& path);
 
  private:
   rank_id rank_;

@@ -99,8 +99,12 @@ class collector {
       case 'X': return take_slice(event, at);
       case 'b':
       case 'e': return take_wait(event, phase == "b", at);
-      case 's': flow_starts_[event.id("id")] = {key_, at}; return;
-      case 'f': flow_ends_[event.id("id")] = {key_, at}; return;
+      case 's':
+        if (event.text("cat") == "comm") flow_starts_[event.id("id")] = {key_, at};
+        return;
+      case 'f':
+        if (event.text("cat") == "comm") flow_ends_[event.id("id")] = {key_, at};
+        return;
       case 'i':
         if (event.text("cat") == "user") mark(instants_, event).add(0);
         return;

@@ -34,6 +34,7 @@ def options():
     parser.add_argument("--grid", type=int, default=96)
     parser.add_argument("--iterations", type=int, default=3000)
     parser.add_argument("--every", default="0.2s")
+    parser.add_argument("--spares", type=int, default=0, help="processes beside the ranks that take the places of lost ones")
     return parser.parse_args()
 
 
@@ -55,6 +56,11 @@ def ranks_of(program, group):
         return pid == group
 
     return [pid for pid in running if descends(pid)]
+
+
+def rank_of(pid):
+    with open(f"/proc/{pid}/environ", "rb") as f:
+        return int(re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", f.read())[1])
 
 
 class Reader(threading.Thread):
@@ -114,8 +120,9 @@ def main():
         subprocess.run([o.program, *grid, "--imbrex-transport=loopback"], check=True, stdout=subprocess.DEVNULL, timeout=600)
         alone_s = time.monotonic() - began
         expected = result_of(report)
-        command = [*shlex.split(o.mpirun), str(o.ranks), o.program, *grid, f"--imbrex-checkpoint-memory={o.every}",
-                   f"--imbrex-checkpoint-parity={o.at_once}", "--imbrex-pin=off", "--imbrex-log=info"]
+        command = [*shlex.split(o.mpirun), str(o.ranks + o.spares), o.program, *grid, f"--imbrex-checkpoint-memory={o.every}",
+                   f"--imbrex-checkpoint-parity={o.at_once}", "--imbrex-pin=off", "--imbrex-log=info",
+                   *([f"--imbrex-spare-ranks={o.spares}"] if o.spares else [])]
         took = []
         while len(took) < o.kills:
             os.remove(report)
@@ -129,12 +136,17 @@ def main():
                         time.sleep(rng.uniform(0, alone_s / o.losses / 3))
                         ranks = ranks_of(o.program, running.pid)
                         killed_at = time.monotonic()
+                        worked = False
                         for pid in rng.sample(ranks, min(o.at_once, len(ranks) - 1)):
+                            worked |= loss > 1 or rank_of(pid) < o.ranks
                             os.kill(pid, signal.SIGKILL)
                             time.sleep(rng.uniform(0, o.apart))
+                        if not worked:  # nobody misses a spare one
+                            print("a spare process was killed", flush=True)
+                            continue
                         goes_on = errors.wait_for("s after it stopped", loss, 60, running)
                         if goes_on is None:
-                            sys.exit(f"does not go on after the kill of a rank: {shlex.join(command)}\n{errors.text()}")
+                            sys.exit(f"does not go on after the kill of a rank (exit code {running.poll()}): {shlex.join(command)}\n{errors.text()}")
                         took.append(goes_on - killed_at)
                     running.wait(300)
                 except subprocess.TimeoutExpired:
@@ -146,9 +158,13 @@ def main():
                 sys.exit(f"exit code {running.returncode} without a result: {shlex.join(command)}\n{errors.text()}")
             if result_of(report) != expected:
                 sys.exit(f"seed {o.seed}: ends with {result_of(report)}, undisturbed with {expected}\n{errors.text()}")
+            if o.spares and o.losses == o.at_once == 1 and f"goes on with {o.ranks}, of which 1" not in errors.text():
+                if "ranks lost" in errors.text():  # else it was a spare one that was killed
+                    sys.exit(f"no spare rank took the place of the lost one: {shlex.join(command)}\n{errors.text()}")
             inside = re.findall(r"goes on ([0-9.]+) s after", errors.text())
-            print(f"went on {took[-1]:.3f} s after the kill, {', '.join(inside)} s of these after all had stopped; "
-                  f"exit code {running.returncode}", flush=True)
+            if inside:
+                print(f"went on {took[-1]:.3f} s after the kill, {', '.join(inside)} s of these after all had stopped; "
+                      f"exit code {running.returncode}", flush=True)
         print(f"{len(took)} kills: went on after {statistics.median(took):.3f} s (median), {max(took):.3f} s at most; "
               f"field {expected[0]}")
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "imbrex/base/error.h"
+#include "imbrex/trace/trace_file.h"
 
 namespace {
 
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 using imbrex::message_reach;
 using imbrex::trace_category;
 using imbrex::trace_recorder;
+using imbrex::trace_task;
 using imbrex::trace_track;
 using imbrex::track_kind;
 using nlohmann::json;
@@ -297,6 +299,63 @@ TEST(trace, many_records_from_many_threads_stay_sorted_and_nested) {
   }
 }
 
+TEST(trace, a_recorder_that_keeps_nothing_has_no_events_but_numbers_of_arrows) {
+  trace_recorder r(0, 0, trace_recorder::keep_nothing);
+  trace_track& t = r.add_track("PE 0", 0);
+  t.begin("a", trace_category::entry, 10);
+  EXPECT_NE(t.new_flow(12), t.new_flow(13));
+  t.end(20);
+  t.task({});
+  EXPECT_EQ(r.json_fragment(), "");
+}
+
+TEST(trace, tasks_are_told_with_what_they_waited_for) {
+  trace_recorder r(0, 1000);
+  trace_track& t = r.add_track("PE 0", 0);
+  t.task({.number = 3,
+          .name = "\"gemm\"",
+          .place = "GPU 0",
+          .submitted = 2000,
+          .ready = 3000,
+          .began = 4500,
+          .ended = 6000,
+          .failed = true,
+          .after = {1, 2}});
+  trace_task later;
+  later.number = 4;
+  later.submitted = 2500;
+  t.task(later);
+  const json events = events_of(r);
+  std::vector<json> tasks;
+  for (const json& e : events) {
+    if (e["name"] == "imbrex_task") tasks.push_back(e["args"]);
+  }
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks[0], json::parse(R"({"task":3,"name":"\"gemm\"","place":"GPU 0","submitted":1.0,"ready":2.0,
+                                      "began":3.5,"ended":5.0,"failed":true,"after":[1,2]})"));
+  EXPECT_EQ(tasks[1], json::parse(R"({"task":4,"name":"task","place":"","submitted":1.5,"after":[]})"));
+}
+
+TEST(trace, an_arrow_between_tasks_begins_in_the_last_slice) {
+  struct : imbrex::time_source {
+    std::int64_t now_ns() const override { return 350; }
+  } time;
+  trace_recorder r(0, 0);
+  trace_track& t = r.add_track("PE 0", 0);
+  t.take_time_from(time);
+  t.begin("one", trace_category::kernel, 100);
+  t.end(200);
+  const std::uint64_t id = t.new_task_flow();
+  t.begin("other", trace_category::kernel, 300);
+  t.task_flow_in(id);
+  t.end(400);
+  const json events = events_of(r);
+  EXPECT_EQ(with_phase(events, "X").size(), 2u);
+  const json from = with_phase(events, "s").at(0);
+  EXPECT_EQ(from["cat"], "task");
+  EXPECT_DOUBLE_EQ(from["ts"].get<double>(), 0.199);
+}
+
 TEST(trace, a_full_track_drops_and_says_so) {
   trace_recorder r(0, 0, 3000);
   trace_track& t = r.add_track("PE 0", 0);
@@ -318,17 +377,37 @@ TEST(trace, interned_names_are_kept_once) {
   EXPECT_EQ(std::string(first), std::string(100, 'x'));
 }
 
+void write(const std::string& name, const std::vector<std::string>& fragments) {
+  imbrex::trace_file file(name);
+  for (const std::string& f : fragments) file.add(f);
+  file.finish(static_cast<int>(fragments.size()), 2);
+}
+
+TEST_F(trace_file, one_that_is_not_finished_replaces_nothing) {
+  const std::string name = path("t.json");
+  std::ofstream(name) << "old";
+  {
+    imbrex::trace_file file(name);
+    file.add("{}");
+    EXPECT_EQ(num_files(), 2u);
+  }
+  EXPECT_EQ(text_of(name), "old");
+  EXPECT_EQ(num_files(), 1u);
+}
+
 TEST_F(trace_file, holds_the_events_of_all_ranks) {
   trace_recorder a(0), b(1);
   a.add_track("PE 0", 0);
   b.add_track("PE 1", 0);
   const std::string name = path("t.json");
-  trace_recorder::check_writable(name);
+  imbrex::trace_file::check_writable(name);
   EXPECT_EQ(num_files(), 0u);
-  trace_recorder::write_file(name, {a.json_fragment(), "", b.json_fragment()});
+  write(name, {a.json_fragment(), "", b.json_fragment()});
   const json j = json::parse(text_of(name));
   EXPECT_EQ(j["displayTimeUnit"], "ns");
   EXPECT_EQ(j["traceEvents"].size(), 10u);
+  EXPECT_EQ(j["otherData"]["ranks"], 3);
+  EXPECT_EQ(j["otherData"]["recorded"], 2);
   EXPECT_EQ(num_files(), 1u);
 }
 
@@ -336,20 +415,20 @@ TEST_F(trace_file, an_old_file_is_replaced_and_a_link_followed) {
   const std::string name = path("t.json"), link = path("link.json");
   std::ofstream(name) << "old";
   fs::create_symlink("t.json", link);
-  trace_recorder::check_writable(link);
+  imbrex::trace_file::check_writable(link);
   EXPECT_EQ(text_of(name), "old");
-  trace_recorder::write_file(link, {});
+  write(link, {});
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_TRUE(json::parse(text_of(name))["traceEvents"].empty());
 }
 
 TEST_F(trace_file, names_what_cannot_be_written) {
   const std::string inside_nothing = path("no/such/t.json");
-  EXPECT_THROW(trace_recorder::check_writable(inside_nothing), imbrex::config_error);
-  EXPECT_THROW(trace_recorder::check_writable(path(".")), imbrex::config_error);
-  EXPECT_THROW(trace_recorder::check_writable(""), imbrex::config_error);
+  EXPECT_THROW(imbrex::trace_file::check_writable(inside_nothing), imbrex::config_error);
+  EXPECT_THROW(imbrex::trace_file::check_writable(path(".")), imbrex::config_error);
+  EXPECT_THROW(imbrex::trace_file::check_writable(""), imbrex::config_error);
   try {
-    trace_recorder::write_file(inside_nothing, {});
+    write(inside_nothing, {});
     FAIL();
   } catch (const imbrex::error& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr(inside_nothing));
@@ -358,13 +437,13 @@ TEST_F(trace_file, names_what_cannot_be_written) {
 }
 
 TEST_F(trace_file, a_device_is_written_to_and_not_replaced) {
-  trace_recorder::check_writable("/dev/null");
-  trace_recorder::write_file("/dev/null", {});
+  imbrex::trace_file::check_writable("/dev/null");
+  write("/dev/null", {});
   struct stat status{};
   ASSERT_EQ(stat("/dev/null", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
   if (access("/dev/full", W_OK) == 0) {
-    EXPECT_THROW(trace_recorder::write_file("/dev/full", {std::string(1 << 20, ' ')}), imbrex::error);
+    EXPECT_THROW(write("/dev/full", {std::string(1 << 20, ' ')}), imbrex::error);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "imbrex/runtime/device_sharing.h"
+#include "imbrex/runtime/rank/device_sharing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
-#include "imbrex/runtime/options.h"
+#include "imbrex/runtime/options/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -254,6 +255,49 @@ TEST(report, tells_the_same_facts_as_text_and_json) {
     EXPECT_EQ(j["protocols"][p.transport]["sizes"], p.sizes);
     EXPECT_THAT(text, HasSubstr(p.sizes));
   }
+}
+
+TEST(options, a_trace_has_so_many_ranks_as_far_apart_as_they_can_be) {
+  imbrex::runtime_options o;
+  for (const int ranks : {1, 2, 3, 7, 64, 65, 3072}) {
+    for (const int wanted : {1, 2, 3, 5, 64, 4000}) {
+      o.trace_ranks = wanted;
+      std::vector<int> traced;
+      for (int r = 0; r < ranks; ++r) {
+        if (imbrex::is_traced(o, r, ranks)) traced.push_back(r);
+      }
+      EXPECT_EQ(static_cast<int>(traced.size()), std::min(wanted, ranks)) << ranks << " " << wanted;
+      EXPECT_EQ(traced.front(), 0);
+      if (wanted > 1) {
+        EXPECT_EQ(traced.back(), ranks - 1);
+      }
+    }
+  }
+  o.trace_ranks = 0;
+  EXPECT_EQ(imbrex::traced_ranks(o, 3072), 3072);
+  o.virtual_time.machine = "summit";
+  EXPECT_EQ(imbrex::traced_ranks(o, 3072), 64);
+  EXPECT_EQ(imbrex::traced_ranks(o, 6), 6);
+}
+
+/// What is said of these words; nothing where they are accepted.
+std::string refusal_of(std::vector<std::string> words) {
+  try {
+    options_for(std::move(words));
+  } catch (const imbrex::config_error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST(options, ranks_of_a_trace_need_a_trace) {
+  EXPECT_THAT(refusal_of({"--imbrex-trace-ranks=4"}), HasSubstr("--imbrex-trace=FILE"));
+  EXPECT_EQ(refusal_of({"--imbrex-trace-ranks=4", "--imbrex-trace=t.json"}), "");
+}
+
+TEST(options, a_simulated_machine_has_no_loopback_network) {
+  EXPECT_THAT(refusal_of({"--imbrex-machine=summit", "--imbrex-loopback-delay-us=3"}),
+              testing::AllOf(HasSubstr("loopback-delay-us"), HasSubstr("summit"), HasSubstr("machine-seed")));
 }
 
 }  // namespace

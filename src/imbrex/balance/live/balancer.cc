@@ -41,7 +41,13 @@ constexpr std::uint32_t looks_for_sizes = 32;  // after which elements are asked
 }  // namespace
 
 balancer::balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape)
-    : pe_(pe), options_(options), shape_(shape), times_(pe), last_ns_(pe.now_ns()), measured_ns_(last_ns_) {
+    : pe_(pe),
+      options_(options),
+      shape_(shape),
+      rates_(options.rates, shape.num_pes),
+      times_(pe),
+      last_ns_(pe.now_ns()),
+      measured_ns_(last_ns_) {
   strategy_ = make_strategy(options.strategy);
   counts_exchanges_ = strategy_->uses_communication() || !options.record.empty();
   if (counts_exchanges_) pe.traffic = std::make_unique<element_traffic>();
@@ -81,6 +87,12 @@ void balancer::run_changes(const actor*, const actor*, std::int64_t now) {
   pe_.send(0, balance_wanted{round_}, priorities::communication);
 }
 
+std::vector<std::byte> balancer::to_keep() { return to_bytes(learnt_); }
+
+void balancer::take_kept(std::span<const std::byte> kept) {
+  from_bytes(std::vector<std::byte>(kept.begin(), kept.end()), learnt_);
+}
+
 // ------------------------------------------------------------------------------------------------ a round
 
 void balancer::begin_round(std::vector<std::pair<pe_id, reduction_id>> and_then) {
@@ -100,10 +112,12 @@ void balancer::measure(std::uint32_t round) {
   measured_in_ = round;
   const std::int64_t now = pe_.now_ns();
   element_loads mine = loads_of(pe_, times_.take(), measured_);
+  if (speed_ == 0) speed_ = rates_.are_measured() ? measured_speed() : rates_.of(pe_.id());
   mine.pes.push_back({.pe = pe_.id(),
                       .interval_ns = now - std::exchange(measured_ns_, now),
                       .num_moves = pe_.move_costs.num,
-                      .moving_ns = pe_.move_costs.ns});
+                      .moving_ns = pe_.move_costs.ns,
+                      .speed = speed_});
   add_operations(mine, pe_, usage_meter::of(pe_), measured_);
   if (mine.pes.back().gpu != measured_pe::none || !options_.record.empty())
     add_sizes(mine, pe_, measured_, round % looks_for_sizes == 1);
@@ -129,8 +143,9 @@ void balancer::pass_on() {
 
 void balancer::decide(element_loads&& loads) {
   share_gpus_out(loads);
+  refer_to_the_fastest(loads, rates_.are_measured());
   // A program that says when to look knows that what was measured is what there is to balance.
-  if (options_.interval_ms > 0) history_.smooth(loads);
+  if (options_.interval_ms > 0) learnt_.history.smooth(loads);
   const balance_problem problem = problem_of(loads, shape_, strategy_->uses_places());
   ++summary_.num_rounds;
   if (record_ != nullptr) record_->write({.program = "", .step = round_, .problem = problem});
@@ -157,8 +172,8 @@ void balancer::decide(element_loads&& loads) {
   summary_.num_moved = num_moved(loads);
   const bool pays = !plan.moves.empty() && gain.pays();
   const char* const too_early = why_too_early(before.time, loads);
-  if (too_early == nullptr && !pays) patience_.looks_only(before.efficiency);
-  const bool goes = too_early == nullptr && pays && patience_.tries(before.efficiency, after.efficiency);
+  if (too_early == nullptr && !pays) learnt_.patience.looks_only(before.efficiency);
+  const bool goes = too_early == nullptr && pays && learnt_.patience.tries(before.efficiency, after.efficiency);
   log_info(
       fmt::format("balance round {}: efficiency {:.3f}, {} moves for {:.3f} ({:.3f} ms saved, {:.3f} ms spent){}; "
                   "{} have moved so far",

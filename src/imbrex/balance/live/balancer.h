@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "imbrex/balance/live/live_plan.h"
 #include "imbrex/balance/live/load_history.h"
 #include "imbrex/balance/live/patience.h"
+#include "imbrex/balance/live/pe_rates.h"
 #include "imbrex/object/collection/reducer.h"
 #include "imbrex/object/load/element_times.h"
 #include "imbrex/pe/tree_sum.h"
@@ -25,7 +28,7 @@ class balance_record_writer;
 /// spanning tree; PE 0 has the strategy make a plan and, if that pays, tells the PEs which elements go where; those go
 /// as soon as they can, as with `chare::migrate_to`. Nothing stops meanwhile. Rounds are begun by elements that call
 /// `balance`, and, at most that often, each interval in which elements run. For the PE's thread.
-class balancer final : public pe_part, actor_observer {
+class balancer final : public kept_pe_part, actor_observer {
  public:
   balancer(chare_pe& pe, const balance_options& options, const pe_shape& shape);
   ~balancer() override;
@@ -34,6 +37,9 @@ class balancer final : public pe_part, actor_observer {
 
   /// Once, when the devices of the PE are there: the first sample of what they do begins.
   void sees_devices();
+  /// What elements have cost so far, and what came of plans: PE 0 has it in checkpoints.
+  std::vector<std::byte> to_keep() override;
+  void take_kept(std::span<const std::byte> kept) override;
   const balance_summary& summary() const { return summary_; }
 
   /// \name PE 0
@@ -68,6 +74,8 @@ class balancer final : public pe_part, actor_observer {
   chare_pe& pe_;
   const balance_options options_;
   const pe_shape shape_;
+  const pe_rates rates_;
+  double speed_ = 0;  // measured with the first round; 0: not yet
   element_times times_;
   std::unique_ptr<balance_strategy> strategy_;  // used on PE 0
   bool counts_exchanges_ = false;
@@ -86,10 +94,18 @@ class balancer final : public pe_part, actor_observer {
   std::vector<std::pair<pe_id, reduction_id>> next_round_;
   bool wanted_again_ = false;
   bool has_warned_ = false;
-  load_history history_;
+  struct experience {
+    load_history history;
+    plan_patience patience;
+
+    template <class Archive>
+    void serialize(Archive& ar) {
+      ar & history & patience;
+    }
+  };
+  experience learnt_;
   int looks_to_wait_ = 0;           // at most, until what the last plan moves has gone,
   std::uint64_t enough_moved_ = 0;  // which so many moves in all say
-  plan_patience patience_;
   balance_summary summary_;
 };
 

@@ -1,8 +1,10 @@
 #include "imbrex/balance/live/element_loads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "imbrex/balance/live/pe_rates.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/entry/element_identity.h"
@@ -74,12 +76,38 @@ void share_gpus_out(element_loads& loads) {
   loads.operations.clear();
 }
 
+void refer_to_the_fastest(element_loads& loads, bool speeds_are_measured) {
+  std::vector<double> hosts, gpus;
+  for (const measured_pe& p : loads.pes) {
+    hosts.push_back(p.speed);
+    gpus.push_back(p.gpu_speed);
+  }
+  hosts = rates_of(std::move(hosts), speeds_are_measured);
+  gpus = rates_of(std::move(gpus), true);
+  std::unordered_map<pe_id, const measured_pe*> of_pe;
+  for (std::size_t i = 0; i < loads.pes.size(); ++i) {
+    loads.pes[i].speed = hosts[i];
+    loads.pes[i].gpu_speed = gpus[i];
+    of_pe[loads.pes[i].pe] = &loads.pes[i];
+  }
+  const auto scaled = [](std::int64_t ns, double rate) {
+    return static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * rate));
+  };
+  for (element_load& l : loads.all) {
+    const measured_pe& p = *of_pe.at(l.pe);
+    if (p.speed != 1) l.host_ns = scaled(l.host_ns, p.speed);
+    if (p.gpu_speed != 1) l.gpu_ns = scaled(l.gpu_ns, p.gpu_speed);
+  }
+}
+
 void add_operations(element_loads& loads, const scheduler& pe, usage_meter* meter,
                     const std::vector<measured_element>& measured) {
   if (meter == nullptr) return;
   const std::uint32_t first = static_cast<std::uint32_t>(pe.rank().rank) * most_gpus_of_rank;
   loads.pes.back().gpu = static_cast<std::int32_t>(first) + pe.default_device->number();
-  loads.pes.back().gpu_free_bytes = pe.default_device->memory().free;
+  const memory_info memory = pe.default_device->memory();
+  loads.pes.back().gpu_free_bytes = memory.free;
+  loads.pes.back().gpu_speed = memory.bytes_per_second;
   std::unordered_map<const actor*, std::uint32_t> place;
   for (std::size_t i = 0; i < measured.size(); ++i) place[measured[i].element] = static_cast<std::uint32_t>(i);
   std::map<int, std::vector<timed_operation>> of_gpu;

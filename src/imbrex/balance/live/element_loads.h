@@ -56,10 +56,12 @@ struct measured_pe {
   std::int64_t interval_ns = 0;  ///< in which its elements ran what is told of them
   std::uint64_t num_moves = 0;   ///< elements that have left it so far
   std::int64_t moving_ns = 0;    ///< what it has done for moves so far
+  double speed = 1;              ///< compared with those of the others
+  double gpu_speed = 1;          ///< the same of its GPU
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & pe & gpu & gpu_free_bytes & interval_ns & num_moves & moving_ns;
+    ar & pe & gpu & gpu_free_bytes & interval_ns & num_moves & moving_ns & speed & gpu_speed;
   }
 };
 
@@ -86,6 +88,10 @@ struct measured_element {
 /// When all PEs have told: how long each element kept its GPU busy in the interval, as far as the samples tell. The
 /// operations are used up.
 void share_gpus_out(element_loads& loads);
+
+/// When all PEs have told: speeds become rates, of which the highest is 1 (`rates_of`), and what elements have cost
+/// what it would have been there.
+void refer_to_the_fastest(element_loads& loads, bool speeds_are_measured);
 
 /// The elements of `pe` with what they ran by `times`; in `measured`, in the same order.
 element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*, std::int64_t>& times,

@@ -67,9 +67,10 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape, bo
   }
   std::map<std::int32_t, int> gpus;  // by number, in order of PEs
   for (const measured_pe& m : by_number(loads.pes)) {
+    p.pes[static_cast<std::size_t>(m.pe)].rate = m.speed;
     if (m.gpu == measured_pe::none) continue;
     const auto [known, is_new] = gpus.emplace(m.gpu, static_cast<int>(p.gpus.size()));
-    if (is_new) p.gpus.emplace_back();
+    if (is_new) p.gpus.push_back({.rate = m.gpu_speed});
     p.pes[static_cast<std::size_t>(m.pe)].gpu = known->second;
   }
   p.communication = exchanges_of(loads);

@@ -13,6 +13,10 @@ class plan_patience {
   bool tries(double measured, double promised);
   /// At a look that found no plan that would pay.
   void looks_only(double measured);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & tried_ & before_ & promised_ & wait_ & left_ & last_ & chance_;
+  }
 
  private:
   static constexpr double kept = 0.25;         // of a promised gain, to call the promise kept

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/async/behind.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/log.h"
 #include "imbrex/checkpoint/checkpoint_folder.h"
@@ -182,6 +183,14 @@ checkpointer::checkpointer(chare_pe& pe, const checkpoint_options& options, chec
       to_memory_(memory != nullptr && options.in_memory() && pe.rank().num_ranks > 1, options.memory_every_ns,
                  options.memory_every_points, pe.now_ns()) {}
 
+checkpointer::~checkpointer() {
+  if (next_pes_ == 0) return;
+  log_warning(
+      fmt::format("the job did not go on with {} PEs of each rank, as resize was told: no checkpoint could be "
+                  "made for that, or no point for one came after it",
+                  next_pes_));
+}
+
 checkpointer& checkpointer::of(scheduler& pe) { return static_cast<checkpointer&>(*chare_pe::of(pe).checkpointing); }
 
 // ------------------------------------------------------------------------------------------------ every PE
@@ -352,7 +361,8 @@ task<std::string> checkpointer::write_everywhere(std::string base, std::uint64_t
 
 task<std::uint64_t> checkpointer::keep_everywhere() {
   const std::int64_t began = pe_.now_ns();
-  const std::uint64_t number = memory_->store.largest_number() + 1;
+  // A rank that was a spare one has none of those that the others have.
+  const std::uint64_t number = std::max(memory_->store.largest_number(), memory_->plan.number) + 1;
   std::exception_ptr failure;
   std::uint64_t bytes = 0;
   try {
@@ -411,7 +421,8 @@ void checkpointer::reached(const point& p, int signal) {
   const bool memory_is_due = to_memory_.is_due_at(p.which.array, pe_.now_ns());
   const bool files_are_due = to_files_.is_due_at(p.which.array, pe_.now_ns()) || signal_ != 0;
   const bool any = memory_is_due || files_are_due || next_pes_ != 0;
-  if (!any || (is_writing_ && signal_ == 0)) return let_go({p}, false);
+  const bool cannot_wait = signal_ != 0 || next_pes_ != 0;
+  if (!any || (is_writing_ && !cannot_wait)) return let_go({p}, false);
   due_.in_files |= files_are_due;
   waiting_.push_back(p);
   if (waiting_.size() == 1)

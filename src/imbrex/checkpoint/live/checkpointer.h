@@ -32,6 +32,7 @@ class checkpointer final : public pe_part, device_saver {
   /// `memory`: what this rank keeps of checkpoints in memory; null: none are kept there.
   checkpointer(chare_pe& pe, const checkpoint_options& options, checkpointed_globals globals,
                rank_memory* memory = nullptr);
+  ~checkpointer() override;
   static checkpointer& of(scheduler& pe);
 
   const checkpointed_globals& globals() const { return globals_; }

@@ -11,8 +11,8 @@
 namespace imbrex {
 
 std::vector<std::string> record_kind_names() {
-  return {"program",  "read-only globals", "numbers",  "arrays",
-          "elements", "ended elements",    "sections", "freed sections"};
+  return {"program",        "read-only globals", "numbers",        "arrays",   "elements",
+          "ended elements", "sections",          "freed sections", "balancing"};
 }
 
 namespace {
@@ -59,6 +59,8 @@ class snapshot_of_pe {
       add_sections(part);
     });
     add(record_kind::numbers, nullptr, numbers);
+    if (pe_.id() == 0 && pe_.balancing != nullptr)
+      add_bytes(record_kind::balancing, nullptr, {pe_.balancing->to_keep(), {}});
     return std::move(all_);
   }
 

@@ -22,6 +22,7 @@ enum class record_kind : std::uint32_t {
   ended,            ///< key: `element_key`; no payload. By its home
   section,          ///< key: `section_key`; payload: indices of members that are at home on the PE that wrote it
   freed_section,    ///< key: `section_key`; no payload
+  balancing,        ///< no key; what the balancer has learnt. By PE 0, where there is one
 };
 /// In their order.
 std::vector<std::string> record_kind_names();

@@ -1,14 +1,10 @@
 #pragma once
 
-#include <exception>
+#include <cstdint>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "imbrex/async/completion.h"
-#include "imbrex/async/task.h"
-#include "imbrex/base/topology.h"
 #include "imbrex/checkpoint/live/pe_snapshot.h"
 #include "imbrex/checkpoint/manifest.h"
 #include "imbrex/checkpoint/snapshot_writer.h"
@@ -29,27 +25,5 @@ std::uint64_t expected_bytes(const records_of_pes& of_pes);
 
 /// The file of a rank of which all bytes are in memory already.
 void write_image(const std::string& folder, std::int32_t rank, std::span<const std::byte> image);
-
-/// Runs `f` on a thread of its own; when awaited it has ended. Quiescence waits for it.
-template <class F>
-task<> behind(F f) {
-  completion ended;
-  std::exception_ptr failure;
-  std::thread worker([&] {
-    unpin_this_thread();
-    try {
-      f();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    ended.set();
-  });
-  struct joined {
-    std::thread& t;
-    ~joined() { t.join(); }
-  } join{worker};
-  co_await ended;
-  if (failure) std::rethrow_exception(failure);
-}
 
 }  // namespace imbrex

@@ -65,6 +65,8 @@ class restoring {
       part.has_come_back(detail::count_below(pe_, pe_.id(), part.root(), count.of_pe), all, count.not_at_home);
       pe_.release_held(id);
     }
+    if (pe_.id() == 0 && pe_.balancing != nullptr)
+      each(record_kind::balancing, [&](const record_view& r) { pe_.balancing->take_kept(source_->read(r)); });
     for (auto& [key, members] : sections_) part_of(key.first).restore_section(key.second, members);
   }
 

@@ -1,6 +1,7 @@
 #include "imbrex/checkpoint/memory/rank_memory.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "imbrex/base/clock.h"
@@ -21,6 +22,18 @@ void rank_memory::begin_run(transport* t, std::vector<int> hosts) {
   }
   plan = plan_recovery(all);
   store.keep_only(plan.number);
+}
+
+void rank_memory::share_with_new_ranks(transport& t) {
+  const std::vector<std::byte> mine = to_bytes(std::tuple(num_runs, next_pes));
+  num_replaced = 0;
+  for (const auto& bytes : t.all_gather(mine)) {
+    std::tuple<int, int> theirs;
+    from_bytes(bytes, theirs);
+    if (std::get<0>(theirs) == 0) ++num_replaced;
+    num_runs = std::max(num_runs, std::get<0>(theirs));
+    next_pes = std::max(next_pes, std::get<1>(theirs));
+  }
 }
 
 void rank_memory::forget_contents() {

@@ -28,11 +28,15 @@ struct rank_memory {
   ///@}
   int next_pes = 0;                ///< of each rank, from the next run on; 0: as many as now
   int num_ranks_before = 0;        ///< of the run before
+  int num_replaced = 0;            ///< of them, by ranks that had been spare ones
   std::int64_t stopped_at_ns = 0;  ///< when the run before was to end; by this machine's clock
 
   /// A run begins: the ranks tell each other what they have. Collective. Parts of other checkpoints than the one that
   /// they begin with are dropped. `t`: null with one rank.
   void begin_run(transport* t, std::vector<int> hosts);
+  /// Of a job with spare ranks, before each run but the first: what ranks know that have been there tells those that
+  /// have not. Collective.
+  void share_with_new_ranks(transport& t);
   /// All PEs have read what they wanted of what the run began with.
   void forget_contents();
   /// The group of that rank, with its places for parity; without the lengths.

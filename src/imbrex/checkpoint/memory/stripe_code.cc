@@ -11,7 +11,7 @@ namespace imbrex {
 namespace {
 void fill(std::span<std::byte> to, std::span<const std::byte> from) {
   const std::size_t n = std::min(to.size(), from.size());
-  if (n > 0) std::memcpy(to.data(), from.data(), n);
+  if (n > 0 && to.data() != from.data()) std::memcpy(to.data(), from.data(), n);
   std::fill(to.begin() + static_cast<std::ptrdiff_t>(n), to.end(), std::byte{0});
 }
 }  // namespace

@@ -16,6 +16,8 @@ class stripe_code {
   /// Throws `not_built` for more than one block of parity where this build has no Reed-Solomon code.
   stripe_code(int num_data, int num_parity);
 
+  /// Whether the parity of a stripe is its one block of data.
+  bool copies() const { return num_data_ == 1 && num_parity_ == 1; }
   /// Sets `to` to block `parity` of the parity of these data.
   void encode(std::span<const std::span<const std::byte>> data, int parity, std::span<std::byte> to);
   /// Sets `to` to block `wanted` (data first, then parity) from others: `blocks` has all, nothing at the places of

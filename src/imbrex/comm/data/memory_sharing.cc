@@ -1,6 +1,6 @@
 #include "imbrex/comm/data/memory_sharing.h"
 
-#include <cstdint>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -40,22 +40,25 @@ memory_sharing agree_on_sharing(transport& network, const std::vector<bool>& sam
     if (!d->share(samples.back().data(), mine.emplace_back())) mine.back() = {};
   }
   const auto all = network.all_gather(to_bytes(mine));
-  std::vector<std::uint8_t> opened(all.size(), 0);
+  std::vector<rank_id> opened;  // few: of this machine
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (!same_host[r] || static_cast<rank_id>(r) == network.rank()) continue;
     std::vector<shared_memory> theirs;
     from_bytes(all[r], theirs);
     const std::string why = why_not_opened(devices, theirs);
-    opened[r] = why.empty() ? 1 : 0;
+    if (why.empty()) opened.push_back(static_cast<rank_id>(r));
     if (!why.empty()) log_info(fmt::format("GPU memory of rank {} is not read where it is: {}", r, why));
   }
   memory_sharing found;
   const auto everyone = network.all_gather(to_bytes(opened));  // by then nobody opens the samples any more
+  found.reads_mine.resize(everyone.size());
+  found.is_read.resize(everyone.size());
+  for (const rank_id r : opened) found.is_read[static_cast<std::size_t>(r)] = true;
   for (std::size_t r = 0; r < everyone.size(); ++r) {
-    std::vector<std::uint8_t> theirs;
+    if (!same_host[r]) continue;
+    std::vector<rank_id> theirs;
     from_bytes(everyone[r], theirs);
-    found.reads_mine.push_back(theirs[static_cast<std::size_t>(network.rank())] != 0);
-    found.is_read.push_back(opened[r] != 0);
+    found.reads_mine[r] = std::ranges::find(theirs, network.rank()) != theirs.end();
   }
   return found;
 }

@@ -95,6 +95,7 @@ class loopback_transport : public transport {
   bool needs_polling() const override { return network_->holds_ || network_->options_.lost >= 0; }
   job_end stop(const job_end& mine) override;
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
+  void collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take) override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:

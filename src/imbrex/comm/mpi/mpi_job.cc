@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <string>
@@ -93,11 +94,17 @@ MPI_Comm declared_dup(MPI_Comm of, const declaration& says, rank_id me) {
   return made;
 }
 
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  mpi_check(MPI_Comm_size(comm, &size), "MPI_Comm_size", 0);
+  return size;
+}
+
 constexpr const char* other_library = "use an MPI library built with thread support";
 
 }  // namespace
 
-mpi_job::mpi_job() {
+mpi_job::mpi_job(int num_spares) {
   int initialised = 0;
   int finalised = 0;
   mpi_check(MPI_Initialized(&initialised), "MPI_Initialized", 0);
@@ -109,9 +116,11 @@ mpi_job::mpi_job() {
   }
   try {
     if (initialised != 0 || !open_session()) open_world();
+    check_ranks_are_started();
+    if (num_spares > 0) set_apart(num_spares);
+    if (is_spare()) return;
     ask_about_ranks();
     ask_about_host();
-    check_ranks_are_started();
   } catch (...) {
     close();
     throw;
@@ -121,22 +130,27 @@ mpi_job::mpi_job() {
 // Another rank may be lost meanwhile: then all who are left begin again.
 mpi_job::mpi_job(mpi_job& before) {
   for (bool all_are_here = false; !all_are_here;) {
-    control_ = mpi_shrink(before.control_, before.rank_);
+    MPI_Comm left = mpi_shrink(before.everyone(), before.rank_);
+    (before.everyone_ != MPI_COMM_NULL ? everyone_ : control_) = left;
     bool are_here = true;
     try {
-      ask_about_ranks();
-      ask_about_host_by_name();
+      if (everyone_ != MPI_COMM_NULL) fill_places(before);
+      if (!is_spare()) {
+        ask_about_ranks();
+        ask_about_host_by_name();
+      }
     } catch (const rank_lost&) {
       are_here = false;
       revoke();
+      mpi_revoke(left);
     }
-    all_are_here = mpi_agree(control_, are_here ? 1 : 0) != 0;
+    all_are_here = mpi_agree(left, are_here ? 1 : 0) != 0;
     if (!all_are_here) free_communicators();
   }
+  const bool all_are_left = size_of(everyone()) == size_of(before.everyone());
   before.free_communicators();
   // Open MPI 5.0's MPI_Finalize hangs at times when ranks have been lost: it is left out then. The system takes back
   // what a process has, and the launcher knows that ranks may be lost.
-  const bool all_are_left = num_ranks_ == before.num_ranks_;
   must_finalise_ = std::exchange(before.must_finalise_, false) && all_are_left;
   uses_session_ = std::exchange(before.uses_session_, false);
 #if MPI_VERSION >= 4
@@ -154,7 +168,7 @@ void mpi_job::revoke() {
 }
 
 void mpi_job::free_communicators() {
-  for (MPI_Comm* comm : {&messages_, &pieces_, &host_data_, &device_data_, &control_}) {
+  for (MPI_Comm* comm : {&messages_, &pieces_, &host_data_, &device_data_, &control_, &everyone_}) {
     if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
   }
 }
@@ -217,6 +231,41 @@ void mpi_job::open_world() {
   mpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &control_), "MPI_Comm_dup", 0);
 }
 
+void mpi_job::set_apart(int num_spares) {
+  everyone_ = std::exchange(control_, MPI_COMM_NULL);
+  mpi_check(MPI_Comm_set_errhandler(everyone_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", 0);
+  int place = 0;
+  mpi_check(MPI_Comm_rank(everyone_, &place), "MPI_Comm_rank", 0);
+  num_ranks_ = size_of(everyone_) - num_spares;
+  if (num_ranks_ < 1) {
+    throw config_error(fmt::format("--imbrex-spare-ranks={}: there are {} processes, of which one at least is to work",
+                                   num_spares, size_of(everyone_)));
+  }
+  const bool works = place < num_ranks_;
+  if (!works) rank_ = place;
+  mpi_check(MPI_Comm_split(everyone_, works ? 0 : MPI_UNDEFINED, place, &control_), "MPI_Comm_split", place);
+}
+
+// The spare process takes the place of the rank that is lost, so that all others keep what they have.
+void mpi_job::fill_places(const mpi_job& before) {
+  mpi_check(MPI_Comm_set_errhandler(everyone_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", before.rank_);
+  constexpr int spare = -1;
+  const int mine = before.is_spare() ? spare : before.rank_;
+  std::vector<int> places(static_cast<std::size_t>(size_of(everyone_)), spare);
+  mpi_check(MPI_Allgather(&mine, 1, MPI_INT, places.data(), 1, MPI_INT, everyone_), "MPI_Allgather", before.rank_);
+  for (int place = 0; place < before.num_ranks_; ++place) {
+    if (std::ranges::find(places, place) != places.end()) continue;
+    if (const auto next = std::ranges::find(places, spare); next != places.end()) *next = place;
+  }
+  num_ranks_ = static_cast<int>(std::ranges::count_if(places, [](int place) { return place != spare; }));
+  int who = 0;
+  mpi_check(MPI_Comm_rank(everyone_, &who), "MPI_Comm_rank", before.rank_);
+  const int place = places[static_cast<std::size_t>(who)];
+  if (place == spare) rank_ = who;
+  mpi_check(MPI_Comm_split(everyone_, place == spare ? MPI_UNDEFINED : 0, std::max(place, 0), &control_),
+            "MPI_Comm_split", before.rank_);
+}
+
 void mpi_job::ask_about_ranks() {
   mpi_check(MPI_Comm_set_errhandler(control_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", 0);
   mpi_check(MPI_Comm_rank(control_, &rank_), "MPI_Comm_rank", 0);
@@ -262,7 +311,7 @@ void mpi_job::ask_about_host_by_name() {
 }
 
 void mpi_job::check_ranks_are_started() const {
-  if (num_ranks_ > 1 || launched_ranks() < 2) return;
+  if (size_of(control_) > 1 || launched_ranks() < 2) return;
   throw comm_error(
       fmt::format("the launcher started {} processes, but mpi sees one rank only: start them with the "
                   "mpirun or mpiexec of {} (with srun: --mpi=pmix or --mpi=pmi2)",
@@ -311,6 +360,36 @@ std::vector<std::vector<std::byte>> mpi_job::all_gather(const std::vector<std::b
     parts[i].assign(all.begin() + starts[i], all.begin() + starts[i] + counts[i]);
   }
   return parts;
+}
+
+// Rank 0 asks one after the other, so that what they have does not come to it at once.
+void mpi_job::collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take) const {
+  if (abandoned_) throw comm_error(fmt::format("rank {} gave up on the other ranks after a failure", rank_));
+  constexpr int tag = 1;
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 28;
+  const auto in_pieces = [&](std::vector<std::byte>& bytes, auto move) {
+    for (std::uint64_t done = 0; done < bytes.size(); done += at_once)
+      move(bytes.data() + done, static_cast<int>(std::min<std::uint64_t>(at_once, bytes.size() - done)));
+  };
+  std::uint64_t size = mine.size();
+  if (rank_ != 0) {
+    mpi_check(MPI_Recv(nullptr, 0, MPI_BYTE, 0, tag, control_, MPI_STATUS_IGNORE), "MPI_Recv", rank_);
+    mpi_check(MPI_Send(&size, 1, MPI_UINT64_T, 0, tag, control_), "MPI_Send", rank_);
+    in_pieces(mine, [&](const std::byte* at, int bytes) {
+      mpi_check(MPI_Send(at, bytes, MPI_BYTE, 0, tag, control_), "MPI_Send", rank_);
+    });
+    return;
+  }
+  take(std::move(mine));
+  for (int r = 1; r < num_ranks_; ++r) {
+    mpi_check(MPI_Send(nullptr, 0, MPI_BYTE, r, tag, control_), "MPI_Send", rank_);
+    mpi_check(MPI_Recv(&size, 1, MPI_UINT64_T, r, tag, control_, MPI_STATUS_IGNORE), "MPI_Recv", rank_);
+    std::vector<std::byte> theirs(size);
+    in_pieces(theirs, [&](std::byte* at, int bytes) {
+      mpi_check(MPI_Recv(at, bytes, MPI_BYTE, r, tag, control_, MPI_STATUS_IGNORE), "MPI_Recv", rank_);
+    });
+    take(std::move(theirs));
+  }
 }
 
 std::string mpi_library_description() {

@@ -5,8 +5,10 @@
 #include <mpi-ext.h>
 #endif
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "imbrex/comm/mpi/mpi_job.h"
 
@@ -33,8 +35,16 @@ void mpi_revoke(MPI_Comm comm) {
 }
 
 // An error says that ranks were lost of which not all had known; what is agreed on holds all the same.
-int mpi_agree(MPI_Comm comm, int bits) {
-  MPIX_Comm_agree(comm, &bits);
+int mpi_agree(MPI_Comm comm, int bits, bool waits_long) {
+  MPI_Request agreeing = MPI_REQUEST_NULL;
+  if (MPIX_Comm_iagree(comm, &bits, &agreeing) != MPI_SUCCESS && agreeing == MPI_REQUEST_NULL) {
+    MPIX_Comm_agree(comm, &bits);
+    return bits;
+  }
+  for (int is_over = 0; is_over == 0;) {
+    if (MPI_Test(&agreeing, &is_over, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+    if (is_over == 0 && waits_long) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return bits;
 }
 
@@ -50,7 +60,7 @@ bool mpi_has_recovery() { return false; }
 std::string why_no_mpi_recovery() { return "this build's MPI has no ULFM, as Open MPI 5 has"; }
 bool is_lost_rank(int) { return false; }
 void mpi_revoke(MPI_Comm) {}
-int mpi_agree(MPI_Comm, int bits) { return bits; }
+int mpi_agree(MPI_Comm, int bits, bool) { return bits; }
 
 MPI_Comm mpi_shrink(MPI_Comm comm, int me) {
   MPI_Comm left = MPI_COMM_NULL;

@@ -17,8 +17,9 @@ bool is_lost_rank(int code);
 
 /// All other ranks' calls on `comm` fail from now on, so that they notice.
 void mpi_revoke(MPI_Comm comm);
-/// Collective over those that are left: the bits that all of them gave.
-int mpi_agree(MPI_Comm comm, int bits);
+/// Collective over those that are left: the bits that all of them gave. `waits_long`: the caller has nothing to do
+/// meanwhile, and does not keep its core busy.
+int mpi_agree(MPI_Comm comm, int bits, bool waits_long = false);
 /// Collective over those that are left: a communicator of these, in their order.
 MPI_Comm mpi_shrink(MPI_Comm comm, int me);
 

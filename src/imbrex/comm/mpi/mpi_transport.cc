@@ -32,7 +32,7 @@ namespace imbrex {
 struct mpi_transport::state {
   enum class phase : std::uint8_t { made, started, stopped };
 
-  explicit state(bool may_lose_ranks) : send(send_function(may_lose_ranks)) {}
+  state(bool may_lose_ranks, int num_spares) : job(num_spares), send(send_function(may_lose_ranks)) {}
   explicit state(state& before) : job(before.job), send(before.send) {}
 
   using send_call = decltype(&MPI_Isend);
@@ -82,13 +82,15 @@ std::vector<const void*>& abandoned() {
 
 }  // namespace
 
-mpi_transport::mpi_transport(bool may_lose_ranks) : state_(std::make_unique<state>(may_lose_ranks)) {}
+mpi_transport::mpi_transport(bool may_lose_ranks, int num_spares)
+    : state_(std::make_unique<state>(may_lose_ranks, num_spares)) {}
 mpi_transport::mpi_transport(mpi_transport& before) : state_(std::make_unique<state>(*before.state_)) {}
 
 int mpi_transport::agree_on(int bits) {
   const std::lock_guard lock(state_->lock);
-  return mpi_agree(state_->job.control(), bits);
+  return mpi_agree(state_->job.everyone(), bits, state_->job.is_spare());
 }
+bool mpi_transport::is_spare() const { return state_->job.is_spare(); }
 
 void mpi_transport::state::lose() {
   if (is_lost) return;
@@ -231,8 +233,9 @@ void mpi_transport::send_data(rank_id to, pe_id, std::uint64_t id, const data_vi
   const mpi_data what{.done = done, .peer = to, .id = id, .bytes = from.bytes};
   const std::lock_guard lock(s.lock);
   s.move_data(what, from.data, [&](std::byte* piece, int count, MPI_Request* request) {
-    mpi_check(s.send(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Isend", s.job.rank(),
-              to);
+    // Done when it is received, however small: `parked_message` counts on it.
+    mpi_check(MPI_Issend(piece, count, MPI_BYTE, to, s.tags.of(id), s.data_comm(id), request), "MPI_Issend",
+              s.job.rank(), to);
   });
 }
 
@@ -407,6 +410,18 @@ std::vector<std::vector<std::byte>> mpi_transport::all_gather(const std::vector<
 }
 
 // Another thread may be inside MPI for good; the job ends all the same.
+void mpi_transport::collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take) {
+  const std::lock_guard lock(state_->lock);
+  collected all(take);
+  try {
+    state_->job.collect(std::move(mine), [&](std::vector<std::byte> bytes) { all.add(std::move(bytes)); });
+  } catch (const rank_lost&) {
+    state_->lose();
+    throw;
+  }
+  all.finish();
+}
+
 void mpi_transport::abort(int exit_code) {
   for (int i = 0; i < 100 && !state_->lock.try_lock(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   MPI_Abort(state_->job.control(), exit_code);

@@ -29,8 +29,9 @@ class mpi_transport final : public transport {
   /// Collective over the ranks of the job. Throws `comm_error` when MPI offers too low a thread level, was already
   /// finalised, or sees one rank where the launcher started several.
   mpi_transport() : mpi_transport(false) {}
-  /// `may_lose_ranks`: the job is to go on without a rank that is lost; sends take a little longer then.
-  explicit mpi_transport(bool may_lose_ranks);
+  /// `may_lose_ranks`: the job is to go on without a rank that is lost; sends take a little longer then. The last
+  /// `num_spares` processes are no ranks, but take the places of lost ones.
+  explicit mpi_transport(bool may_lose_ranks, int num_spares = 0);
   /// Collective, unless a `stop` after a failure gave up on the others; then MPI is left unfinalised, so that the
   /// launcher ends the job.
   ~mpi_transport() override;
@@ -39,7 +40,10 @@ class mpi_transport final : public transport {
   /// does not initialise MPI.
   static bool launched_by_mpi();
   bool uses_session() const;
-  /// After a run, collective over those that are left, where MPI has recovery (mpi_recovery.h): the bits that all gave.
+  /// Whether this process is no rank: then it can only agree, and be left.
+  bool is_spare() const;
+  /// After a run, collective over those that are left, spare processes among them, where MPI has recovery
+  /// (mpi_recovery.h): the bits that all gave.
   int agree_on(int bits);
 
   rank_id rank() const override;
@@ -60,6 +64,7 @@ class mpi_transport final : public transport {
   job_end stop(const job_end& mine) override;
   /// Up to 2 GiB in all; throws `comm_error` for more.
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
+  void collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take) override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:

@@ -110,7 +110,8 @@ void ucx_data::send(std::size_t place, std::uint64_t id, const data_view& from, 
   operation* o = begin(kind::send, to.rank, id, from.bytes, done);
   ucp_request_param_t param = describe(from, o);
   param.cb.send = &ucx_data::moved;
-  note_started(o, ucp_tag_send_nbx(to.endpoint, from.data, from.bytes, tag, &param));
+  // Done when it is received, however small: `parked_message` counts on it.
+  note_started(o, ucp_tag_send_sync_nbx(to.endpoint, from.data, from.bytes, tag, &param));
 }
 
 void ucx_data::recv(rank_id from, std::uint64_t id, const data_view& to, transfer* done) {

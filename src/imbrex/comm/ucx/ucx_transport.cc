@@ -432,6 +432,12 @@ std::vector<std::vector<std::byte>> ucx_transport::all_gather(const std::vector<
   return state_->job.all_gather(mine);
 }
 
+void ucx_transport::collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take) {
+  collected all(take);
+  state_->job.collect(std::move(mine), [&](std::vector<std::byte> bytes) { all.add(std::move(bytes)); });
+  all.finish();
+}
+
 void ucx_transport::abort(int exit_code) {
   MPI_Abort(state_->job.control(), exit_code);
   std::_Exit(exit_code);

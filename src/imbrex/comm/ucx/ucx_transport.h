@@ -61,6 +61,7 @@ class ucx_transport final : public transport {
   job_end stop(const job_end& mine) override;
   /// Up to 2 GiB in all; throws `comm_error` for more.
   std::vector<std::vector<std::byte>> all_gather(const std::vector<std::byte>& mine) override;
+  void collect(std::vector<std::byte> mine, const std::function<void(std::vector<std::byte>)>& take) override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:

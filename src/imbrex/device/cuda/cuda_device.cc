@@ -11,16 +11,9 @@
 
 namespace imbrex {
 
-namespace {
-const char* holder(const executor& pe) {
-  if (pe.constructing_type != nullptr) return pe.constructing_type;
-  return pe.running != nullptr ? pe.running->name : "the runtime";
-}
-}  // namespace
-
 void* cuda_device::allocate(std::size_t bytes, memory_kind kind) {
   slab_pool& pool = kind == memory_kind::device ? gpu_.pool() : machine_.pinned();
-  return pool.allocate(bytes, holder(pe_));
+  return pool.allocate(bytes, name_of_doer(pe_));
 }
 
 void cuda_device::free(void* memory, std::size_t, memory_kind kind) noexcept {

@@ -68,12 +68,28 @@ class pinned_memory final : public memory_source {
 
 }  // namespace
 
+namespace {
+
+/// Of the GPU's memory: two transfers a clock. 0 where the driver does not tell.
+double bandwidth_of(int gpu) {
+  int kilohertz = 0, bits = 0;
+  if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, gpu) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, gpu) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  return 2e3 * kilohertz * bits / 8;
+}
+
+}  // namespace
+
 cuda_gpu::cuda_gpu(int number, int place, cuda_gates& gates, std::shared_ptr<adopted_memory> adopted)
     : number_(number), place_(place), gates_(gates), adopted_(std::move(adopted)) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, number), "asking a GPU for its properties");
   name_ = properties.name;
   identity_ = hash_bytes({properties.uuid.bytes, sizeof properties.uuid.bytes});
+  bytes_per_second_ = bandwidth_of(number);
   check_cuda(cudaSetDevice(number), fmt::format("using GPU {} ({})", number, name_).c_str());
   current_gpu = number;
   check_cuda(cudaDeviceGetStreamPriorityRange(&least_urgent_, &most_urgent_), "asking for stream priorities");
@@ -101,7 +117,7 @@ memory_info cuda_gpu::memory() const {
   make_current();
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for a GPU's free memory");
-  return {total, free};
+  return {total, free, bytes_per_second_};
 }
 
 void cuda_gpu::make_current() const {

@@ -97,6 +97,7 @@ class cuda_gpu {
   cuda_gates& gates_;
   const std::shared_ptr<adopted_memory> adopted_;
   std::string name_;
+  double bytes_per_second_ = 0;
   std::uint64_t identity_ = 0;
   int least_urgent_ = 0;
   int most_urgent_ = 0;

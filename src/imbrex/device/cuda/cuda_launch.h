@@ -6,6 +6,7 @@
 
 #include "imbrex/device/cuda/cuda_mark.h"
 #include "imbrex/device/kernel/launch_shape.h"
+#include "imbrex/device/kernel_cost.h"
 
 /// What a `.cu` file needs to launch its kernels. Includes nothing of coroutines, which nvcc need not read.
 namespace imbrex {
@@ -21,17 +22,22 @@ class cuda_launch {
   /// Throws `usage_error` when `s` is not a stream of a CUDA device. `name` has static lifetime.
   cuda_launch(stream& s, const char* name);
   cudaStream_t native() const { return native_; }
+  /// Launches it, or has the stream of a simulated device count it, and throws as `done`. With `mark` the first
+  /// argument, of the kernel's own kind, tells of its end.
+  void run(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments);
+  void run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments);
   /// With which the kernel tells of its end itself.
   kernel_mark mark() const;
-  /// As `done`, of a kernel that does.
-  void done_marked(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
+  /// Whether nothing is to be launched: the stream is one of a simulated device, and `run` counts what would be.
+  bool is_simulated() const { return is_simulated_; }
   /// Throws `device_error` naming kernel, stream and launch configuration when the launch was refused.
   void done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
 
  private:
   stream& stream_;
   const char* name_;
-  cudaStream_t native_;
+  const bool is_simulated_;
+  cudaStream_t native_ = nullptr;
 };
 
 /// For kernels of the dialect: `function` is a __global__ function. Lets it have more than 48 KiB of dynamic shared
@@ -41,13 +47,12 @@ inline void launch_function(stream& s, const char* name, const void* function, c
   cuda_launch at(s, name);
   const dim3 grid(shape.groups[0], shape.groups[1], shape.groups[2]),
       block(shape.group[0], shape.group[1], shape.group[2]);
-  cudaError_t status = cudaSuccess;
-  if (shape.shared_bytes > std::size_t{48} * 1024)
-    status = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shape.shared_bytes));
-  if (status == cudaSuccess)
-    status = cudaLaunchKernel(function, grid, block, const_cast<void**>(arguments), shape.shared_bytes, at.native());
-  at.done(status, grid, block, shape.shared_bytes);
+  if (shape.shared_bytes > std::size_t{48} * 1024 && !at.is_simulated()) {
+    const cudaError_t status = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                    static_cast<int>(shape.shared_bytes));
+    if (status != cudaSuccess) return at.done(status, grid, block, shape.shared_bytes);
+  }
+  at.run(function, grid, block, shape.shared_bytes, const_cast<void**>(arguments));
 }
 
 template <class T>
@@ -68,7 +73,7 @@ void launch(stream& s, const char* name, void (*kernel)(P...), dim3 grid, dim3 b
   detail::cuda_launch at(s, name);
   void* places[] = {&arguments..., nullptr};
   const auto* function = reinterpret_cast<const void*>(kernel);
-  at.done(cudaLaunchKernel(function, grid, block, places, shared_bytes, at.native()), grid, block, shared_bytes);
+  at.run(function, grid, block, shared_bytes, places);
 }
 
 /// The same for a kernel whose first parameter is a `kernel_mark`, of which every thread calls `reached()` in the end:
@@ -82,7 +87,7 @@ void launch_marked(stream& s, const char* name, void (*kernel)(kernel_mark, P...
   kernel_mark mark = at.mark();
   void* places[] = {&mark, &arguments...};
   const auto* function = reinterpret_cast<const void*>(kernel);
-  at.done_marked(cudaLaunchKernel(function, grid, block, places, shared_bytes, at.native()), grid, block, shared_bytes);
+  at.run_marked(function, grid, block, shared_bytes, places);
 }
 #endif
 

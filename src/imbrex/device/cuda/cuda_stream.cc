@@ -485,25 +485,36 @@ void cuda_stream::run(graph& g) {
 
 namespace detail {
 
-cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name) {
+cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name), is_simulated_(s.is_simulated()) {
   if (s.on().kind() != device_kind::cuda) {
     throw usage_error(fmt::format("kernel '{}' of CUDA was launched into {} of the {} device: use stream::call there",
                                   name, s.label(), to_string(s.on().kind())));
   }
+  if (is_simulated_) return;
   auto& of_gpu = static_cast<cuda_stream&>(s);
   of_gpu.gpu().make_current();
   of_gpu.note(name, trace_category::kernel);
   native_ = of_gpu.native();
 }
 
-kernel_mark cuda_launch::mark() const { return static_cast<cuda_stream&>(stream_).mark(); }
+void cuda_launch::run(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments) {
+  if (is_simulated_)
+    return stream_.launched(name_, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes}, nullptr);
+  done(cudaLaunchKernel(function, grid, block, arguments, shared_bytes, native_), grid, block, shared_bytes);
+}
 
-void cuda_launch::done_marked(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {
-  done(status, grid, block, shared_bytes);
-  static_cast<cuda_stream&>(stream_).marked();
+void cuda_launch::run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments) {
+  run(function, grid, block, shared_bytes, arguments);
+  if (!is_simulated_) static_cast<cuda_stream&>(stream_).marked();
+}
+
+kernel_mark cuda_launch::mark() const {
+  return is_simulated_ ? kernel_mark{} : static_cast<cuda_stream&>(stream_).mark();
 }
 
 void cuda_launch::done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {
+  if (is_simulated_)
+    throw usage_error(fmt::format("'{}' is done by a library of CUDA's, which a simulated GPU does not run", name_));
   if (status == cudaSuccess) [[likely]] {
     static_cast<cuda_stream&>(stream_).noted();
     return;

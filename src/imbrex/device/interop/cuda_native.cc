@@ -10,6 +10,12 @@ namespace imbrex {
 namespace {
 
 cuda_stream& of_gpu(stream& s, const char* what) {
+  if (s.is_simulated()) {
+    throw usage_error(fmt::format(
+        "{} wants a stream of CUDA, but {} is one of a simulated GPU, which runs nothing: ask s.is_simulated() before, "
+        "and say what it would take with s.expect and s.launched",
+        what, s.label()));
+  }
   if (s.on().kind() == device_kind::cuda) [[likely]]
     return static_cast<cuda_stream&>(s);
   throw usage_error(fmt::format("{} wants a stream of CUDA, but {} is one of the {} device: ask s.on().kind() before",

@@ -126,6 +126,10 @@ void launch(stream& s, const kernel_source& k, const launch_shape& shape, void* 
     return usage_error(fmt::format("kernel '{}' was not built for {}, but {} is of such a device: {}", k.name, what,
                                    s.label(), remedy));
   };
+  if (s.is_simulated()) [[unlikely]] {
+    using operation = detail::function_operation<host_launch>;
+    return s.launched(k.name, shape, operation::make(k.name, true, host_launch{&k, shape, copy_of(k, arguments)}));
+  }
   switch (s.on().kind()) {
     case device_kind::host: s.call(k.name, host_launch{&k, shape, copy_of(k, arguments)}); return;
     case device_kind::cuda:

@@ -8,13 +8,6 @@
 
 namespace imbrex {
 
-namespace {
-const char* holder(const executor& pe) {
-  if (pe.constructing_type != nullptr) return pe.constructing_type;
-  return pe.running != nullptr ? pe.running->name : "the runtime";
-}
-}  // namespace
-
 slab_pool& opencl_device::pool(memory_kind kind) const {
   return kind == memory_kind::device ? processor_.pool() : processor_.context().pinned();
 }
@@ -26,7 +19,9 @@ memory_info opencl_device::memory() const {
   return m;
 }
 
-void* opencl_device::allocate(std::size_t bytes, memory_kind kind) { return pool(kind).allocate(bytes, holder(pe_)); }
+void* opencl_device::allocate(std::size_t bytes, memory_kind kind) {
+  return pool(kind).allocate(bytes, name_of_doer(pe_));
+}
 
 void opencl_device::free(void* memory, std::size_t, memory_kind kind) noexcept { pool(kind).free(memory); }
 

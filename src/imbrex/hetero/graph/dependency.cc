@@ -93,6 +93,7 @@ void queue_use(task_access& a, unseen_failures& failures) {
   a.queued = true;
   if (writes(a.mode)) {
     d.last_write = &a;
+    d.written_by = a.by->age;
     d.defined = true;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/graph/dependency.h"
+#include "imbrex/hetero/graph/task_trace.h"
 #include "imbrex/hetero/tasks/eligibility.h"
 #include "imbrex/hetero/tasks/task_journal.h"
 #include "imbrex/hetero/tasks/task_stealing.h"
@@ -21,12 +22,13 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
       copies_(
           host, devices, options, [](void* d) { static_cast<hetero_domain*>(d)->wake_up(); }, this),
       policy_(std::move(policy)),
-      timed_(policy_->learns()),
+      learns_(policy_->learns()),
       short_of_memory_(places().size()) {
   if (options.compute_lanes < 1 || options.tasks_under_way < 1) {
     throw config_error(fmt::format("{} compute streams and {} tasks under way: a device needs at least one of each",
                                    options.compute_lanes, options.tasks_under_way));
   }
+  if (pe.track != nullptr && pe.recorder != nullptr) trace_ = std::make_unique<task_trace>(pe, *pe.track, *pe.recorder);
   turn_.owner = this;
   turn_.act = &turn::take;
   turn_.set_priority(priorities::normal);

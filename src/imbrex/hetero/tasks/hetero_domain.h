@@ -23,6 +23,8 @@ namespace imbrex {
 struct recorded_window;
 class task_journal;
 class task_stealing;
+class task_trace;
+class trace_track;
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
 /// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
@@ -116,7 +118,8 @@ class hetero_domain final : placement_view {
     if (num_in_progress_++ == 0) ++pe_.operations;
   }
   void keep(task_node& t, std::span<const hetero_task> after);
-  void make_ready(task_node& t);
+  void note_submission_in_trace(const task_node& t, std::span<const hetero_task> after);
+  void make_ready(task_node& t, const task_node* last_blocker = nullptr);
   void keep_from_policy(task_node& t);
   // Starting, again where something was not there yet: task_start.cc, eligibility.cc
   void start(task_node& t);
@@ -134,6 +137,11 @@ class hetero_domain final : placement_view {
   void run_own_host_task(task_node& t);
   static bool run_or_share(task_node& t);
   static void fail(task_node& t);
+  /// Whether somebody wants to know when tasks of the host run.
+  bool times_host_tasks() const { return learns_ || trace_ != nullptr; }
+  static void note_begin_in_trace(const task_node& t, trace_track& track, const stream* order);
+  /// Of the clock of the PE that this thread runs.
+  static std::int64_t moment();
   // On devices: task_on_device.cc
   void run_on_device(task_node& t);
   lane& choose_lane(task_node& t) const;
@@ -156,7 +164,8 @@ class hetero_domain final : placement_view {
   const hetero_options options_;
   hetero_copies copies_;
   std::unique_ptr<placement_policy> policy_;
-  const bool timed_;
+  const bool learns_;                  // the policy, from what tasks took
+  std::unique_ptr<task_trace> trace_;  // null: the PE is not traced
   std::uint64_t num_submitted_ = 0;
   std::uint64_t num_outstanding_ = 0;
   std::uint64_t num_in_progress_ = 0;  // of these: neither blocked by another task nor held open by a coroutine

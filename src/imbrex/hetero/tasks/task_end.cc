@@ -1,6 +1,7 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
 #include "imbrex/hetero/graph/dependency.h"
+#include "imbrex/hetero/graph/task_trace.h"
 
 namespace imbrex {
 
@@ -17,7 +18,9 @@ void hetero_domain::close(task_node& t) {
 void hetero_domain::complete(task_node& t) {
   copies_.unpin(t);
   release(t);
-  if (timed_ && t.ran.ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran.ended_ns - t.ran.began_ns);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->over(t);
+  if (learns_ && t.ran.ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran.ended_ns - t.ran.began_ns);
   release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);
@@ -32,7 +35,9 @@ void hetero_domain::complete(task_node& t) {
 }
 
 void hetero_domain::release(task_node& t) {
-  release_successors(t, failures_, [this](task_node& free) { make_ready(free); });
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->lets_go(t);
+  release_successors(t, failures_, [this, &t](task_node& free) { make_ready(free, &t); });
 }
 
 void hetero_domain::release_uses(task_node& t) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "imbrex/base/clock.h"
+#include "imbrex/hetero/graph/task_trace.h"
 
 namespace imbrex {
 
@@ -26,9 +27,11 @@ void hetero_domain::run_on_device(task_node& t) {
   copies_.order(t, p, l);
   for (const lane_point& q : t.after) l.wait(q);
   if (t.stays_open()) copies_.begun(t, p);
-  if (timed_) note_begin(t, l);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->enqueued(t);
+  if (learns_) note_begin(t, l);
   call(t, &*l);
-  if (timed_) note_end(t, l);
+  if (learns_) note_end(t, l);
   if (t.stays_open() && !t.threw()) {
     t.state = task_state::issued;
     t.open_in = &l;
@@ -41,14 +44,14 @@ void hetero_domain::run_on_device(task_node& t) {
 /// before it there is over and its data have come, but not while tasks of other lanes still end. So tasks that run at
 /// once share the time, and the sum of those that wait is when the place will be free.
 void hetero_domain::note_begin(task_node& t, lane& l) {
-  l->then("a task begins", [h = hetero_task(&t)] { h.node()->ran.began_ns = now_ns(); });
+  l->then("a task begins", [h = hetero_task(&t)] { h.node()->ran.began_ns = moment(); });
 }
 
 void hetero_domain::note_end(task_node& t, lane& l) {
   l->then("a task ends", [h = hetero_task(&t)] {
     place& at = *h.node()->at;
     task_times& ran = h.node()->ran;
-    ran.ended_ns = now_ns();
+    ran.ended_ns = moment();
     ran.began_ns = std::max(ran.began_ns, std::exchange(at.last_end_ns, ran.ended_ns));
   });
 }

@@ -6,6 +6,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
+#include "imbrex/hetero/graph/task_trace.h"
 #include "imbrex/hetero/tasks/eligibility.h"
 #include "imbrex/hetero/tasks/task_journal.h"
 #include "imbrex/hetero/tasks/task_stealing.h"
@@ -21,6 +22,17 @@ trace_track* track_here(const executor& home) {
   return pe != nullptr ? pe->track : nullptr;
 }
 }  // namespace
+
+std::int64_t hetero_domain::moment() {
+  const executor* const pe = executor::current();
+  return pe != nullptr ? pe->now_ns() : now_ns();
+}
+
+void hetero_domain::note_begin_in_trace(const task_node& t, trace_track& track, const stream* order) {
+  track.begin(t.wishes.name, order != nullptr ? trace_category::runtime : trace_category::kernel);
+  if (order == nullptr && t.domain->trace_ != nullptr && &t.domain->pe_ == executor::current())
+    t.domain->trace_->runs_here(t);
+}
 
 void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& part) {
   constexpr std::size_t few = 16;
@@ -38,7 +50,7 @@ inline void hetero_domain::call_with(task_node& t, stream* order, const host_tas
   for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(number).memory;
   trace_track* const track = track_here(t.domain->pe_);
   if (track != nullptr) [[unlikely]]
-    track->begin(t.wishes.name, order != nullptr ? trace_category::runtime : trace_category::kernel);
+    note_begin_in_trace(t, *track, order);
   try {
     t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
   } catch (...) {
@@ -80,9 +92,9 @@ void hetero_domain::run_on_host(task_node& t) {
 }
 
 void hetero_domain::run_own_host_task(task_node& t) {
-  if (timed_) t.ran.began_ns = now_ns();
+  if (times_host_tasks()) t.ran.began_ns = moment();
   call(t, nullptr);
-  if (timed_) t.ran.ended_ns = now_ns();
+  if (times_host_tasks()) t.ran.ended_ns = moment();
   if (t.threw() || !t.stays_open()) close(t);
 }
 
@@ -107,16 +119,16 @@ bool hetero_domain::run_or_share(task_node& t) {
 
 bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
   task_node& t = *part.task;
-  if (t.domain->timed_ && part.first_part == 0) t.ran.began_ns = now_ns();
+  if (t.domain->times_host_tasks() && part.first_part == 0) t.ran.began_ns = moment();
   if (t.parts != nullptr && part.last_part == 0) {
     const bool all = run_or_share(t);
-    if (all && t.domain->timed_) t.ran.ended_ns = now_ns();
+    if (all && t.domain->times_host_tasks()) t.ran.ended_ns = moment();
     return all;
   }
   call(t, nullptr, part);
   const std::size_t num = part.last_part - part.first_part;
   const bool is_last = num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
-  if (is_last && t.domain->timed_) t.ran.ended_ns = now_ns();
+  if (is_last && t.domain->times_host_tasks()) t.ran.ended_ns = moment();
   return is_last;
 }
 

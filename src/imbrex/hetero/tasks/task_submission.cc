@@ -5,6 +5,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/coherence/slices.h"
 #include "imbrex/hetero/graph/dependency.h"
+#include "imbrex/hetero/graph/task_trace.h"
 #include "imbrex/hetero/tasks/eligibility.h"
 #include "imbrex/hetero/tasks/recorded_window.h"
 #include "imbrex/hetero/tasks/task_journal.h"
@@ -81,8 +82,15 @@ void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
   (last_outstanding_ != nullptr ? last_outstanding_->younger : first_outstanding_) = t;
   last_outstanding_ = t;
   for (const hetero_task& earlier : after) order_after(*t, *earlier.node(), failures_);
+  if (trace_ != nullptr) [[unlikely]]
+    note_submission_in_trace(*t, after);
   queue_uses(*t, failures_);
   if (t->num_blockers == 0) make_ready(*t);
+}
+
+void hetero_domain::note_submission_in_trace(const task_node& t, std::span<const hetero_task> after) {
+  trace_->submitted(t);
+  for (const hetero_task& earlier : after) trace_->follows(t, *earlier.node());
 }
 
 /// As part of the window that is being recorded.
@@ -101,8 +109,10 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
   t.release();
 }
 
-void hetero_domain::make_ready(task_node& t) {
+void hetero_domain::make_ready(task_node& t, const task_node* last_blocker) {
   t.state = task_state::ready;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->ready(t, last_blocker);
   if (!t.in_progress) begin_progress(t);
   if (t.sliced) [[unlikely]]
     poison_by_worthless_bytes(t, failures_);

@@ -81,10 +81,10 @@ class chare_pe final : public scheduler {
   entry_activity* first_activity = nullptr;  ///< those of no chare that exist on this PE
   std::uint64_t num_activities = 0;          ///< all on this PE
 
-  std::unique_ptr<pe_part> moves;          ///< `move_requests`, once an element could not move at once
-  std::unique_ptr<pe_part> balancing;      ///< `balancer`; null: loads are not balanced
-  std::unique_ptr<pe_part> traffic;        ///< `element_traffic`, while it is wanted
-  std::unique_ptr<pe_part> checkpointing;  ///< `checkpointer`
+  std::unique_ptr<pe_part> moves;           ///< `move_requests`, once an element could not move at once
+  std::unique_ptr<kept_pe_part> balancing;  ///< `balancer`; null: loads are not balanced
+  std::unique_ptr<pe_part> traffic;         ///< `element_traffic`, while it is wanted
+  std::unique_ptr<pe_part> checkpointing;   ///< `checkpointer`
   /// Calls `f` with each collection that this PE has a part of.
   void for_each_part(const std::function<void(collection&)>& f) const;
 

@@ -374,6 +374,24 @@ void collection::destroy_objects() {
 
 namespace {
 
+/// Somewhere below in the tree of PE 0 the array has begun to change.
+struct change_request {
+  collection_id array;
+  std::uint32_t wave = 0;
+
+  void operator()(scheduler& pe) {
+    if (collection* const part = chare_pe::of(pe).find_collection(array)) {
+      part->pass_on_change(wave);
+    } else {
+      chare_pe::of(pe).hold_for_collection(array, std::move(*this));
+    }
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & wave;
+  }
+};
+
 /// From now on elements of the array come, go or move.
 struct change_notice {
   pe_id root = no_pe;
@@ -414,7 +432,19 @@ void collection::announce_change() {
 
 void collection::announce_change(std::uint32_t wave) {
   set_changing(wave);
-  pe_.spread(change_notice{pe_.id(), id_, wave}, priorities::communication);
+  pass_on_change(wave);
+}
+
+// Many PEs may find it at once, as when all elements move: up the tree each passes it on once, and PE 0 tells all.
+void collection::pass_on_change(std::uint32_t wave) {
+  if (change_passed_on_ > wave) return;
+  change_passed_on_ = wave + 1;
+  const pe_id above = pe_.tree_parent(0);
+  if (above == no_pe) {
+    pe_.spread(change_notice{pe_.id(), id_, wave}, priorities::communication);
+  } else {
+    pe_.send(above, change_request{id_, wave}, priorities::communication);
+  }
 }
 
 void collection::set_changing(std::uint32_t wave) {

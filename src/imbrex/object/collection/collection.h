@@ -133,6 +133,8 @@ class collection : public saved_part {
   void announce_change();
   /// The same of numbers of a census (0: of the creation), whether or not they are in force here.
   void announce_change(std::uint32_t wave);
+  /// Somebody at or below this PE, in the tree of PE 0, has found that: all are told, by PE 0.
+  void pass_on_change(std::uint32_t wave);
   /// The numbers of this census and earlier ones hold no more.
   void set_changing(std::uint32_t wave);
   census& counting() { return census_; }
@@ -187,6 +189,7 @@ class collection : public saved_part {
   const char* chare_name_;
   bool complete_ = false;
   bool ever_changed_ = false;
+  std::uint32_t change_passed_on_ = 0;  // of all waves below this one
   bool has_reductions_ = true;
   bool folds_homes_ = false;
   std::uint32_t last_here_ = 0;

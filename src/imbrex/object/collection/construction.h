@@ -9,6 +9,7 @@
 
 #include "imbrex/base/type_name.h"
 #include "imbrex/object/collection/collection.h"
+#include "imbrex/object/entry/known_slots.h"
 
 /// How one element comes to be.
 namespace imbrex::detail {
@@ -42,6 +43,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
     C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
     pe.constructing_type = nullptr;
     chare_access::set_alignment(*object, alignof(C));
+    name_slots(*object);
     part.becomes_present(e, object);
     return true;
   } catch (...) {

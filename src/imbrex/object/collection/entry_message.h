@@ -11,6 +11,7 @@
 #include "imbrex/object/data/device_view.h"
 #include "imbrex/object/data/hetero_argument.h"
 #include "imbrex/object/entry/entry.h"
+#include "imbrex/object/entry/known_slots.h"
 
 /// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
 /// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `bring_to_element`
@@ -98,6 +99,7 @@ template <class E, class Args>
   std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {
+      static_cast<void>(&detail::registered_slot<E>::one);
       std::apply([&](auto&... a) { (object.*E::method).arrive(E::name(), detail::arrived(a)...); }, args);
     } else if constexpr (E::kind == entry_kind::coroutine) {
       auto t = std::apply([&](auto&... a) { return (object.*E::method)(detail::arrived(a)...); }, args);

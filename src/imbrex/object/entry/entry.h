@@ -113,6 +113,7 @@ struct entry_of : detail::method_traits<decltype(M)> {
       "imbrex: an entry method that is a coroutine takes its arguments by value: they must outlive the message");
 
   static constexpr auto method = M;
+  using chare_type = C;
 
   /// Whether arguments of these types can be sent to it.
   template <class... A>

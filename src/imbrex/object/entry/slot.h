@@ -25,6 +25,8 @@ class slot {
   /// Number of messages that have come and nobody has awaited yet.
   std::size_t num_queued() const { return queue_.num_queued(); }
 
+  /// For the runtime.
+  slot_queue& queue() { return queue_; }
   /// For the runtime: a message has come.
   void arrive(const char* name, std::remove_cvref_t<Args>... args) { queue_.arrive(name, 0, std::move(args)...); }
 

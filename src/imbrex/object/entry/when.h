@@ -12,6 +12,7 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/base/slab.h"
 #include "imbrex/base/type_name.h"
+#include "imbrex/object/entry/slot_queue.h"
 
 namespace imbrex {
 
@@ -26,16 +27,14 @@ namespace imbrex {
 /// coroutines may wait; each message goes to one. The result is a tuple of the arguments after the reference.
 /// The coroutine is resumed by the arrival, on the element's PE. Never blocks the PE.
 template <class Ref, class... Args>
-class when {
+class when : public slot_queue {
   static_assert(std::integral<Ref> || std::is_enum_v<Ref>,
                 "imbrex: the first argument of a when slot is its reference number: an integer or enum");
 
  public:
   using value_type = std::tuple<std::remove_cvref_t<Args>...>;
 
-  when() = default;
-  when(const when&) = delete;
-  when& operator=(const when&) = delete;
+  when() : slot_queue(detail::type_name<when>()) {}
   ~when() {
     while (first_ != nullptr) drop_after(nullptr, first_);
   }
@@ -51,9 +50,6 @@ class when {
   wait operator()(Ref reference) { return {this, reference, false}; }
   /// Waits for the next message whatever its reference number.
   wait any() { return {this, Ref{}, true}; }
-
-  /// Number of messages that have come and nobody has awaited yet.
-  std::size_t num_queued() const { return num_queued_; }
 
   class [[nodiscard]] awaiter : public waiter {
    public:
@@ -118,6 +114,7 @@ class when {
       }
     } else {
       for (queued* m = first_; m != nullptr; m = m->next) ar & m->reference & m->value;
+      if constexpr (requires { ar.has_written(*this); }) ar.has_written(*this);
     }
   }
 
@@ -169,10 +166,8 @@ class when {
     return text + (num_queued_ > 8 ? ", ...)" : ")");
   }
 
-  const char* name_ = detail::type_name<when>();
   queued* first_ = nullptr;
   queued* last_ = nullptr;
-  std::size_t num_queued_ = 0;
   awaiter* waiting_ = nullptr;
 };
 

@@ -18,7 +18,8 @@ template <class C>
 saved_state save_element(const collection& part, element_base& e, device_saver& saver) {
   if constexpr (is_movable<C>) {
     const actor_turn turn(part.pe(), &e);
-    return save_state(*static_cast<C*>(e.object), saver);
+    return save_state(*static_cast<C*>(e.object), saver,
+                      [&](const char* slot, std::size_t n) { refuse_to_lose(part, e, slot, n); });
   } else {
     refuse_saving(part, e);
   }

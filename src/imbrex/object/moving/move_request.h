@@ -18,6 +18,7 @@ struct move_body {
   Index index{};
   pe_id to = no_pe;
   bool has_looked = false;  ///< for memory that has come back
+  int num_tries = 0;        ///< that came to nothing since a coroutine cannot be called again elsewhere
 
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
@@ -96,6 +97,7 @@ struct move_body {
   /// Until then it lends no more: what is away comes back as the others go on, and nobody waits for that.
   void at_a_later_point(array_part<Index>& part, element<Index>& e) {
     const bool lends_no_more = has_points(part, e);
+    if (!lends_no_more && ++num_tries == move_requests::tries_to_warn) move_requests::of(part.pe()).warn(e, to);
     has_looked = false;
     later(part, e);
     e.more().sends_copies = lends_no_more;

@@ -1,7 +1,12 @@
 #include "imbrex/object/moving/move_requests.h"
 
+#include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "imbrex/base/log.h"
+#include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
 
 namespace imbrex {
@@ -42,6 +47,19 @@ void move_requests::forget(chare_pe& pe, element_base& e) {
   work* const old = std::exchange(e.extras->wish_to_move, nullptr);
   old->act(old, work_action::discard);
   of(pe).one_fewer();
+}
+
+void move_requests::warn(const element_base& e, pe_id to) {
+  const collection& part = *e.part;
+  if (std::ranges::find(warned_of_, &part) != warned_of_.end()) return;
+  warned_of_.push_back(&part);
+  const entry_activity* a = e.activities;
+  while (a != nullptr && part.is_restartable(*a)) a = a->following;
+  log_warning(
+      fmt::format("{} is to move to PE {}, which is of another process, and cannot as long as {} has not ended: "
+                  "coroutines go there only from a move_point, and if the class lists them, "
+                  "using restartable = imbrex::entry_list<&{}>",
+                  part.text(e), to, a != nullptr ? a->name : "a coroutine", a != nullptr ? a->name : "block::run"));
 }
 
 void move_requests::when_idle(const element_base& e, std::vector<stream*> streams, std::function<void()> f) {

@@ -25,6 +25,10 @@ class move_requests final : public pe_part, actor_observer {
   /// `e` is not to move any more.
   static void forget(chare_pe& pe, element_base& e);
   std::size_t num_waiting() const { return num_waiting_; }
+  /// Says once for each array that `e` does not go to another process since one of its coroutines, which goes on and
+  /// on, cannot be called again there. Those that end soon are no reason: not before so many tries.
+  void warn(const element_base& e, pe_id to);
+  static constexpr int tries_to_warn = 100;
   /// A coroutine of `e`, which is to move, has come to a move point: it is tried at once.
   void try_now(element_base& e) { try_again(e); }
   /// Calls `f` from the PE's loop when these streams of `e` are idle. Until then nothing of `e` runs.
@@ -41,6 +45,7 @@ class move_requests final : public pe_part, actor_observer {
 
   chare_pe& pe_;
   std::size_t num_waiting_ = 0;
+  std::vector<const collection*> warned_of_;
   std::unordered_map<const element_base*, stream_drain> draining_;
 };
 

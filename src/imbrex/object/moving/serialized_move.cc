@@ -1,5 +1,9 @@
 #include "imbrex/object/moving/serialized_move.h"
 
+#include <string_view>
+
+#include <fmt/format.h>
+
 #include "imbrex/object/moving/element_saving.h"
 
 namespace imbrex {
@@ -9,6 +13,15 @@ void detail::refuse_move(const collection& part, const element_base& e, pe_id to
       "{} cannot move to PE {}, which is of another process: its class needs a default constructor and a serialize "
       "member",
       part.text(e), to));
+}
+
+void detail::refuse_to_lose(const collection& part, const element_base& e, const char* slot, std::size_t messages) {
+  const std::string_view name(slot);
+  throw usage_error(
+      fmt::format("{} {} in {} of {} and would be lost, since its serialize does not name that member: add it there, "
+                  "as ar & {}",
+                  messages, messages == 1 ? "message waits" : "messages wait", name, part.text(e),
+                  name.substr(name.rfind(':') + 1)));
 }
 
 void detail::refuse_saving(const collection& part, const element_base& e) {

@@ -26,6 +26,8 @@ template <class C>
 inline constexpr bool is_movable = std::is_default_constructible_v<C> && has_member_serialize<C, sizing_archive>;
 
 [[noreturn]] void refuse_move(const collection& part, const element_base& e, pe_id to);
+/// `serialize` of `e` does not name this entry slot, which has messages.
+[[noreturn]] void refuse_to_lose(const collection& part, const element_base& e, const char* slot, std::size_t messages);
 
 }  // namespace detail
 
@@ -98,7 +100,8 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   {
     const actor_turn turn(pe, &e);
     const which_buffers beside = pe.rank().is_local(to) ? which_buffers::all : which_buffers::large_of_devices;
-    body.state = state_to_bytes(*static_cast<C*>(e.object), beside, body.buffers.buffers());
+    body.state = state_to_bytes(*static_cast<C*>(e.object), beside, body.buffers.buffers(),
+                                [&](const char* slot, std::size_t n) { refuse_to_lose(part, e, slot, n); });
     if (beside != which_buffers::all) body.buffers.leave_process(pe);
   }
   std::vector<port_message> bound;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "imbrex/device/buffer.h"
 #include "imbrex/hetero/tasks/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
+#include "imbrex/object/entry/known_slots.h"
 #include "imbrex/object/state/saved_state.h"
 #include "imbrex/object/state/state_size.h"
 #include "imbrex/pe/scheduler.h"
@@ -60,6 +62,19 @@ class state_writer : public archive_base<state_writer> {
   }
   saved_state take() { return std::move(all_); }
 
+  /// The messages of an entry slot are in it.
+  void has_written(const slot_queue& q) {
+    if (q.num_queued() > 0) slots_.push_back(&q);
+  }
+  /// Calls `left_out` with the name of an entry slot of `element` that has messages and was not written, and how many.
+  template <class C, class F>
+  void check_slots(C& element, F left_out) const {
+    for (const known_slot<C>* s = known_slot<C>::first; s != nullptr; s = s->following) {
+      const slot_queue& q = s->queue(element);
+      if (q.num_queued() > 0 && std::ranges::find(slots_, &q) == slots_.end()) left_out(s->name, q.num_queued());
+    }
+  }
+
   /// These buffers go to `to`, in their order.
   void hand_over(which_buffers which, std::vector<buffer<std::byte>>& to) {
     which_ = which;
@@ -72,6 +87,7 @@ class state_writer : public archive_base<state_writer> {
   device_saver* saver_;
   which_buffers which_ = which_buffers::none;
   std::vector<buffer<std::byte>>* handed_over_ = nullptr;
+  std::vector<const slot_queue*> slots_;
   saved_state all_;
 };
 
@@ -117,24 +133,28 @@ state_size size_of_state(C& element) {
 }
 
 /// The state of an element, on its PE, with all that must not go on there; and back, on its new one. Buffers go to
-/// `handed_over`, and the element does not have them any more.
-template <class C>
-std::vector<std::byte> state_to_bytes(C& element, which_buffers which, std::vector<buffer<std::byte>>& handed_over) {
+/// `handed_over`, and the element does not have them any more. `left_out` is told of messages that would be lost
+/// (`state_writer::check_slots`).
+template <class C, class F>
+std::vector<std::byte> state_to_bytes(C& element, which_buffers which, std::vector<buffer<std::byte>>& handed_over,
+                                      F left_out) {
   state_sizer size;
   size.hand_over(which);
   size & element;
   state_writer out(size.size());
   out.hand_over(which, handed_over);
   out & element;
+  out.check_slots(element, left_out);
   return out.take().bytes;
 }
 /// The same for a checkpoint.
-template <class C>
-saved_state save_state(C& element, device_saver& saver) {
+template <class C, class F>
+saved_state save_state(C& element, device_saver& saver, F left_out) {
   state_sizer size;
   size & element;
   state_writer out(size.num_on_host(), &saver);
   out & element;
+  out.check_slots(element, left_out);
   return out.take();
 }
 /// Gives the buffers that the element's constructor had made and those of the state have replaced: what the constructor

@@ -2,10 +2,15 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "imbrex/balance/balance_record.h"
@@ -110,6 +115,158 @@ TEST(live_balance, evens_out_at_a_call) {
       });
     }
   }
+}
+
+/// A thread that wakes others up after 30 ms each.
+class alarm_clock {
+ public:
+  ~alarm_clock() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  void wake(ix::completion& c) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back({clock::now() + std::chrono::milliseconds(30), &c});
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  struct sleeper {
+    clock::time_point until;
+    ix::completion* of;
+  };
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      const sleeper s = waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      std::this_thread::sleep_until(s.until);
+      s.of->set();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<sleeper> waiting_;
+  bool ends_ = false;
+  std::thread thread_{&alarm_clock::run, this};
+};
+
+alarm_clock* alarm_of_the_job = nullptr;
+
+/// Waits for something outside nearly all the time. Where the machine lets it not go on in the little that it works,
+/// that is measured, too.
+struct sleeper : ix::chare<sleeper, ix::index1d> {
+  ix::task<> run(int steps, int worked_us) {
+    for (int k = 0; k < steps; ++k) {
+      ix::completion woken;
+      alarm_of_the_job->wake(woken);
+      co_await woken;
+      work_for(index() < 2 ? worked_us : worked_us / 10);
+    }
+    contribute(0, ix::sum);
+  }
+};
+
+ix::task<int> plans_of_sleepers(ix::runtime& rt, int worked_us) {
+  alarm_clock alarm;
+  alarm_of_the_job = &alarm;
+  auto a = rt.create_array<sleeper>(ix::index1d(4));
+  a.broadcast<&sleeper::run>(25, worked_us);
+  co_await a.reduction<int>();
+  const ix::balance_summary s = rt.balancing();
+  EXPECT_GT(s.num_rounds, 3u);
+  co_return s.num_plans == 0 ? 0 : 3;
+}
+
+/// The two dear ones are on PE 0; nobody is busy for a twentieth of the time, so nobody waits for them.
+TEST(live_balance, leaves_a_job_alone_that_waits_for_something_else) {
+  expect_even_at_last(
+      [] { return run_balanced({2, 1}, "greedy", {"--imbrex-balance-every-ms=20"}, plans_of_sleepers, 50); });
+}
+TEST(live_balance, sees_to_the_same_job_when_it_works) {
+  expect_even_at_last([] {
+    return run_balanced({2, 1}, "greedy", {"--imbrex-balance-every-ms=20"}, plans_of_sleepers, 12000) == 3 ? 0 : 3;
+  });
+}
+
+/// Is told to move, and cannot: others may write to its memory.
+struct exposed_worker : ix::chare<exposed_worker, ix::index1d> {
+  exposed_worker() : memory(on_host(), 8), bound(memory, on_host()) {}
+  ix::task<> run(int steps) {
+    for (int k = 0; k < steps; ++k) {
+      work_for(index() < 2 ? 800 : 100);
+      co_await proxy().call<&exposed_worker::nothing>();
+    }
+    contribute(0, ix::sum);
+  }
+  void nothing() {}
+  ix::buffer<int> memory;
+  ix::exposed<int> bound;
+};
+
+TEST(live_balance, does_not_plan_again_and_again_what_cannot_be_done) {
+  EXPECT_EQ(run_balanced({2, 1}, "greedy", {"--imbrex-balance-every-ms=5"},
+                         [](ix::runtime& rt) -> ix::task<int> {
+                           auto a = rt.create_array<exposed_worker>(ix::index1d(4));
+                           a.broadcast<&exposed_worker::run>(300);
+                           co_await a.reduction<int>();
+                           const ix::balance_summary s = rt.balancing();
+                           EXPECT_GT(s.num_rounds, 20u);
+                           EXPECT_EQ(s.num_moved, 0u);
+                           EXPECT_GT(s.num_plans, 0u);
+                           // After a plan of which nothing moves there is none for eight looks.
+                           EXPECT_LE(s.num_plans, s.num_rounds / 9 + 1);
+                           co_return 0;
+                         }),
+            0);
+}
+
+/// Of two PEs the second is half as fast.
+struct uneven_core : ix::chare<uneven_core, ix::index1d> {
+  ix::task<> run(int steps) {
+    for (int k = 0; k < steps; ++k) {
+      work_for(pe() == 1 ? 400 : 200);
+      if (k % 5 == 4) co_await ix::balance(*this);
+    }
+    contribute(pe() == 0 ? 1 : 0, ix::sum);
+  }
+};
+
+/// 0 when the fast one has about two thirds of twelve.
+TEST(live_balance, gives_a_slow_pe_less) {
+  for (const char* strategy : {"greedy", "refine"}) {
+    SCOPED_TRACE(strategy);
+    expect_even_at_last([&] {
+      return run_balanced({2, 1}, strategy, {"--imbrex-balance-every-ms=0", "--imbrex-balance-rates=1,0.5"},
+                          [](ix::runtime& rt) -> ix::task<int> {
+                            auto a = rt.create_array<uneven_core>(ix::index1d(12));
+                            a.broadcast<&uneven_core::run>(20);
+                            const int fast = co_await a.reduction<int>();
+                            co_return fast >= 7 && fast <= 9 ? 0 : 3;
+                          });
+    });
+  }
+}
+
+TEST(live_balance, refuses_rates_of_other_numbers_of_pes) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_balanced({2, 2}, "greedy", {"--imbrex-balance-rates=1,0.5"},
+                         [](ix::runtime&) -> ix::task<int> { co_return 0; }),
+            2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("has 2 numbers, and the job 4 PEs"));
 }
 
 /// Is nowhere in space.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "imbrex/base/hash.h"
+#include "imbrex/base/serialize.h"
 
 namespace imbrex {
 namespace {
@@ -50,6 +51,22 @@ TEST(load_history, a_change_counts_at_once_wherever_the_element_is) {
   EXPECT_EQ(l.all[0].host_ns, 400'000);
   EXPECT_EQ(l.all[1].gpu_ns, 300'000);
   EXPECT_NEAR(static_cast<double>(l.all[1].host_ns), 50'000, 1);
+}
+
+TEST(load_history, goes_on_after_it_was_kept) {
+  load_history before;
+  for (int look = 0; look < 10; ++look) {
+    element_loads l = two_elements(100'000 + look * 700, 200'000);
+    before.smooth(l);
+  }
+  load_history after;
+  from_bytes(to_bytes(before), after);
+  EXPECT_EQ(after.size(), 2u);
+  element_loads expected = two_elements(104'000, 200'500), l = expected;
+  before.smooth(expected);
+  after.smooth(l);
+  EXPECT_EQ(l.all[0].host_ns, expected.all[0].host_ns);
+  EXPECT_NE(l.all[0].host_ns, 104'000) << "one that has learnt nothing takes what was measured";
 }
 
 TEST(load_history, knows_shares_of_intervals_of_any_length) {

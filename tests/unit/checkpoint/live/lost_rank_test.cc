@@ -97,6 +97,122 @@ TEST_F(lost_rank, at_any_moment_ends_with_the_same_bits) {
   RecordProperty("from_memory", from_memory);
 }
 
+/// Has more than a network takes in one piece.
+struct large_cell : ix::chare<large_cell, ix::index1d> {
+  std::vector<std::uint64_t> values;
+  int step = 0;
+
+  large_cell() : values(600'000) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = ix::mix(i + 1'000'000 * static_cast<std::size_t>(index().x));
+  }
+  ix::task<> run(int until) {
+    while (step < until) {
+      for (std::uint64_t& v : values) v = v * 3 + 1;
+      ++step;
+      co_await ix::checkpoint_point(*this);
+    }
+    std::uint64_t all = 0;
+    for (const std::uint64_t v : values) all = ix::mix(all ^ v);
+    contribute(all, ix::bit_xor);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & values & step;
+  }
+};
+
+struct large_job {
+  static inline int restarts = 0;
+  static inline std::uint64_t result = 0;
+  ix::array_proxy<large_cell> cells;
+
+  ix::task<int> start(ix::runtime& rt) {
+    cells = rt.create_array<large_cell>(ix::index1d(7));
+    auto rest = finish();
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime&) {
+    ++restarts;
+    auto rest = finish();
+    co_return co_await rest;
+  }
+  ix::task<int> finish() {
+    cells.broadcast<&large_cell::run>(60);
+    auto sum = cells.reduction<std::uint64_t>();
+    result = co_await sum;
+    co_return 0;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & cells;
+  }
+};
+
+TEST_F(lost_rank, with_a_large_state_is_restored_from_parity) {
+  ASSERT_EQ(run_program<large_job>({2, 1}, {}), 0);
+  const std::uint64_t expected = large_job::result;
+  for (const auto& [ranks, group] : {std::pair(2, 2), {3, 3}, {5, 2}}) {
+    large_job::restarts = 0;
+    // Until a loss comes after a checkpoint.
+    for (int after = 100; large_job::restarts == 0 && after < 5000; after += after / 2) {
+      SCOPED_TRACE(fmt::format("{} ranks in groups of {}, lost after {}", ranks, group, after));
+      large_job::result = 0;
+      testing::internal::CaptureStderr();
+      EXPECT_EQ(run_program<large_job>(
+                    {1, ranks}, {"--imbrex-checkpoint-memory=1", fmt::format("--imbrex-loopback-lose-after={}", after),
+                                 fmt::format("--imbrex-checkpoint-group={}", group), "--imbrex-spare-ranks=0"}),
+                0);
+      testing::internal::GetCapturedStderr();
+      EXPECT_EQ(large_job::result, expected);
+    }
+    EXPECT_GT(large_job::restarts, 0);
+  }
+}
+
+TEST_F(lost_rank, is_replaced_as_long_as_there_are_spare_ones) {
+  int replaced = 0;
+  for (int seed = 1; seed <= 30; ++seed) {
+    const int spares = 1 + seed % 3, working = 1 + seed % 4;
+    const job_shape s{1 + seed % 2, working + spares, static_cast<std::uint64_t>(seed), seed % 2 * 30};
+    SCOPED_TRACE(to_text(s) + fmt::format(", {} spare", spares));
+    const outcome o = run_ring(s, {"--imbrex-checkpoint-memory=1", "--imbrex-loopback-lose-after=300",
+                                   fmt::format("--imbrex-spare-ranks={}", spares)});
+    EXPECT_EQ(o.code, 0) << o.errors;
+    const std::string text =
+        fmt::format("1 of {} ranks lost; the job goes on with {}, of which 1 had been spare", working, working);
+    for (std::size_t at = 0; (at = o.errors.find(text, at)) != std::string::npos; ++at) ++replaced;
+  }
+  EXPECT_GT(replaced, 20);
+}
+
+TEST_F(lost_rank, is_replaced_in_a_job_that_changes_its_number_of_pes) {
+  struct growing_ring : counted_ring {
+    growing_ring() = default;
+    growing_ring(int num_cells, int, int num_steps) : counted_ring(num_cells, 0, num_steps) {}
+    ix::task<int> start(ix::runtime& rt) {
+      rt.resize(3);
+      auto rest = counted_ring::start(rt);
+      co_return co_await rest;
+    }
+    ix::task<int> restart(ix::runtime& rt) {
+      EXPECT_EQ(rt.pes_per_rank(), 3);
+      auto rest = counted_ring::restart(rt);
+      co_return co_await rest;
+    }
+  };
+  for (int seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    testing::internal::CaptureStderr();
+    const int code = run_program<growing_ring>(
+        {1, 5, static_cast<std::uint64_t>(seed)},
+        {"--imbrex-checkpoint-memory=1", "--imbrex-loopback-lose-after=1000", "--imbrex-spare-ranks=2"}, 11, 0, 300);
+    EXPECT_EQ(code, 0) << testing::internal::GetCapturedStderr();
+    if (code != 0) return;
+    testing::internal::GetCapturedStderr();
+  }
+}
+
 TEST_F(lost_rank, ends_the_job_without_checkpoints_in_memory) {
   const outcome o = run_ring({2, 3}, {"--imbrex-loopback-lose-after=50"});
   EXPECT_EQ(o.code, 70);
@@ -136,6 +252,7 @@ TEST(checkpoint_memory, files_have_what_is_in_memory) {
 TEST(checkpoint_memory, options_that_cannot_be_are_refused) {
   for (const auto& [option, text] : {std::pair("--imbrex-checkpoint-group=4", "needs --imbrex-checkpoint-memory"),
                                      {"--imbrex-checkpoint-parity=1", "needs --imbrex-checkpoint-memory"},
+                                     {"--imbrex-spare-ranks=1", "needs --imbrex-checkpoint-memory"},
                                      {"--imbrex-checkpoint-memory=often", "give a time such as 30s"}}) {
     const outcome o = run_ring({1, 2}, {option});
     EXPECT_EQ(o.code, 2);
@@ -145,6 +262,13 @@ TEST(checkpoint_memory, options_that_cannot_be_are_refused) {
       run_ring({1, 2}, {"--imbrex-checkpoint-memory=1", "--imbrex-checkpoint-group=2", "--imbrex-checkpoint-parity=2"});
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.errors, HasSubstr("of a group of 2 ranks at most 1 can be restored"));
+  const outcome all_spare = run_ring({1, 2}, {"--imbrex-checkpoint-memory=1", "--imbrex-spare-ranks=2"});
+  EXPECT_EQ(all_spare.code, 2);
+  command_line one_process({1, 1}, {"--imbrex-checkpoint-memory=1", "--imbrex-spare-ranks=1"});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ix::run<counted_ring>(one_process.count(), one_process.values(), 5, 0, 10), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("--imbrex-spare-ranks=1: there is one process"));
+  EXPECT_THAT(all_spare.errors, HasSubstr("there are 2 ranks, of which one at least is to work"));
 }
 
 TEST(checkpoint_memory, is_for_programs_that_can_be_restarted) {

@@ -91,6 +91,17 @@ TEST(checkpoint_refusal, names_who_waits) {
   }
 }
 
+TEST(checkpoint_refusal, names_messages_in_slots_that_serialize_leaves_out) {
+  EXPECT_THAT(what_is_said_of({2, 2},
+                              [](ix::runtime& rt) -> ix::task<> {
+                                auto a = rt.create_array<plain>(ix::index1d(4));
+                                a[3].send<&plain::go>(7);
+                                a[3].send<&plain::go>(8);
+                                co_return;
+                              }),
+              testing::ContainsRegex("2 messages wait in .*plain::go of .*plain.3. and would be lost"));
+}
+
 TEST(checkpoint_refusal, names_messages_for_nobody) {
   EXPECT_THAT(
       what_is_said_of({2, 1},

@@ -41,7 +41,7 @@ struct resized_ring : ring {
 
 TEST(resize, goes_on_with_other_numbers_of_pes_in_the_same_processes) {
   resized_ring::next = {3, 1, 4};
-  for (const job_shape& s : all_shapes()) {
+  for (const job_shape& s : real_shapes()) {
     SCOPED_TRACE(to_text(s));
     EXPECT_EQ(run_program<resized_ring>(s, {"--imbrex-checkpoint-memory=1h"}, 13), 0);
     EXPECT_EQ(resized_ring::seen, (std::vector<int>{s.pes, 3, 1, 4}));
@@ -68,6 +68,68 @@ TEST(resize, and_losses_go_together) {
     if (code != 0) return;
     testing::internal::GetCapturedStderr();
   }
+}
+
+/// Has so much that its checkpoint is still being kept when the next point comes.
+struct heavy : ix::chare<heavy, ix::index1d> {
+  std::vector<std::uint64_t> values;
+  void fill() { values.assign(1'500'000, 7); }
+  int size() { return static_cast<int>(values.size()); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & values;
+  }
+};
+
+/// Asks right before its last point, at once behind another one.
+struct resized_at_the_last_point {
+  static inline std::vector<int> seen;
+  ix::array_proxy<heavy> all;
+
+  ix::task<int> start(ix::runtime& rt) {
+    seen = {rt.pes_per_rank()};
+    all = rt.create_array<heavy>(ix::index1d(4));
+    all.broadcast<&heavy::fill>();
+    auto first = rt.checkpoint_point();
+    const bool was_made = co_await first;
+    EXPECT_TRUE(was_made);
+    rt.resize(2);
+    const int n = co_await all[0].call<&heavy::size>();  // the number has come where it goes
+    auto last = rt.checkpoint_point();
+    co_await last;
+    co_return n == 1'500'000 ? 3 : 5;  // nobody comes here in a job that begins again
+  }
+  ix::task<int> restart(ix::runtime& rt) {
+    seen.push_back(rt.pes_per_rank());
+    const int n = co_await all[3].call<&heavy::size>();
+    co_return n == 1'500'000 ? 0 : 5;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & all;
+  }
+};
+
+TEST(resize, does_not_miss_a_point_because_a_checkpoint_is_being_kept) {
+  EXPECT_EQ(run_program<resized_at_the_last_point>({1, 2}, {"--imbrex-checkpoint-memory=1"}), 0);
+  EXPECT_EQ(resized_at_the_last_point::seen, (std::vector<int>{1, 2}));
+}
+
+/// Asks when no point comes any more.
+struct resized_too_late {
+  ix::task<int> start(ix::runtime& rt) {
+    rt.resize(3);
+    co_return 0;
+  }
+  ix::task<int> restart(ix::runtime&) { co_return 5; }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+TEST(resize, says_that_it_was_not_carried_out) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_program<resized_too_late>({1, 2}, {"--imbrex-checkpoint-memory=1h"}), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("did not go on with 3 PEs of each rank"));
 }
 
 /// Says what is said of a number.

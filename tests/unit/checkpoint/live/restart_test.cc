@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "imbrex/base/hash.h"
+#include "imbrex/checkpoint/live/pe_snapshot.h"
+#include "imbrex/checkpoint/snapshot_reader.h"
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 #include "unit/checkpoint/live/ring_program.h"
 
@@ -23,11 +25,11 @@ using namespace imbrex_test;
 // ------------------------------------------------------------------------------------------------ points
 
 TEST(restart, goes_on_from_the_last_point_on_other_numbers_of_pes) {
-  for (const job_shape& s : all_shapes()) {
+  for (const job_shape& s : real_shapes()) {
     SCOPED_TRACE("ended: " + to_text(s));
     folder_of_checkpoints at;
     ASSERT_NO_FATAL_FAILURE(end_with_a_checkpoint<ring>(s, at, 13, 11));
-    for (const job_shape& t : all_shapes()) {
+    for (const job_shape& t : real_shapes()) {
       SCOPED_TRACE("restarted: " + to_text(t));
       EXPECT_EQ(run_program<ring>(t, {"--imbrex-restart=" + at.path()}, 13, 11), 0);
     }
@@ -81,6 +83,33 @@ TEST(restart, survives_any_number_of_ends) {
         EXPECT_EQ(code, 0);
       }
     }
+  }
+}
+
+TEST(restart, brings_back_what_the_balancer_has_learnt) {
+  folder_of_checkpoints at;
+  for (const bool balances : {false, true}) {
+    std::vector<std::string> options{at.option(), "--imbrex-checkpoint-every=1"};
+    if (balances) options.insert(options.end(), {"--imbrex-balance=refine", "--imbrex-balance-every-ms=1"});
+    std::uint64_t kept = 0;
+    // Until a checkpoint comes after a look, however fast the machine.
+    for (int num_steps = 300; kept == 0 && num_steps < 100'000; num_steps *= 3) {
+      ASSERT_EQ(run_program<ring>({2, 2}, options, 13, 0, num_steps), 0);
+      ix::snapshot_reader reader(at.path() + fmt::format("/{:06}", ix::checkpoint_numbers(at.path()).back()));
+      for (int file = 0; file < reader.num_files(); ++file) {
+        for (const ix::record_view& r : reader.records(file)) {
+          if (r.kind != static_cast<std::uint32_t>(ix::record_kind::balancing)) continue;
+          EXPECT_EQ(file, 0);
+          kept = r.bytes;
+        }
+      }
+      constexpr std::uint64_t about_an_element = 40;
+      if (kept < 13 * about_an_element) kept = 0;
+      if (!balances) break;
+    }
+    EXPECT_EQ(kept > 0, balances);
+    options.push_back("--imbrex-restart=" + at.path());
+    EXPECT_EQ(run_program<ring>({3, 1}, options, 0, 0, 0), 0);
   }
 }
 
@@ -347,12 +376,12 @@ struct phases {
 };
 
 TEST(restart, brings_back_all_kinds_of_collections) {
-  for (const job_shape& s : all_shapes()) {
+  for (const job_shape& s : real_shapes()) {
     SCOPED_TRACE("written: " + to_text(s));
     folder_of_checkpoints at;
     ASSERT_EQ(run_program<phases>(s, {at.option()}), 0);
     from_command_line.set(5);
-    for (const job_shape& t : all_shapes()) {
+    for (const job_shape& t : real_shapes()) {
       SCOPED_TRACE("restarted: " + to_text(t));
       EXPECT_EQ(run_program<phases>(t, {"--imbrex-restart=" + at.path()}), 0);
     }

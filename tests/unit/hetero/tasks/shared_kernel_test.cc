@@ -1,9 +1,6 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
 
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -65,25 +62,5 @@ TEST(shared_kernel, of_few_items_that_take_long_is_run_by_several_pes) {
   EXPECT_EQ(run_job_with({4, 1}, slow_items), 0);
 }
 TEST(shared_kernel, runs_every_group_once) { run_over_all_shapes(quick_groups); }
-
-ix::task<int> named_tasks(ix::runtime&) {
-  ix::hetero_object<int> x(num_groups);
-  ix::submit({.name = "the first of two"}, [](std::span<int> v) { std::fill(v.begin(), v.end(), 0); }, write(x));
-  ix::submit({}, many_quick_groups, {.groups = {num_groups}}, x);
-  ix::submit({.name = std::string("computed ") + "name"}, [](std::span<int>) {}, x);
-  co_return 0;
-}
-
-TEST(task_trace, has_tasks_by_their_names) {
-  const std::string file = testing::TempDir() + "task_trace.json";
-  command_line line({2, 1}, {"--imbrex-trace=" + file});
-  EXPECT_EQ(ix::run(line.count(), line.values(), &named_tasks), 0);
-  std::ifstream in(file);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  for (const char* name : {"the first of two", "many_quick_groups", "computed name"}) {
-    EXPECT_NE(text.find(name), std::string::npos) << name;
-  }
-  std::remove(file.c_str());
-}
 
 }  // namespace

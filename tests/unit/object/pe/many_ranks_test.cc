@@ -1,4 +1,5 @@
 // More ranks and PEs than tests usually have.
+#include "imbrex/base/sanitizer.h"
 #include "unit/object/job.h"
 
 namespace {
@@ -59,6 +60,13 @@ TEST(many_ranks, two_hundred_and_fifty_six) { EXPECT_EQ(run_job_with({.pes = 1, 
 TEST(many_ranks, a_thousand_pes_of_one_thread) {
   EXPECT_EQ(run_job_with({.pes = 1024, .seed = 4, .one_thread = true}, program), 0);
 }
+
+#if IMBREX_HAVE_TOML
+TEST(many_ranks, three_thousand_in_virtual_time) {
+  constexpr int ranks = imbrex::thread_sanitizer || imbrex::address_sanitizer ? 200 : 3072;
+  EXPECT_EQ(run_job_with({.pes = 1, .ranks = ranks, .in_virtual_time = true}, program), 0);
+}
+#endif
 
 /// The last PE ends the job while all others send.
 struct noisy : ix::chare<noisy, ix::index1d> {

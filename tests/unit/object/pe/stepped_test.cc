@@ -97,6 +97,9 @@ TEST(stepped, sixty_four_pes_of_one_thread_equal_sixty_four_threads) {
   EXPECT_NE(by_threads, 0u);
   for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 7}) {
     EXPECT_EQ(result({.pes = 64, .seed = seed, .one_thread = true}), by_threads) << "seed " << seed;
+#if IMBREX_HAVE_TOML
+    EXPECT_EQ(result({.pes = 4, .ranks = 16, .seed = seed, .in_virtual_time = true}), by_threads) << "seed " << seed;
+#endif
   }
 }
 

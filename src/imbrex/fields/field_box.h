@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+/// Fields on regular grids, as files know them.
+namespace imbrex {
+
+/// Numbers of cells along x, y, z. x is the fastest in memory; a plane has one cell in z, a line one in y, too.
+struct field_extent {
+  std::uint64_t nx = 1, ny = 1, nz = 1;
+
+  std::uint64_t volume() const { return nx * ny * nz; }
+  bool operator==(const field_extent&) const = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & nx & ny & nz;
+  }
+};
+
+/// A block of a field: its first cell, and how many cells it has. What lies around them in its memory, such as halos,
+/// is left out: `ghosts` cells on both sides along x, y and z.
+struct field_block {
+  std::uint64_t x = 0, y = 0, z = 0;
+  field_extent cells;
+  std::array<std::uint64_t, 3> ghosts{};
+
+  /// What lies in memory.
+  field_extent padded() const { return {cells.nx + 2 * ghosts[0], cells.ny + 2 * ghosts[1], cells.nz + 2 * ghosts[2]}; }
+  bool fits(const field_extent& whole) const {
+    return cells.volume() > 0 && x + cells.nx <= whole.nx && y + cells.ny <= whole.ny && z + cells.nz <= whole.nz;
+  }
+  /// "cells 4 to 7, 0 to 3, 0 to 0".
+  std::string text() const;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & x & y & z & cells& ghosts[0] & ghosts[1] & ghosts[2];
+  }
+};
+
+/// Which field of which file.
+struct field_name {
+  std::string file;     ///< "out/heat_000100.h5"; its folder is made where there is none
+  std::string dataset;  ///< "temperature", or with groups "fluid/temperature"
+
+  std::string text() const { return dataset + " of " + file; }
+};
+
+/// The numbers of a field.
+enum class field_type { float32, float64, int32, int64, uint8, uint32, uint64 };
+
+namespace detail {
+template <class T>
+constexpr field_type field_type_of() {
+  if constexpr (std::is_same_v<T, float>) return field_type::float32;
+  if constexpr (std::is_same_v<T, double>) return field_type::float64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return field_type::int32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return field_type::int64;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return field_type::uint8;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return field_type::uint32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return field_type::uint64;
+  static_assert(
+      std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> ||
+          std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint32_t> ||
+          std::is_same_v<T, std::uint64_t>,
+      "imbrex: a field has numbers of type float, double, std::int32_t, int64_t, uint8_t, uint32_t or uint64_t");
+}
+}  // namespace detail
+
+}  // namespace imbrex

@@ -1,0 +1,72 @@
+#include "imbrex/fields/field_pieces.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "imbrex/fields/file_turn.h"
+#include "imbrex/pe/scheduler.h"
+
+namespace imbrex::detail {
+
+namespace {
+
+auto order(const field_piece& p) { return std::tuple(p.block.z, p.block.y, p.block.x); }
+
+bool overlap(const field_block& a, const field_block& b) {
+  const auto meet = [](std::uint64_t from, std::uint64_t n, std::uint64_t other, std::uint64_t m) {
+    return from < other + m && other < from + n;
+  };
+  return meet(a.x, a.cells.nx, b.x, b.cells.nx) && meet(a.y, a.cells.ny, b.y, b.cells.ny) &&
+         meet(a.z, a.cells.nz, b.z, b.cells.nz);
+}
+
+/// `pieces` are in their order, by z first.
+void check_apart(const field_name& name, const std::vector<field_piece>& pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const field_block& b = pieces[i].block;
+    for (std::size_t k = i + 1; k < pieces.size() && pieces[k].block.z < b.z + b.cells.nz; ++k) {
+      if (!overlap(b, pieces[k].block)) continue;
+      throw usage_error(fmt::format("two chares write the same cells of {}: one has {}, another {}", name.text(),
+                                    b.text(), pieces[k].block.text()));
+    }
+  }
+}
+
+}  // namespace
+
+task<> write_own_piece(field_pieces* mine, field_name name, field_type type, field_block block, field_extent whole,
+                       const void* values, std::size_t num_values) {
+  const rank_id rank = scheduler::current().rank().rank;
+  mine->all.push_back({block, rank});
+  try {
+    check_fields_are_built();
+    if (!block.fits(whole))
+      throw usage_error(fmt::format("{} are not of {}, which has {} x {} x {} cells", block.text(), name.text(),
+                                    whole.nx, whole.ny, whole.nz));
+    if (num_values != block.padded().volume())
+      throw usage_error(fmt::format("{}: a block with {} padded cells has {} values", name.text(),
+                                    block.padded().volume(), num_values));
+    auto written = in_file_turn([&] { write_piece(name, type, block, rank, values); });
+    co_await written;
+  } catch (const error& e) {
+    mine->failed(e);
+  }
+}
+
+task<> write_whole_of(field_pieces* all, field_name name, field_type type, field_block mine, field_extent whole) {
+  if (!all->failure_kind.empty()) co_return;
+  std::ranges::sort(all->all, {}, order);
+  const field_block& first = all->all.front().block;
+  if (std::tie(first.x, first.y, first.z) != std::tie(mine.x, mine.y, mine.z)) co_return;
+  try {
+    check_apart(name, all->all);
+    auto written = in_file_turn([&] { write_whole(name, type, whole, all->all); });
+    co_await written;
+  } catch (const error& e) {
+    all->failed(e);
+  }
+}
+
+}  // namespace imbrex::detail

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imbrex/async/task.h"
+#include "imbrex/base/error.h"
+#include "imbrex/fields/field_files.h"
+
+/// What the chares of an array tell each other when they write a field.
+namespace imbrex::detail {
+
+/// Some pieces of a field, and what went wrong with one, if anything did.
+struct field_pieces {
+  std::vector<field_piece> all;
+  std::string failure_kind, failure;
+
+  void failed(const error& e) {
+    failure_kind = e.kind();
+    failure = e.what();
+  }
+  /// Throws what one of them threw.
+  void check() const {
+    if (!failure_kind.empty()) throw_error(failure_kind, failure);
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & all & failure_kind & failure;
+  }
+};
+
+struct join_pieces {
+  void operator()(field_pieces& into, field_pieces&& from) const {
+    into.all.insert(into.all.end(), from.all.begin(), from.all.end());
+    // Of several failures the same one on all PEs, in whatever order they come.
+    if (into.failure_kind.empty() || (!from.failure_kind.empty() && from.failure < into.failure)) {
+      into.failure_kind = std::move(from.failure_kind);
+      into.failure = std::move(from.failure);
+    }
+  }
+};
+
+/// Writes the block of one chare, whose values must be as many as it has padded cells, behind its PE; what goes wrong
+/// is noted.
+task<> write_own_piece(field_pieces* mine, field_name name, field_type type, field_block block, field_extent whole,
+                       const void* values, std::size_t num_values);
+/// All pieces have been written: the chare of the first one makes the whole field of them. Others do nothing.
+task<> write_whole_of(field_pieces* all, field_name name, field_type type, field_block mine, field_extent whole);
+
+}  // namespace imbrex::detail

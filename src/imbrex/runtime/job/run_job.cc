@@ -1,0 +1,64 @@
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "imbrex/base/build_config.h"
+#include "imbrex/checkpoint/live/checkpoint_signal.h"
+#include "imbrex/hetero/placement/cost_store.h"
+#include "imbrex/runtime/job/job_runs.h"
+#include "imbrex/runtime/job/make_transport.h"
+#include "imbrex/runtime/readonly.h"
+#include "imbrex/runtime/runtime.h"
+#include "imbrex/runtime/virtual_time/virtual_run.h"
+#include "imbrex/trace/trace_file.h"
+#if IMBREX_HAVE_CUDA
+#include "imbrex/device/cuda/api/cuda_driver.h"
+#endif
+
+namespace imbrex {
+
+int detail::run_job(int& argc, char** argv, const main_program& main) {
+  std::string command_line;
+  for (int i = 1; i < argc; ++i) command_line += (i == 1 ? "" : " ") + std::string(argv[i]);
+  try {
+    const runtime_options options = parse_runtime_options(argc, argv);
+    const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+    if (options.help) {
+      std::fputs(options_help().c_str(), stdout);
+      return 0;
+    }
+    if (!options.trace.empty()) trace_file::check_writable(options.trace);
+    if (!options.task_costs.empty()) cost_store(options.task_costs).check_writable();
+    if (options.virtual_time.is_wanted()) {
+      for (const std::string& w : options.warnings) log_warning(w);
+      readonly_base::seal(true);
+      const int code = detail::run_in_virtual_time(options, {arguments, command_line, main});
+      readonly_base::seal(false);
+      return code;
+    }
+    const detail::transport_choice choice = detail::choose_transport(options);
+#if IMBREX_HAVE_CUDA
+    if (options.device != "host") cuda_driver::ask_to_load_kernels_early();  // before MPI or UCX uses CUDA
+#endif
+    std::unique_ptr<transport> t = detail::make_transport(choice, options);
+    if (t == nullptr || t->rank() == 0) {
+      for (const std::string& w : options.warnings) log_warning(w);
+    }
+    std::optional<checkpoint_signals> signals;
+    if (!options.checkpoint.folder.empty()) signals.emplace();
+    readonly_base::seal(true);
+    const int code = choice == detail::transport_choice::loopback
+                         ? detail::run_in_one_process(options, {arguments, command_line, main})
+                         : detail::run_in_processes(options, t, {arguments, command_line, main});
+    readonly_base::seal(false);
+    return code;
+  } catch (const error& e) {
+    readonly_base::seal(false);
+    std::fprintf(stderr, "imbrex: error: %s\n", e.what());
+    return e.exit_code();
+  }
+}
+
+}  // namespace imbrex

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "imbrex/device/stream.h"
+#include "imbrex/virtual_time/core/simulation.h"
+#include "imbrex/virtual_time/gpu/kernel_model.h"
+
+namespace imbrex {
+
+/// The computing part of one GPU. Kernels of several streams run at once and share it: those of urgent streams get what
+/// they can use first, the others what is left, in proportion to what they could use. At most so many at a time.
+class gpu_engine : private timed_event {
+ public:
+  gpu_engine(simulation& all, std::size_t most_at_once) : all_(all), most_at_once_(most_at_once) {
+    happen = [](timed_event& e) { static_cast<gpu_engine&>(e).look(); };
+  }
+
+  /// Who is told when a kernel has ended.
+  struct customer {
+    void (*ended)(customer&) = nullptr;
+  };
+  /// A kernel whose turn in its stream has come.
+  void begin(const kernel_demand& d, stream_priority urgency, customer& who);
+
+  /// Nanoseconds in which at least one kernel ran, up to now.
+  std::int64_t busy_ns() const { return busy_ns_; }
+
+ private:
+  struct running {
+    double left;   // nanoseconds with the whole GPU
+    double share;  // that it can use
+    double rate;   // that it has
+    stream_priority urgency;
+    customer* who;
+  };
+  void pass_time();
+  void share_out();
+  void look();
+
+  simulation& all_;
+  const std::size_t most_at_once_;
+  std::vector<running> running_;
+  std::deque<running> waiting_;
+  std::int64_t since_ = 0;  // the rates hold
+  std::int64_t next_at_ = -1;
+  int num_looks_due_ = 0;
+  std::int64_t busy_ns_ = 0;
+};
+
+}  // namespace imbrex

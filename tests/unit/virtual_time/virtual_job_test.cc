@@ -1,0 +1,375 @@
+// Whole jobs on simulated machines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imbrex/base/build_config.h>
+#include <imbrex/clock.h>
+#include <imbrex/imbrex.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#if IMBREX_HAVE_TOML
+
+namespace {
+
+namespace ix = imbrex;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr const char* quiet_machine = R"(
+name = "quiet"
+[node]
+gpus = 2
+shared_us = 1
+shared_gbs = 10
+[cpu]
+dispatch_us = 0.1
+send_us = 0.5
+receive_us = 0.5
+transfer_us = 0.5
+[gpu]
+memory_gb = 1
+memory_gbs = 100
+tflops = 1
+filling_threads = 1000
+kernel_us = 2
+start_us = 1
+launch_us = 3
+copy_us = 1
+event_us = 0.5
+copy_start_us = 1
+host_gbs = 10
+peer_gbs = 50
+peer_us = 1
+flag_us = 1
+callback_us = 30
+[network]
+latency_us = 2
+gbs = 10
+message_us = 0
+rendezvous_bytes = 1000
+gpu_latency_us = 1
+gpu_gbs = 10
+)";
+
+/// What a job gave: its exit code, its standard error and the report on the machine.
+struct outcome {
+  int code = 0;
+  std::string errors;
+  nlohmann::json report;
+};
+
+template <class Start, class... Extra>
+outcome run_on_quiet_machine(std::vector<std::string> words, Start start, Extra... extra) {
+  const std::string folder = testing::TempDir();
+  const std::string file = folder + "quiet_machine.toml", report = folder + "machine_report.json";
+  std::ofstream(file) << quiet_machine;
+  words.insert(words.begin(), {"test", "--imbrex-machine=" + file, "--imbrex-machine-report=" + report});
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& w : words) pointers.push_back(w.data());
+  int count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  testing::internal::CaptureStderr();
+  outcome o;
+  o.code = ix::run(count, pointers.data(), start, extra...);
+  o.errors = testing::internal::GetCapturedStderr();
+  if (std::ifstream in(report); in && o.code == 0) o.report = nlohmann::json::parse(in);
+  return o;
+}
+
+const std::vector<std::string> four_ranks{"--imbrex-nodes=2", "--imbrex-ranks-per-node=2", "--imbrex-pes=1",
+                                          "--imbrex-machine-cpu=declared"};
+
+struct worker : ix::chare<worker, ix::index1d> {
+  void work(int us) {
+    ix::spend(std::chrono::microseconds(us));
+    contribute(1, ix::sum);
+  }
+  int answer(int question) { return question + index().x; }
+};
+
+template <class T>
+double us(T d) {
+  return std::chrono::duration<double, std::micro>(d).count();
+}
+
+// ------------------------------------------------------------------------------------------------ time
+
+ix::task<int> computes_for_a_while(ix::runtime& rt, double* took) {
+  auto all = rt.create_group<worker>();
+  all.broadcast<&worker::work>(0);
+  co_await all.reduction<int>();
+  const auto begin = ix::clock::now();
+  all.broadcast<&worker::work>(1000);
+  const int n = co_await all.reduction<int>();
+  *took = us(ix::clock::now() - begin);
+  co_return n == rt.num_pes() ? 0 : 1;
+}
+
+TEST(virtual_job, work_is_done_by_all_at_once) {
+  double took = 0;
+  const outcome o = run_on_quiet_machine(four_ranks, &computes_for_a_while, &took);
+  EXPECT_EQ(o.code, 0) << o.errors;
+  EXPECT_GT(took, 1000);
+  EXPECT_LT(took, 1030);
+  EXPECT_EQ(o.report["ranks"], 4);
+  EXPECT_NEAR(o.report["pe_seconds"]["own"].get<double>(), 4e-3, 1e-9);
+}
+
+ix::task<int> asks_another_rank(ix::runtime& rt, double* took) {
+  auto all = rt.create_group<worker>();
+  co_await all[3].call<&worker::answer>(1);
+  const auto begin = ix::clock::now();
+  const int answer = co_await all[3].call<&worker::answer>(39);
+  *took = us(ix::clock::now() - begin);
+  co_return answer == 42 ? 0 : 1;
+}
+
+// There and back: each way a send, 2 us of network and a little for its bytes, a receive, and what is run there.
+TEST(virtual_job, a_call_takes_what_the_machine_says) {
+  double took = 0;
+  EXPECT_EQ(run_on_quiet_machine(four_ranks, &asks_another_rank, &took).code, 0);
+  EXPECT_GE(took, 2 * (0.5 + 2 + 0.5 + 0.1));
+  EXPECT_LE(took, 2 * (0.5 + 2 + 0.5 + 0.1) + 1);
+}
+
+TEST(virtual_job, the_same_seed_is_the_same_run) {
+  std::vector<std::string> noisy{"--imbrex-machine=summit", "--imbrex-nodes=3", "--imbrex-device=host",
+                                 "--imbrex-pes=2", "--imbrex-machine-cpu=declared"};
+  const auto run_with_seed = [&](const std::string& seed) {
+    std::vector<std::string> words = noisy;
+    words.push_back("--imbrex-machine-seed=" + seed);
+    double took = 0;
+    const outcome o = run_on_quiet_machine(words, &computes_for_a_while, &took);
+    EXPECT_EQ(o.code, 0);
+    return std::pair(took, o.report["events"].get<std::uint64_t>());
+  };
+  const auto first = run_with_seed("5");
+  EXPECT_EQ(first, run_with_seed("5"));
+  EXPECT_NE(first.first, run_with_seed("6").first);
+}
+
+ix::task<int> measures_itself(ix::runtime& rt, double* took) {
+  auto one = rt.create_group<worker>();
+  static_cast<void>(one);
+  const auto begin = ix::clock::now();
+  volatile double x = 1;
+  for (int i = 0; i < 3'000'000; ++i) x = x * 1.0000001;
+  *took = us(ix::clock::now() - begin);
+  co_return 0;
+}
+
+TEST(virtual_job, own_computing_takes_what_it_takes_here_or_nothing) {
+  double took = 0;
+  EXPECT_EQ(run_on_quiet_machine({"--imbrex-machine-cpu=measured", "--imbrex-pes=1"}, &measures_itself, &took).code, 0);
+  EXPECT_GT(took, 500);
+  EXPECT_EQ(run_on_quiet_machine({"--imbrex-machine-cpu=declared", "--imbrex-pes=1"}, &measures_itself, &took).code, 0);
+  EXPECT_EQ(took, 0);
+}
+
+// ------------------------------------------------------------------------------------------------ ends
+
+struct thrower : ix::chare<thrower, ix::index1d> {
+  void fall() {
+    if (index().x == 2) throw ix::usage_error("there is no floor");
+  }
+  ix::when<int> never;
+  ix::task<> wait() { co_await never(0); }
+};
+
+ix::task<int> falls(ix::runtime& rt) {
+  rt.create_group<thrower>().broadcast<&thrower::fall>();
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(virtual_job, failures_are_told_as_ever) {
+  const outcome o = run_on_quiet_machine(four_ranks, &falls);
+  EXPECT_EQ(o.code, 70);
+  EXPECT_THAT(o.errors, HasSubstr("fall"));
+  EXPECT_THAT(o.errors, HasSubstr("there is no floor"));
+}
+
+ix::task<int> waits_for_ever(ix::runtime& rt) {
+  auto all = rt.create_group<thrower>();
+  co_await all[1].call<&thrower::wait>();
+  co_return 0;
+}
+
+TEST(virtual_job, deadlocks_are_told_as_ever) {
+  const outcome o = run_on_quiet_machine(four_ranks, &waits_for_ever);
+  EXPECT_EQ(o.code, 70);
+  EXPECT_THAT(o.errors, HasSubstr("deadlock"));
+  EXPECT_THAT(o.errors, HasSubstr("thrower(1) waits for"));
+}
+
+ix::task<int> ends_with_seven(ix::runtime&) { co_return 7; }
+
+TEST(virtual_job, the_exit_code_is_the_programs) {
+  EXPECT_EQ(run_on_quiet_machine(four_ranks, &ends_with_seven).code, 7);
+}
+
+TEST(virtual_job, options_that_cannot_be_are_named) {
+  const auto complaint = [](std::vector<std::string> words) {
+    const outcome o = run_on_quiet_machine(std::move(words), &ends_with_seven);
+    EXPECT_EQ(o.code, 2);
+    return o.errors;
+  };
+  EXPECT_THAT(complaint({"--imbrex-ranks=9"}), HasSubstr("--imbrex-nodes=9"));
+  EXPECT_THAT(complaint({"--imbrex-device=opencl"}), HasSubstr("opencl"));
+  EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-gpus=3"}), HasSubstr("has 2"));
+  EXPECT_THAT(complaint({"--imbrex-transport=loopback"}), HasSubstr("network of its own"));
+  EXPECT_THAT(complaint({"--imbrex-checkpoint=/tmp/x"}), HasSubstr("checkpoint"));
+}
+
+// ------------------------------------------------------------------------------------------------ GPUs
+
+const std::vector<std::string> one_gpu{"--imbrex-device=cuda", "--imbrex-ranks=1"};
+
+/// What is enqueued on GPUs: each takes `s` of a chare's, or of two chares on different ranks.
+struct gpu_user : ix::chare<gpu_user, ix::index1d> {
+  ix::task<double> copies(int bytes) {
+    ix::buffer<std::byte> here(on_device(), static_cast<std::size_t>(bytes));
+    ix::buffer<std::byte> there(on_device(), static_cast<std::size_t>(bytes), ix::memory_kind::pinned);
+    auto s = on_device().make_stream(ix::stream_priority::low, "copies");
+    const auto begin = ix::clock::now();
+    s->copy(here.data(), there.data(), static_cast<std::size_t>(bytes));
+    co_await s->done();
+    co_return us(ix::clock::now() - begin);
+  }
+  ix::task<int> keeps_data() {
+    ix::buffer<int> a(on_device(), 100, ix::memory_kind::pinned), b(on_device(), 100),
+        c(on_device(), 100, ix::memory_kind::pinned);
+    auto s = on_device().make_stream(ix::stream_priority::low, "first");
+    auto t = on_device().make_stream(ix::stream_priority::high, "second");
+    for (int i = 0; i < 100; ++i) a.data()[i] = i;
+    s->copy(b.data(), a.data(), 400);
+    int seen = 0;
+    s->call("between", [&] { seen = 1; });
+    s->fill(b.data(), 0, 40);
+    t->after(*s);
+    t->copy(c.data(), b.data(), 400);
+    t->then("at last", [&] { seen = seen == 1 ? 2 : -1; });
+    co_await t->done();
+    int sum = 0;
+    for (int i = 0; i < 100; ++i) sum += c.data()[i];
+    co_return seen == 2 ? sum : -1;
+  }
+  ix::task<> exchange(int count) {
+    const int other = index().x ^ 1;
+    ix::channel<int> c(*this, array()[other], 0, 0, ix::memory_kind::device);
+    auto s = on_device().make_stream(ix::stream_priority::low, "exchange");
+    ix::buffer<int> out(on_device(), static_cast<std::size_t>(count)), in(on_device(), static_cast<std::size_t>(count)),
+        host(on_device(), static_cast<std::size_t>(count), ix::memory_kind::pinned);
+    for (int i = 0; i < count; ++i) host.data()[i] = index().x * 1000 + i;
+    ix::copy(out, host, *s);
+    auto sent = c.send(out.view(), *s);
+    co_await c.recv(in.view(), *s);
+    ix::copy(host, in, *s);
+    co_await s->done();
+    bool right = true;
+    for (int i = 0; i < count; ++i) right &= host.data()[i] == other * 1000 + i;
+    co_await sent;
+    co_await s->done();
+    contribute(right ? 1 : 0, ix::sum);
+  }
+};
+
+ix::task<int> copy_once(ix::runtime& rt, double* took) {
+  auto all = rt.create_group<gpu_user>();
+  *took = co_await all[0].call<&gpu_user::copies>(100'000);
+  co_return 0;
+}
+
+// The host pays 1 us; the copy begins 1 us later, takes 1 us and 10 us for its bytes; 1 us until that is noticed.
+TEST(virtual_gpu, a_copy_takes_what_the_machine_says) {
+  double took = 0;
+  const outcome o = run_on_quiet_machine(one_gpu, &copy_once, &took);
+  EXPECT_EQ(o.code, 0) << o.errors;
+  EXPECT_GE(took, 14);
+  EXPECT_LE(took, 16);
+}
+
+TEST(virtual_gpu, the_way_of_noticing_counts) {
+  double by_flag = 0, by_callback = 0, by_sync = 0;
+  auto words = one_gpu;
+  EXPECT_EQ(run_on_quiet_machine(words, &copy_once, &by_flag).code, 0);
+  words.emplace_back("--imbrex-completion=callback");
+  EXPECT_EQ(run_on_quiet_machine(words, &copy_once, &by_callback).code, 0);
+  words.back() = "--imbrex-completion=sync";
+  EXPECT_EQ(run_on_quiet_machine(words, &copy_once, &by_sync).code, 0);
+  EXPECT_NEAR(by_callback - by_flag, 29, 0.5);
+  EXPECT_GT(by_sync, by_flag);
+}
+
+ix::task<int> keep_data(ix::runtime& rt) {
+  auto all = rt.create_group<gpu_user>();
+  const int sum = co_await all[0].call<&gpu_user::keeps_data>();
+  co_return sum == 4950 - 45 ? 0 : 1;
+}
+
+TEST(virtual_gpu, data_go_where_they_are_copied_in_the_order_of_streams) {
+  for (const char* const way : {"flag", "event", "callback", "sync"}) {
+    auto words = one_gpu;
+    words.push_back(std::string("--imbrex-completion=") + way);
+    const outcome o = run_on_quiet_machine(words, &keep_data);
+    EXPECT_EQ(o.code, 0) << way << o.errors;
+  }
+}
+
+ix::task<int> exchange_all(ix::runtime& rt, int count) {
+  auto all = rt.create_group<gpu_user>();
+  all.broadcast<&gpu_user::exchange>(count);
+  co_return co_await all.reduction<int>() == rt.num_pes() ? 0 : 1;
+}
+
+// Pairs of ranks of one node, of different nodes (a rank each), and of one process; small and large; every protocol.
+TEST(virtual_gpu, channels_carry_data_by_every_way) {
+  for (const int count : {10, 5000, 400'000}) {
+    for (const char* const protocol : {"auto", "packed", "staged", "direct", "shared"}) {
+      for (const std::vector<std::string>& shape : {std::vector<std::string>{"--imbrex-nodes=2"},
+                                                    {"--imbrex-nodes=4", "--imbrex-ranks-per-node=1"},
+                                                    {"--imbrex-nodes=2", "--imbrex-gpus=2"}}) {
+        auto words = shape;
+        words.emplace_back("--imbrex-device=cuda");
+        words.push_back(std::string("--imbrex-protocol=") + protocol);
+        const outcome o = run_on_quiet_machine(words, &exchange_all, count);
+        EXPECT_EQ(o.code, 0) << count << protocol << shape.back() << o.errors;
+      }
+    }
+  }
+}
+
+ix::task<int> allocate_too_much(ix::runtime&) {
+  ix::buffer<std::byte> b(*ix::scheduler::current().default_device, 2'000'000'000);
+  co_return 0;
+}
+
+TEST(virtual_gpu, its_memory_ends) {
+  const outcome o = run_on_quiet_machine(one_gpu, &allocate_too_much);
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.errors, HasSubstr("GPU 0 of node 0"));
+}
+
+ix::task<int> use_memory_without_bytes(ix::runtime& rt) {
+  auto all = rt.create_group<gpu_user>();
+  ix::buffer<int> pinned(*ix::scheduler::current().default_device, 100, ix::memory_kind::pinned);
+  all.broadcast<&gpu_user::copies>(900'000'000);
+  co_await rt.quiescence();
+  co_return pinned.data()[7];
+}
+
+TEST(virtual_gpu, memory_without_bytes_takes_none) {
+  const outcome o = run_on_quiet_machine({"--imbrex-device=cuda", "--imbrex-nodes=50", "--imbrex-machine-data=off"},
+                                         &use_memory_without_bytes);
+  EXPECT_EQ(o.code, 0) << o.errors;
+  EXPECT_EQ(o.report["gpus"], 100);
+}
+
+}  // namespace
+
+#endif

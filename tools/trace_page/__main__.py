@@ -1,0 +1,71 @@
+"""A trace as a page, or its tasks as a graph: imbrex trace page --help, imbrex trace dot --help."""
+
+import argparse
+import pathlib
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import events  # noqa: E402
+import page  # noqa: E402
+import tasks  # noqa: E402
+
+
+def write(name, text):
+    try:
+        pathlib.Path(name).write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise events.TraceError(f"{name} cannot be written: {e.strerror}") from e
+
+
+def make_page(o):
+    if len(o.traces) > 2:
+        raise events.TraceError(f"{len(o.traces)} traces: one, or two that are compared")
+    if o.bins < 1:
+        raise events.TraceError(f"--bins {o.bins}: at least one")
+    write(o.output, page.page([(pathlib.Path(t).name, events.read(t)) for t in o.traces], o.bins))
+    print(f"{o.output} shows {' and '.join(o.traces)}")
+
+
+def make_dot(o):
+    if o.most < 1:
+        raise events.TraceError(f"--most {o.most}: at least one")
+    trace = events.read(o.trace)
+    if not trace.tasks:
+        raise events.TraceError(f"{o.trace} has no tasks: was the program traced by --imbrex-trace, and does it submit any?")
+    text = tasks.dot(trace, o.most)
+    if o.output == "-":
+        print(text, end="")
+        return
+    write(o.output, text)
+    print(f"{o.output} has {min(o.most, len(trace.tasks))} tasks of {o.trace}: dot -Tsvg {o.output} -o tasks.svg draws them")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="imbrex trace")
+    parser.add_argument("--bin", help=argparse.SUPPRESS)
+    what = parser.add_subparsers(required=True)
+    p = what.add_parser("page", description="Draws a trace of --imbrex-trace as one page of HTML: where time goes on each PE and stream, what communication "
+                                            "is hidden, who is waited for, grain sizes, messages, the critical path, and tasks. Two traces are set side by side.")
+    p.add_argument("traces", nargs="+", metavar="FILE", help="the trace, or two")
+    p.add_argument("--output", default="trace.html", help="default: %(default)s")
+    p.add_argument("--bins", type=int, default=200, help="parts of the run in pictures (default: %(default)s)")
+    p.set_defaults(make=make_page)
+    d = what.add_parser("dot", description="Writes the tasks of a trace, and what each waited for or whose data it read, as a graph for Graphviz. The longest "
+                                           "chain of tasks is drawn thick.")
+    d.add_argument("trace", metavar="FILE")
+    d.add_argument("--output", default="-", help="a file (default: what is printed)")
+    d.add_argument("--most", type=int, default=500, help="so many tasks, the first (default: %(default)s)")
+    d.set_defaults(make=make_dot)
+    o = parser.parse_args()
+    o.make(o)
+    return 0
+
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+try:
+    sys.exit(main())
+except events.TraceError as e:
+    print(f"imbrex trace: {e}", file=sys.stderr)
+    sys.exit(2)
