@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-REPEATS = 8
+REPEATS = 4
 LIMIT_S = 60
 
 transport, ranks = sys.argv[1], int(sys.argv[2])

@@ -38,13 +38,17 @@ class actor_follower {
 
   bool is_linked() const { return of_ != nullptr; }
   /// Stays linked until it is idle, and is then to be ended by its actor, at some time: nobody else knows it any more.
-  void lingers();
+  /// Of those that linger in the same order (not 0) only the last one stays: the others are idle before it. The list is
+  /// gone through: as many as the actor has streams, memory that is away, and orders.
+  void lingers(std::uint64_t order = 0, std::uint64_t place = 0);
 
  private:
   friend class actor_ties;
   actor_ties* of_ = nullptr;
   actor_follower* previous_ = nullptr;
   actor_follower* next_ = nullptr;
+  std::uint64_t order_ = 0;
+  std::uint64_t place_ = 0;
 };
 
 /// What ties an actor to its PE (futures, exposed memory), by number, and what follows it. It goes with the actor from
@@ -104,14 +108,7 @@ class actor_ties {
     f.unlink();
     if (f.over != nullptr) f.over(f);
   }
-  void end_idle_ones() {
-    num_lingering_ = 0;
-    for (actor_follower *f = followers_, *next = nullptr; f != nullptr; f = next) {
-      next = f->next_;
-      if (f->over == nullptr) continue;
-      f->is_idle(*f) ? end_follower(*f) : void(++num_lingering_);
-    }
-  }
+  void end_idle_ones();
   void untie() {
     if (--count_ > 0) [[likely]]
       return;
@@ -136,10 +133,6 @@ inline void actor_follower::link(actor_ties& t) {
   next_ = t.followers_;
   if (next_ != nullptr) next_->previous_ = this;
   t.followers_ = this;
-}
-
-inline void actor_follower::lingers() {
-  if (++of_->num_lingering_ > actor_ties::most_lingering) of_->end_idle_ones();
 }
 
 inline void actor_follower::unlink() {

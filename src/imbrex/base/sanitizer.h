@@ -27,4 +27,7 @@ inline constexpr bool thread_sanitizer = false;
 inline constexpr bool thread_sanitizer = false;
 #endif
 
+/// For tests whose sizes grow with their time: either of them.
+inline constexpr bool any_sanitizer = address_sanitizer || thread_sanitizer;
+
 }  // namespace imbrex

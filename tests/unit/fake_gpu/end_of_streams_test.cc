@@ -17,7 +17,8 @@ struct end_of_streams : fake_gpus {
   event never(int seen_from) {
     const cuda_word w = gpu->machine.gpu(0).take_word();
     const cuda_word_point p{w.at, w.last + 1'000'000, gpu->machine.gpu(0).identity()};
-    return event(std::make_shared<cuda_event>(gpu->machine.gpu(seen_from), cuda_event::by_word_only{p}));
+    return event(
+        std::make_shared<cuda_event>(gpu->machine.gpu(seen_from), stream_position(), cuda_event::by_word_only{p}));
   }
   /// As all PEs of a job do.
   bool end(std::int64_t limit_ns = 1'000'000'000) {

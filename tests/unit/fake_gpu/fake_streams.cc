@@ -114,6 +114,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
+  count_call("cudaEventQuery");
   const auto& last = reinterpret_cast<fake_cuda::event*>(e)->last;
   return result(last == nullptr || last->happened ? cudaSuccess : cudaErrorNotReady);
 }

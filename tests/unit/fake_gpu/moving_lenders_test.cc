@@ -204,4 +204,75 @@ TEST(moving_lenders, go_though_their_memory_comes_back_right_before_the_point) {
   }
 }
 
+struct hearer;
+/// Sends on and on, and awaits no send: what it sent before has been read once an answer has come.
+struct caller : chare<caller, index1d> {
+  caller() : out_(on_device(), count) {}
+  void open(element_proxy<hearer> to);
+  task<int> run(int num_sends) {
+    const auto questions = [] {
+      return fake_cuda::calls_of("cudaEventQuery") + fake_cuda::calls_of("cudaStreamSynchronize");
+    };
+    const int before = questions();
+    for (int i = 0; i < num_sends; ++i) {
+      to_.send(out_.view(), streams().pack);
+      co_await heard(i);
+    }
+    co_return questions() - before;
+  }
+  when<int> heard;
+
+ private:
+  buffer<std::byte> out_;
+  channel<std::byte> to_;
+};
+
+struct hearer : chare<hearer> {
+  void open(array_proxy<caller> from) {
+    from_ = channel<std::byte>(*this, from[0], 0, 0, memory_kind::device);
+    callers_ = from;
+  }
+  task<> run(int num_sends) {
+    buffer<std::byte> in(on_device(), count);
+    for (int i = 0; i < num_sends; ++i) {
+      co_await from_.recv(in.view(), streams().unpack);
+      callers_[0].send<&caller::heard>(i);
+    }
+    co_await streams().unpack.done();
+  }
+
+ private:
+  channel<std::byte> from_;
+  array_proxy<caller> callers_;
+};
+
+void caller::open(element_proxy<hearer> to) { to_ = channel<std::byte>(*this, to, 0, 0, memory_kind::device); }
+
+task<int> lend_and_forget(imbrex::runtime& rt, int num_sends, int* questions) {
+  const auto all = rt.create_array<caller>(index1d(1));
+  const auto at = rt.create_on<hearer>(rt.num_pes() - 1);
+  auto opened = all[0].call<&caller::open>(at);
+  co_await std::move(opened);
+  auto opened_there = at.call<&hearer::open>(all);
+  co_await std::move(opened_there);
+  at.send<&hearer::run>(num_sends);
+  auto run = all[0].call<&caller::run>(num_sends);
+  *questions = co_await std::move(run);
+  co_return 0;
+}
+
+// The driver takes a microsecond and more to say whether an event has happened: as much as a message. On one GPU, and
+// between GPUs, whose streams may count in words of memory.
+TEST(moving_lenders, ask_the_driver_next_to_nothing) {
+  for (const job_shape& s : {job_shape{1, 1}, {2, 1}, {2, 1, 3}}) {
+    SCOPED_TRACE(to_text(s));
+    fake_cuda::start({.gpus = 2});
+    command_line line(s, {"--imbrex-device=cuda"});
+    int questions = -1;
+    EXPECT_EQ(run(line.count(), line.values(), lend_and_forget, 1000, &questions), 0);
+    EXPECT_LT(questions, 30);
+    EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
+  }
+}
+
 }  // namespace

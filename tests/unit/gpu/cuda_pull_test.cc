@@ -104,7 +104,8 @@ TEST_P(two_gpus, the_end_of_a_job_waits_for_no_other_process) {
   const event reached = s->record_for_others();
   cuda_word_point never = static_cast<const cuda_event&>(*reached.state()).word();
   never.value += 1'000'000;
-  const event point(std::make_shared<cuda_event>(static_cast<cuda_stream&>(*t).gpu(), cuda_event::by_word_only{never}));
+  const event point(std::make_shared<cuda_event>(static_cast<cuda_stream&>(*t).gpu(), stream_position(),
+                                                 cuda_event::by_word_only{never}));
   buffer<std::byte> from(here(), 100), to(there(), 100);
   t->pull(point, to.data(), from.data(), 100);
   gpu->completion->let_pass();
@@ -116,7 +117,8 @@ TEST_P(two_gpus, the_end_of_a_job_waits_for_no_word_that_never_comes) {
   const event reached = s->record_for_others();
   cuda_word_point never = static_cast<const cuda_event&>(*reached.state()).word();
   never.value += 1'000'000;
-  const event point(std::make_shared<cuda_event>(static_cast<cuda_stream&>(*t).gpu(), cuda_event::by_word_only{never}));
+  const event point(std::make_shared<cuda_event>(static_cast<cuda_stream&>(*t).gpu(), stream_position(),
+                                                 cuda_event::by_word_only{never}));
   if (GetParam() == completion_mode::sync) GTEST_SKIP() << "sync would wait for it at once";
   t->wait(point);
   gpu->completion->let_pass();

@@ -53,10 +53,11 @@ struct lent_state : work, actor_follower {
     slab::free(this);
   }
   // Nobody waits for it, but the lender must not take its memory away while a device reads it. To ask for that costs as
-  // much as a message: it is done for many at a time, or when the lender is to move.
+  // much as a message or more: it is done when the lender is to move, and of what one stream reads for the last only.
   void linger() {
     over = [](actor_follower& f) { static_cast<lent_state&>(f).end(); };
-    lingers();
+    const stream_position p = read.state()->position;
+    lingers(p.stream, p.at);
   }
   // Only the first PE's: what comes home there meanwhile comes in the order of its thread.
   static void lender_leaves(actor_follower& f, departure& d) {

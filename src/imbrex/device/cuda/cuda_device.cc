@@ -54,7 +54,7 @@ void cuda_device::read_now(void* to, const void* from, std::size_t bytes, const 
 event cuda_device::open(const shared_point& p) {
   const auto* word = reinterpret_cast<const unsigned long long*>(gpu_.shared().open(p.word));
   const cuda_word_point point{word, p.value, p.word.handle.of};
-  return event(std::make_shared<cuda_event>(gpu_, cuda_event::by_word_only{point}));
+  return event(std::make_shared<cuda_event>(gpu_, stream_position(), cuda_event::by_word_only{point}));
 }
 
 // Smaller allocations may have a block of memory in common, and who opens a handle opens the whole block.

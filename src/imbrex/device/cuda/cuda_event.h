@@ -12,12 +12,13 @@ namespace imbrex {
 class cuda_event final : public event_state {
  public:
   /// Of this process: an event of CUDA, to be recorded by who makes it, and, for streams of other GPUs, a word.
-  explicit cuda_event(cuda_gpu& gpu, cuda_word_point word = {}) : gpu_(gpu), native_(gpu.take_event()), word_(word) {}
+  explicit cuda_event(cuda_gpu& gpu, stream_position at, cuda_word_point word = {})
+      : event_state(at), gpu_(gpu), native_(gpu.take_event()), word_(word) {}
   /// A word and no event of CUDA: of another process, which `gpu` reaches, or written by a kernel of `gpu`.
   struct by_word_only {
     cuda_word_point word;
   };
-  cuda_event(cuda_gpu& gpu, by_word_only point) : gpu_(gpu), word_(point.word) {}
+  cuda_event(cuda_gpu& gpu, stream_position at, by_word_only point) : event_state(at), gpu_(gpu), word_(point.word) {}
   ~cuda_event() override {
     if (native_ != nullptr) gpu_.give_back_event(native_);
   }

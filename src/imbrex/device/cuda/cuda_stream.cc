@@ -55,6 +55,8 @@ cuda_stream::~cuda_stream() {
 }
 
 void cuda_stream::begin() {
+  static std::atomic<std::uint64_t> last_number{0};
+  number_ = ++last_number;
   gpu_->make_current();
   if (native_ == nullptr) {
     check_cuda(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, gpu_->native_priority(priority_)),
@@ -279,7 +281,7 @@ event cuda_stream::record_for_others() {
   if (word_at_ != progress.enqueued) return record(count());
   if (!gpu_->is_reached_by_all()) return record(count());
   // A kernel has counted: that is enough.
-  last_point_ = std::make_shared<cuda_event>(*gpu_, cuda_event::by_word_only{count()});
+  last_point_ = std::make_shared<cuda_event>(*gpu_, position(), cuda_event::by_word_only{count()});
   last_point_at_ = progress.enqueued;
   return event(last_point_);
 }
@@ -291,9 +293,10 @@ bool cuda_stream::knows_point() const {
 
 event cuda_stream::record(cuda_word_point word) {
   gpu_->make_current();
-  auto point = std::make_shared<cuda_event>(*gpu_, word);
+  const bool is_captured = capturing();
+  auto point = std::make_shared<cuda_event>(*gpu_, is_captured ? stream_position() : position(), word);
   check(cudaEventRecord(point->native(), native_), "recording an event");
-  if (!capturing()) {
+  if (!is_captured) {
     last_point_ = point;
     last_point_at_ = progress.enqueued;
   }

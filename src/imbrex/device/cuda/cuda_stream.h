@@ -80,6 +80,7 @@ class cuda_stream final : public stream {
   void begin();
   void end() noexcept;
   bool knows_point() const;
+  stream_position position() const { return {number_, progress.enqueued}; }
   event record(cuda_word_point word);
   /// The word will have this value when all that is enqueued now has finished.
   cuda_word_point count();
@@ -97,6 +98,7 @@ class cuda_stream final : public stream {
   cuda_completion* completion_;
   const stream_priority priority_;
   cudaStream_t native_ = nullptr;
+  std::uint64_t number_ = 0;                    // another one wherever it begins to count its operations
   std::atomic<std::uint64_t>* gate_ = nullptr;  // the stream waits for it where a function of the host must run
   std::uint64_t gates_ = 0;                     // how often it does
   std::uint64_t gates_opened_ = 0;

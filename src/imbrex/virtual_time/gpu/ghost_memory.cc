@@ -73,4 +73,9 @@ ghost_memory::owner ghost_memory::of(const void* memory) const {
   return address < at->first + at->second.bytes ? at->second.whose : owner{};
 }
 
+bool ghost_memory::is_within_one_gpu(const void* a, const void* b) const {
+  const owner one = of(a), other = of(b);
+  return one.kind == memory_kind::device && other.kind == memory_kind::device && one.gpu == other.gpu;
+}
+
 }  // namespace imbrex

@@ -39,6 +39,8 @@ class ghost_memory {
   }
   /// `host` for what lies elsewhere.
   owner of(const void* memory) const;
+  /// Both are memory of the same GPU of a node.
+  bool is_within_one_gpu(const void* a, const void* b) const;
 
  private:
   struct piece {

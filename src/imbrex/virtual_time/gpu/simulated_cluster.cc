@@ -56,6 +56,16 @@ std::vector<std::int64_t> simulated_cluster::busy_ns() {
   return all;
 }
 
+std::int64_t simulated_cluster::copied_at(const simulated_gpu& of, const void* to, const void* from,
+                                          std::size_t bytes) {
+  const ghost_memory::owner there = memory_.of(to), here = memory_.of(from);
+  const bool to_gpu = there.kind == memory_kind::device, from_gpu = here.kind == memory_kind::device;
+  const std::int64_t start = ns_of_us(m_.gpu.copy_start_us);
+  if (to_gpu && from_gpu) return start + lines_.copy_to_peer(of.node(), here.gpu, there.gpu, bytes).arrived;
+  if (to_gpu || from_gpu) return start + lines_.copy_with_host(of.node(), to_gpu ? there.gpu : here.gpu, to_gpu, bytes);
+  return all_.now() + start + ns_of(bytes, m_.node.shared_gbs);
+}
+
 std::uint64_t simulated_cluster::share(std::shared_ptr<simulated_point> p) {
   shared_.emplace(++last_shared_, std::move(p));
   return last_shared_;

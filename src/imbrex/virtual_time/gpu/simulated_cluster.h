@@ -17,7 +17,7 @@
 namespace imbrex {
 
 struct simulated_point;
-struct open_capture;
+class open_capture;
 
 /// One GPU of a simulated node: what its memory and its computing part are for all PEs that use it.
 class simulated_gpu final : private memory_source {
@@ -73,12 +73,15 @@ class simulated_cluster {
   network_model& lines() { return lines_; }
   ghost_memory& memory() { return memory_; }
   completion_mode completion() const { return completion_; }
-  open_capture* capture = nullptr;  ///< the graph that is being captured now, if one is
+  open_capture* capture = nullptr;  ///< of the graph that is being captured now, if one is
 
   /// Made with its first use.
   simulated_gpu& gpu(int node, int number);
   /// For how long each of them has run a kernel.
   std::vector<std::int64_t> busy_ns();
+
+  /// When a copy ends that begins now on a stream of this GPU: from one place to another, not within one GPU.
+  std::int64_t copied_at(const simulated_gpu& of, const void* to, const void* from, std::size_t bytes);
 
   /// Points that another rank of the node is told of, by a number, and takes once.
   std::uint64_t share(std::shared_ptr<simulated_point> p);

@@ -40,12 +40,7 @@ simulated_queue::simulated_queue(simulated_cluster& cluster, simulated_gpu& gpu,
     if (!self.is_abandoned_) self.advance();
     self.may_end();
   };
-  ended = [](gpu_engine::customer& c) {
-    auto& self = static_cast<simulated_queue&>(c);
-    --self.num_due_;
-    if (!self.is_abandoned_) self.step_is_over();
-    self.may_end();
-  };
+  ended = [](gpu_engine::customer& c) { static_cast<simulated_queue&>(c).step_has_ended(); };
   turn_ = new (slab::allocate(sizeof(turn))) turn;
   turn_->of = this;
   turn_->set_priority(priorities::communication);
@@ -147,7 +142,7 @@ void simulated_queue::begin(step& s) {
     case step::kind::kernel:
     case step::kind::fill: return begin_kernel(s.demand, 0);
     case step::kind::copy: return begin_copy(s);
-    case step::kind::graph: graph_node_ = 0; return begin_kernel(s.nodes->front(), 0);
+    case step::kind::graph: return begin_graph(s);
     case step::kind::gate: return reach(std::exchange(s.operation, nullptr), true, began_at_);
     case step::kind::notice: reach(std::exchange(s.operation, nullptr), false, began_at_); break;
     case step::kind::record: complete(*s.point); break;
@@ -180,11 +175,7 @@ std::int64_t simulated_queue::knows_at(const simulated_point& p) const {
 void simulated_queue::go_on() {
   const simulated_point* const p = std::exchange(blocked_at_, nullptr);
   ++num_due_;
-  cluster_.time().call_at(knows_at(*p), [this] {
-    --num_due_;
-    if (!is_abandoned_) step_is_over();
-    may_end();
-  });
+  cluster_.time().call_at(knows_at(*p), [this] { step_has_ended(); });
 }
 
 void simulated_queue::begin_kernel(const kernel_demand& d, std::int64_t more_ns) {
@@ -196,31 +187,30 @@ void simulated_queue::begin_kernel(const kernel_demand& d, std::int64_t more_ns)
 
 void simulated_queue::begin_copy(step& s) {
   const machine& m = cluster_.description();
-  const std::int64_t now = cluster_.time().now(), start = ns_of_us(m.gpu.copy_start_us);
-  const ghost_memory::owner to = cluster_.memory().of(s.to), from = cluster_.memory().of(s.from);
-  const bool to_gpu = to.kind == memory_kind::device, from_gpu = from.kind == memory_kind::device;
-  if (to_gpu && from_gpu && to.gpu == from.gpu) return begin_kernel(demand_of_pass(m, 2 * s.bytes), start);
-  std::int64_t end = now;
-  if (to_gpu && from_gpu) {
-    end = start + cluster_.lines().copy_to_peer(gpu_->node(), from.gpu, to.gpu, s.bytes).arrived;
-  } else if (to_gpu || from_gpu) {
-    end = start + cluster_.lines().copy_with_host(gpu_->node(), to_gpu ? to.gpu : from.gpu, to_gpu, s.bytes);
-  } else {
-    end = now + start + ns_of(s.bytes, m.node.shared_gbs);
-  }
+  if (cluster_.memory().is_within_one_gpu(s.to, s.from))
+    return begin_kernel(demand_of_pass(m, 2 * s.bytes), ns_of_us(m.gpu.copy_start_us));
   ++num_due_;
-  cluster_.time().call_at(end, [this] {
-    --num_due_;
-    if (!is_abandoned_) step_is_over();
-    may_end();
+  cluster_.time().call_at(cluster_.copied_at(*gpu_, s.to, s.from, s.bytes), [this] { step_has_ended(); });
+}
+
+void simulated_queue::begin_graph(step& s) {
+  ++num_due_;
+  graph_ = std::make_unique<graph_run>(cluster_, s.nodes, [this] {
+    graph_.reset();
+    step_has_ended();
   });
+}
+
+/// Told by what was counted as due; this may be gone afterwards.
+void simulated_queue::step_has_ended() {
+  --num_due_;
+  if (!is_abandoned_) step_is_over();
+  may_end();
 }
 
 void simulated_queue::step_is_over() {
   if (is_abandoned_) return;
   step* const s = first_;
-  if (s->what == step::kind::graph && ++graph_node_ < s->nodes->size())
-    return begin_kernel((*s->nodes)[graph_node_], 0);
   if (track_ != nullptr && s->what != step::kind::wait && s->what != step::kind::gate)
     track_->slice(s->name, category_of(s->what), began_at_, cluster_.time().now());
   do_effects(*s);
@@ -300,11 +290,7 @@ void simulated_queue::run_functions() {
     if (f.is_gate) pe.was_wanted();
     if (!f.is_gate || is_abandoned_) continue;
     ++num_due_;
-    cluster_.time().call_at(pe.now_ns() + ns_of_us(cluster_.description().gpu.start_us), [this] {
-      --num_due_;
-      if (!is_abandoned_) step_is_over();
-      may_end();
-    });
+    cluster_.time().call_at(pe.now_ns() + ns_of_us(cluster_.description().gpu.start_us), [this] { step_has_ended(); });
   }
   --num_due_;
   if (!is_abandoned_) may_be_idle();

@@ -10,6 +10,7 @@
 #include "imbrex/trace/trace.h"
 #include "imbrex/virtual_time/gpu/gpu_engine.h"
 #include "imbrex/virtual_time/gpu/simulated_cluster.h"
+#include "imbrex/virtual_time/gpu/simulated_graph.h"
 
 namespace imbrex {
 
@@ -34,8 +35,8 @@ class simulated_queue final : private timed_event, private gpu_engine::customer 
     const void* from = nullptr;
     std::size_t bytes = 0;
     unsigned char value = 0;
-    std::shared_ptr<simulated_point> point;                   ///< `record`, `wait`
-    std::shared_ptr<const std::vector<kernel_demand>> nodes;  ///< `graph`
+    std::shared_ptr<simulated_point> point;                ///< `record`, `wait`
+    std::shared_ptr<const std::vector<graph_node>> nodes;  ///< `graph`
   };
   static step* make_step(step::kind what, const char* name);
   static void free_step(step* s) noexcept;
@@ -61,6 +62,8 @@ class simulated_queue final : private timed_event, private gpu_engine::customer 
   void begin(step& s);
   void begin_kernel(const kernel_demand& d, std::int64_t more_ns);
   void begin_copy(step& s);
+  void begin_graph(step& s);
+  void step_has_ended();
   void step_is_over();
   void do_effects(step& s);
   void complete(simulated_point& p);
@@ -85,7 +88,7 @@ class simulated_queue final : private timed_event, private gpu_engine::customer 
   bool is_busy_ = false;  // counted among the PE's operations
   bool is_abandoned_ = false;
   int num_due_ = 0;  // events that name this
-  std::size_t graph_node_ = 0;
+  std::unique_ptr<graph_run> graph_;
   std::int64_t began_at_ = 0;
   kernel_demand waiting_demand_;
   simulated_point* blocked_at_ = nullptr;

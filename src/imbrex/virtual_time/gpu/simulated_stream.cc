@@ -13,20 +13,6 @@ namespace imbrex {
 
 namespace {
 
-/// Kernels in the order in which they were captured: one runs after the other.
-class simulated_graph final : public graph {
- public:
-  explicit simulated_graph(std::vector<kernel_demand> nodes) { set(std::move(nodes)); }
-  void set(std::vector<kernel_demand> nodes) {
-    nodes_ = std::make_shared<const std::vector<kernel_demand>>(std::move(nodes));
-  }
-  std::size_t num_operations() const override { return nodes_->size(); }
-  const std::shared_ptr<const std::vector<kernel_demand>>& nodes() const { return nodes_; }
-
- private:
-  std::shared_ptr<const std::vector<kernel_demand>> nodes_;
-};
-
 /// An event of the host, for which a stream of a GPU waits.
 struct host_event_ends : work {
   std::shared_ptr<simulated_point> point;
@@ -41,13 +27,6 @@ struct host_event_ends : work {
 };
 
 }  // namespace
-
-/// Who is in it: the stream, and those that wait for a point of one.
-struct open_capture {
-  std::vector<kernel_demand> nodes;
-  std::vector<const stream*> members;
-  std::vector<const event_state*> points;
-};
 
 simulated_stream::simulated_stream(simulated_device& d, stream_priority p, std::string label)
     : stream(std::move(label)),
@@ -94,7 +73,7 @@ void simulated_stream::launched(const char* name, const launch_shape& shape, str
                       "--imbrex-machine-data=off",
                       name));
     }
-    return add_node(d);
+    return add_node({.demand = d});
   }
   step* const s = simulated_queue::make_step(step::kind::kernel, name);
   s->demand = d;
@@ -105,7 +84,11 @@ void simulated_stream::launched(const char* name, const launch_shape& shape, str
 void simulated_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const machine& m = device_->cluster().description();
-  if (is_captured()) return add_node(demand_of_pass(m, 2 * bytes));
+  if (is_captured()) {
+    if (device_->cluster().memory().is_within_one_gpu(to, from))
+      return add_node({.demand = demand_of_pass(m, 2 * bytes)});
+    return add_node({.from = from, .to = to, .bytes = bytes});
+  }
   step* const s = simulated_queue::make_step(step::kind::copy, "copy");
   s->to = to;
   s->from = from;
@@ -116,7 +99,7 @@ void simulated_stream::copy(void* to, const void* from, std::size_t bytes) {
 void simulated_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   const machine& m = device_->cluster().description();
-  if (is_captured()) return add_node(demand_of_pass(m, bytes));
+  if (is_captured()) return add_node({.demand = demand_of_pass(m, bytes)});
   step* const s = simulated_queue::make_step(step::kind::fill, "fill");
   s->to = to;
   s->value = value;
@@ -145,7 +128,7 @@ event simulated_stream::record() {
   if (is_captured()) {
     auto p = std::make_shared<simulated_point>();
     p->is_complete = true;
-    device_->cluster().capture->points.push_back(p.get());
+    device_->cluster().capture->record(*this, p);
     return event(p);
   }
   return event(point());
@@ -153,9 +136,7 @@ event simulated_stream::record() {
 
 void simulated_stream::wait(const event& e) {
   if (open_capture* const c = device_->cluster().capture; c != nullptr) {
-    const bool joins = std::ranges::find(c->points, e.state().get()) != c->points.end();
-    if (joins && !is_captured()) c->members.push_back(this);
-    if (joins || is_captured()) return;
+    if (c->wait(*this, e.state().get()) || is_captured()) return;
   }
   if (e.complete()) return;
   auto p = std::dynamic_pointer_cast<simulated_point>(e.state());
@@ -191,18 +172,17 @@ void simulated_stream::enqueue(stream_operation* op) {
 
 bool simulated_stream::is_captured() const {
   const open_capture* const c = device_->cluster().capture;
-  return c != nullptr && std::ranges::find(c->members, this) != c->members.end();
+  return c != nullptr && c->has(*this);
 }
 
-void simulated_stream::add_node(const kernel_demand& d) {
-  kernel_demand node = d;
-  node.least_ns = ns_of_us(device_->cluster().description().gpu.graph_node_us);
-  device_->cluster().capture->nodes.push_back(node);
+void simulated_stream::add_node(graph_node node) {
+  node.gpu = &device_->gpu();
+  node.urgency = priority_;
+  device_->cluster().capture->add(*this, std::move(node));
 }
 
-std::vector<kernel_demand> simulated_stream::captured(const std::function<void()>& enqueue) {
-  open_capture mine;
-  mine.members.push_back(this);
+std::vector<graph_node> simulated_stream::captured(const std::function<void()>& enqueue) {
+  open_capture mine(*this);
   struct closes {
     ~closes() { now = before; }
     open_capture*& now;
@@ -211,7 +191,7 @@ std::vector<kernel_demand> simulated_stream::captured(const std::function<void()
   open_capture*& now = device_->cluster().capture;
   const closes after{now, std::exchange(now, &mine)};
   enqueue();
-  return std::move(mine.nodes);
+  return mine.take();
 }
 
 std::unique_ptr<graph> simulated_stream::capture(const std::function<void()>& enqueue) {

@@ -40,9 +40,9 @@ class simulated_stream final : public stream {
   using step = simulated_queue::step;
   std::shared_ptr<simulated_point> point();
   void put(step* s, double host_us);
-  std::vector<kernel_demand> captured(const std::function<void()>& enqueue);
+  std::vector<graph_node> captured(const std::function<void()>& enqueue);
   bool is_captured() const;
-  void add_node(const kernel_demand& d);
+  void add_node(graph_node node);
   void draw();
 
   simulated_device* device_;

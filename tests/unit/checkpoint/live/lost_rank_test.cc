@@ -102,7 +102,7 @@ struct large_cell : ix::chare<large_cell, ix::index1d> {
   std::vector<std::uint64_t> values;
   int step = 0;
 
-  large_cell() : values(600'000) {
+  large_cell() : values(ix::any_sanitizer ? 300'000 : 600'000) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = ix::mix(i + 1'000'000 * static_cast<std::size_t>(index().x));
   }

@@ -5,6 +5,7 @@
 #include <list>
 
 #include "all_orders.h"
+#include "imbrex/base/sanitizer.h"
 #include "open_step.h"
 #include "step.h"
 #include "stepped_device.h"
@@ -217,17 +218,7 @@ inline void run_all(const machine& m, const std::vector<deed>& deeds, std::size_
   run_steps(m, choices, num_tasks, limit);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t most = 10;  // they take their time
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t most = 10;
-#else
-constexpr std::uint64_t most = UINT64_MAX;
-#endif
-#else
-constexpr std::uint64_t most = UINT64_MAX;
-#endif
+constexpr std::uint64_t most = imbrex::any_sanitizer ? 10 : UINT64_MAX;  // they take their time
 constexpr std::uint64_t all = most, some = most < 200 ? most : 200;
 
 }  // namespace imbrex_test::stepped

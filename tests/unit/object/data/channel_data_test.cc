@@ -3,6 +3,7 @@
 #include <array>
 #include <numeric>
 
+#include "imbrex/base/sanitizer.h"
 #include "unit/object/job.h"
 
 using namespace imbrex;
@@ -19,7 +20,7 @@ struct ring_cell : chare<ring_cell, index1d> {
     const int n = extent(), right = (index() + 1) % n, left = (index() + n - 1) % n;
     channel<std::uint64_t> out(*this, array()[right], 0, 1), in(*this, array()[left], 1, 0);
     co_await barrier();  // by then both ends know each other
-    const std::array<std::size_t, 6> lengths{0, 1, 1000, 1024, 5000, 300'000};
+    const std::array<std::size_t, 6> lengths{0, 1, 1000, 1024, 5000, imbrex::any_sanitizer ? 40'000 : 300'000};
     std::array<std::vector<std::uint64_t>, 2> mine;
     std::vector<std::uint64_t> theirs(lengths.back());
     stream_set& s = streams();
