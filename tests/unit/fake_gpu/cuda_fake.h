@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ int most_waiting_blocks(int gpu);
 int num_open_handles();
 /// How often this function of the runtime was called since `start`.
 int calls_of(const std::string& function);
+/// The same of all that are counted.
+std::map<std::string, int> calls();
 /// Events cannot be recorded any more, as on a GPU that has failed, until `start`.
 void refuse_events();
 /// Host memory that is not pinned is this to the GPUs.

@@ -13,6 +13,7 @@ cudaError_t cudaGetDeviceCount(int* n) {
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int gpu) {
+  count_call("cudaSetDevice");
   if (gpu >= the_machine().what.gpus) return result(cudaErrorInvalidDevice);
   current_gpu = gpu;
   return cudaSuccess;

@@ -109,6 +109,10 @@ int calls_of(const std::string& function) {
   const std::lock_guard lock(the_machine().mutex);
   return the_machine().calls[function];
 }
+std::map<std::string, int> calls() {
+  const std::lock_guard lock(the_machine().mutex);
+  return {the_machine().calls.begin(), the_machine().calls.end()};
+}
 void refuse_events() { the_machine().refuses_events = true; }
 bool is_pageable(const void* memory) {
   const std::lock_guard lock(the_machine().mutex);

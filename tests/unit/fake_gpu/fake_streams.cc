@@ -69,12 +69,14 @@ cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaS
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
+  count_call("cudaStreamWaitEvent");
   const auto last = reinterpret_cast<fake_cuda::event*>(e)->last;
   if (last != nullptr) enqueue(s, [last] { return last->happened.load(); });
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  count_call("cudaStreamIsCapturing");
   *status = cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
@@ -106,6 +108,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  count_call("cudaEventRecord");
   if (reinterpret_cast<fake_cuda::event*>(e)->gpu != gpu_of(s)) return result(cudaErrorInvalidResourceHandle);
   if (the_machine().refuses_events) return result(cudaErrorIllegalAddress);
   auto now = std::make_shared<recorded>();
@@ -152,6 +155,7 @@ cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t s) {
+  count_call("cudaMemsetAsync");
   fake_cuda::launch(s, [=] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
@@ -163,11 +167,13 @@ namespace imbrex {
 namespace cuda_driver {
 
 cudaError_t write_value(cudaStream_t s, void* word, std::uint64_t value) {
+  count_call("cuStreamWriteValue64");
   if (!reaches(gpu_of(s), word)) return result(cudaErrorInvalidValue);
   fake_cuda::launch(s, [=] { store(word, value); });
   return cudaSuccess;
 }
 cudaError_t wait_value(cudaStream_t s, const void* word, std::uint64_t value) {
+  count_call("cuStreamWaitValue64");
   if (!reaches(gpu_of(s), word)) return result(cudaErrorInvalidValue);
   enqueue(s, [=] { return load(word) >= value; });
   return cudaSuccess;
@@ -178,6 +184,7 @@ void ask_to_load_kernels_early() {}
 }  // namespace cuda_driver
 
 cudaError_t cuda_pull::launch(cudaStream_t s) const {
+  count_call("cudaLaunchKernel");
   const int gpu = gpu_of(s);
   for (const void* const touched : {static_cast<const void*>(to), from, static_cast<const void*>(ready)}) {
     if (touched != nullptr && !reaches(gpu, touched)) fail("a pull reads memory that its GPU does not reach");

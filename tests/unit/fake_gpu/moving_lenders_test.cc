@@ -261,16 +261,22 @@ task<int> lend_and_forget(imbrex::runtime& rt, int num_sends, int* questions) {
   co_return 0;
 }
 
-// The driver takes a microsecond and more to say whether an event has happened: as much as a message. On one GPU, and
-// between GPUs, whose streams may count in words of memory.
-TEST(moving_lenders, ask_the_driver_next_to_nothing) {
+// What a message on the way costs is calls of the driver: one GPU reads what another chare's stream wrote by a point, a
+// wait and a copy; another GPU by a kernel that waits. To ask whether an event has happened takes a microsecond and
+// more, as much as a message.
+TEST(moving_lenders, cost_no_more_calls_of_the_driver_than_what_is_sent) {
+  constexpr int num_sends = 1000, beside = 30;
   for (const job_shape& s : {job_shape{1, 1}, {2, 1}, {2, 1, 3}}) {
     SCOPED_TRACE(to_text(s));
     fake_cuda::start({.gpus = 2});
     command_line line(s, {"--imbrex-device=cuda"});
     int questions = -1;
-    EXPECT_EQ(run(line.count(), line.values(), lend_and_forget, 1000, &questions), 0);
-    EXPECT_LT(questions, 30);
+    EXPECT_EQ(run(line.count(), line.values(), lend_and_forget, num_sends, &questions), 0);
+    EXPECT_LT(questions, beside);
+    for (const auto& [function, calls] : fake_cuda::calls()) EXPECT_LE(calls, num_sends + beside) << function;
+    EXPECT_LE(fake_cuda::calls_of("cudaLaunchKernel"), s.pes == 1 ? 0 : num_sends);
+    if (s.pes == 2)
+      EXPECT_LE(fake_cuda::calls_of("cudaEventRecord") + fake_cuda::calls_of("cudaStreamWaitEvent"), beside);
     EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
   }
 }
