@@ -1,8 +1,9 @@
 // Jacobi in two dimensions on GPUs: 06_jacobi2d with its cells in GPU memory, and the same result to the bit.
 //
-// Blocks exchange their edges by channels of GPU memory. Between GPUs of a process a message goes ahead of its data: it
-// says from where the receiver's stream may copy, and after which kernel. The host waits for messages only, never for a
-// GPU, and is soon many iterations ahead of it; once in check_every iterations it wants a number and waits.
+// Blocks exchange their edges by a halo: memory for each neighbour, which reads it where it is. Between GPUs of a
+// process a message goes ahead of its data: it says from where the receiver's kernel may read, and after which kernel.
+// The host waits for messages only, never for a GPU, and is soon many iterations ahead of it; once in check_every
+// iterations it wants a number and waits.
 //
 //   build/default/bin/09_gpu_jacobi2d                          8 x 8 blocks, on the host
 //   build/default/bin/09_gpu_jacobi2d --imbrex-device=auto     on GPUs where there are some, one PE for each of them
@@ -15,7 +16,6 @@
 #include <imbrex/imbrex.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,34 +56,31 @@ class block : public ix::chare<block, ix::index2d> {
         next_(on_device(), num_cells_),
         change_(on_device(), 1),
         on_host_(on_device(), num_cells_, ix::memory_kind::pinned) {
-    const auto [x, y] = index();
-    if (x > 0) connect(west, array()[{x - 1, y}], ny_);
-    if (x < extent().x - 1) connect(east, array()[{x + 1, y}], ny_);
-    if (y > 0) connect(south, array()[{x, y - 1}], nx_);
-    if (y < extent().y - 1) connect(north, array()[{x, y + 1}], nx_);
+    for (const auto& there : ix::neighbours(index(), extent())) {
+      const std::size_t axis = there.offset[0] != 0 ? 0 : 1;
+      sides_.push_back(static_cast<side>(2 * axis + (there.offset[axis] > 0 ? 1 : 0)));
+      edges_.connect(*this, array(), there, static_cast<std::size_t>(axis == 0 ? ny_ : nx_));
+    }
   }
 
   ix::task<> run(int max_iterations) {
-    ix::stream_set& s = streams();
-    s.compute.fill(now_.data(), 0, num_cells_ * sizeof(double));
-    for (const side to : neighbours_) s.compute.fill(edge_[to].data(), 0, edge_[to].size() * sizeof(double));
+    ix::stream& s = streams().compute;
+    s.fill(now_.data(), 0, num_cells_ * sizeof(double));
+    co_await edges_.begin(s);
+    for (int i = 0; i < edges_.size(); ++i) s.fill(edges_.out(i).data, 0, edges_.out(i).bytes());
     for (int i = 0; i < max_iterations; ++i) {
-      std::vector<ix::channel_send> sent;
-      for (const side to : neighbours_) sent.push_back(channel_[to].send(edge_[to], s.compute));
-      s.unpack.after(s.compute);  // the last update has read halo_
-      for (const side from : neighbours_) {
-        co_await channel_[from].recv(halo_[from], s.unpack);  // another block runs meanwhile
-      }
-      s.compute.after(s.unpack);
-      for (const auto& of_side : sent) co_await of_side;  // what follows on `compute` may write edge_ again
+      edges_.send(s);
+      co_await edges_.receive(s);  // another block runs meanwhile
+      co_await edges_.begin(s);    // of the next round: `update` writes what it sends
       const bool is_check = (i + 1) % check_every == 0;
-      if (is_check) s.compute.fill(change_.data(), 0, sizeof(double));
-      update(s.compute, next_sweep(is_check));
+      if (is_check) s.fill(change_.data(), 0, sizeof(double));
+      update(s, next_sweep(is_check));
+      edges_.release();  // the neighbours' edges have been read by then
       std::swap(now_, next_);
       if (!is_check) continue;
 
-      ix::copy<double>(on_host_, change_, s.compute);
-      co_await s.compute.done();
+      ix::copy<double>(on_host_, change_, s);
+      co_await s.done();
       if (const int previous = i / check_every - 1; previous >= 0) {
         const auto [enough] = co_await verdict(previous);  // came back while we computed on
         if (enough) break;
@@ -105,19 +102,12 @@ class block : public ix::chare<block, ix::index2d> {
   }
 
  private:
-  void connect(side s, const ix::element_proxy<block>& neighbour, int length) {
-    neighbours_.push_back(s);
-    edge_[s] = ix::buffer<double>(on_device(), static_cast<std::size_t>(length));
-    halo_[s] = ix::buffer<double>(on_device(), static_cast<std::size_t>(length));
-    // Of GPU memory on a GPU, of host memory on the host. Our east is its west: the two differ in one bit.
-    channel_[s] = ix::channel<double>(*this, neighbour, s, s ^ 1, on_device().allocates());
-  }
-
-  sweep next_sweep(bool is_check) const {
+  sweep next_sweep(bool is_check) {
     sweep t{.nx = nx_, .ny = ny_, .now = now_.data(), .next = next_.data(), .change = nullptr};
-    for (const side s : neighbours_) {
-      t.halo[s] = halo_[s].data();
-      t.edge[s] = edge_[s].data();
+    for (int i = 0; i < edges_.size(); ++i) {
+      const side s = sides_[static_cast<std::size_t>(i)];
+      t.halo[s] = edges_.in(i).data;
+      t.edge[s] = edges_.out(i).data;
     }
     if (is_check) t.change = change_.data();
     return t;
@@ -126,9 +116,8 @@ class block : public ix::chare<block, ix::index2d> {
   int n_, x0_, y0_, nx_, ny_;
   std::size_t num_cells_;
   ix::buffer<double> now_, next_, change_, on_host_;
-  std::array<ix::buffer<double>, 4> halo_, edge_;
-  std::vector<side> neighbours_;
-  std::array<ix::channel<double>, 4> channel_;
+  ix::halo<double> edges_;
+  std::vector<side> sides_;  // where its neighbours are
 };
 
 ix::task<int> start(ix::runtime& rt, std::vector<std::string> arguments) {

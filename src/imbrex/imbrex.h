@@ -23,6 +23,7 @@
 #include "imbrex/object/entry/map.h"
 #include "imbrex/object/entry/slot.h"
 #include "imbrex/object/entry/when.h"
+#include "imbrex/object/halo/halo.h"
 #include "imbrex/object/hetero_pointer.h"
 #include "imbrex/object/move_point.h"
 #include "imbrex/object/one_sided.h"

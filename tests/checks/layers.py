@@ -29,7 +29,7 @@ ROOMS = {
     "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda/api"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
-    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}],
+    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo"}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],
     "runtime": [{"options"}, {""}, {"rank"}, {"virtual_time"}, {"job"}],
