@@ -94,9 +94,9 @@ TEST_P(two_gpus, tell_whether_a_point_of_another_process_is_complete) {
   const event reached = s->record_for_others();
   gpu->run(wait_for(s.get()));
   cuda_word_point point = static_cast<const cuda_event&>(*reached.state()).word();
-  EXPECT_TRUE(cuda_event(of_s.gpu(), cuda_event::by_word_only{point}).complete());
+  EXPECT_TRUE(cuda_event(of_s.gpu(), stream_position(), cuda_event::by_word_only{point}).complete());
   ++point.value;
-  EXPECT_FALSE(cuda_event(of_s.gpu(), cuda_event::by_word_only{point}).complete());
+  EXPECT_FALSE(cuda_event(of_s.gpu(), stream_position(), cuda_event::by_word_only{point}).complete());
 }
 
 TEST_P(two_gpus, the_end_of_a_job_waits_for_no_other_process) {

@@ -57,6 +57,7 @@ cuda_stream::~cuda_stream() {
 void cuda_stream::begin() {
   static std::atomic<std::uint64_t> last_number{0};
   number_ = ++last_number;
+  passed_.forget();
   gpu_->make_current();
   if (native_ == nullptr) {
     check_cuda(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, gpu_->native_priority(priority_)),
@@ -336,9 +337,12 @@ bool cuda_stream::kernel_may_wait_for(const cuda_event& e) const {
 }
 
 void cuda_stream::wait(const event& e) {
-  if (e.state() == last_point_ && !capturing()) return;
   const cuda_event* const point = of_cuda(e);
   if (point == nullptr) return;
+  if (!capturing()) {
+    if (point->position.stream == number_ || passed_.include(point->position)) return;
+    passed_.add(point->position);
+  }
   gpu_->make_current();
   note("wait");
   if (point->native() != nullptr) {
@@ -372,6 +376,7 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
     p.blocks = static_cast<unsigned>(waiting);
   }
   launch_pull(p, waiting != 0 ? point : nullptr);
+  if (waiting != 0) passed_.add(point->position);
 }
 
 void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {

@@ -14,6 +14,7 @@
 #include "imbrex/device/cuda/cuda_pull.h"
 #include "imbrex/device/cuda/cuda_trace.h"
 #include "imbrex/device/graph.h"
+#include "imbrex/device/passed_points.h"
 
 namespace imbrex {
 
@@ -98,6 +99,7 @@ class cuda_stream final : public stream {
   cuda_completion* completion_;
   const stream_priority priority_;
   cudaStream_t native_ = nullptr;
+  passed_points passed_;
   std::uint64_t number_ = 0;                    // another one wherever it begins to count its operations
   std::atomic<std::uint64_t>* gate_ = nullptr;  // the stream waits for it where a function of the host must run
   std::uint64_t gates_ = 0;                     // how often it does
