@@ -9,9 +9,9 @@
 
 namespace imbrex {
 
-/// Which points of other streams a stream comes after, as far as it remembers: to wait once more for one of them, or for
-/// one before it in its stream, would change nothing. Chares that exchange data with a few others wait for each stream
-/// twice an iteration, for its data and for what it has read.
+/// Which points of other streams a stream comes after, as far as it remembers: to wait once more for one of them, or
+/// for one before it in its stream, would change nothing. Chares that exchange data with a few others wait for each
+/// stream twice an iteration, for its data and for what it has read.
 class passed_points {
  public:
   bool include(const stream_position& p) const {
