@@ -14,7 +14,7 @@ import tempfile
 SECTIONS = {
     "balancing.md": ("Strategies",),
     "programming.md": ("Objects of derived classes", "Exceptions from other ranks", "Marks of your own in a trace",
-                       "Where elements live", "Sections", "Callbacks, futures, slots"),
+                       "Where elements live", "Sections", "Callbacks, futures, slots", "Halos"),
     "interoperation.md": ("A call into a stream: cuBLAS", "cuFFT", "Streams and events of others", "Memory of others",
                           "NCCL beside imbrex", "MPI calls of your own"),
 }
