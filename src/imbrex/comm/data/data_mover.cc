@@ -43,9 +43,19 @@ struct data_mover::outgoing : transfer {
 };
 
 /// Data of a device that go through pinned memory piece by piece: no more pieces than fit the window are there at a
-/// time.
+/// time. An operation under way until all of them have been received, as `parked_message` counts on: the sender's
+/// memory goes back before that.
 struct data_mover::staged_send {
+  staged_send(data_mover& m, rank_id to_rank, pe_id pe, const remote_data& d, lent_buffer lent, buffer<std::byte> own)
+      : mover(m), home(m.pe_), to(to_rank), to_pe(pe), what(d), held(std::move(lent)), kept(std::move(own)) {
+    ++home.operations;
+  }
+  staged_send(const staged_send&) = delete;
+  staged_send& operator=(const staged_send&) = delete;
+  ~staged_send() { --home.operations; }
+
   data_mover& mover;
+  executor& home;  // which stays when the job ends, though pieces are on their way
   const rank_id to;
   const pe_id to_pe;
   const remote_data what;
@@ -168,7 +178,7 @@ void data_mover::send_pieces(rank_id to, pe_id to_pe, stream& s, const remote_da
                              buffer<std::byte> kept) {
   const std::uint64_t at_once = std::min(d.num_chunks(), window(d.chunk_bytes));
   if (at_once < d.num_chunks()) aside(s.on()).after(s);  // later pieces do not wait for what `s` does next
-  const std::shared_ptr<staged_send> all(new staged_send{*this, to, to_pe, d, std::move(held), std::move(kept)});
+  const std::shared_ptr<staged_send> all(new staged_send(*this, to, to_pe, d, std::move(held), std::move(kept)));
   for (std::uint64_t i = 0; i < at_once; ++i) all->begin_next(all, s);
 }
 

@@ -39,7 +39,8 @@ namespace detail {
 /// memory of the runtime (`channel::borrow`). On the host device everything is host memory, with the same calls.
 ///
 /// A member of its chare, and part of its `serialize` where it moves to other processes or is kept in checkpoints:
-/// between rounds, or between `begin` and `send`. Streams given to it live as long as it does. Of the chare's PE. Calls
+/// between rounds, or between `begin` and `send`. Read back it is connected as it was, whether or not the constructor
+/// has connected it already. Streams given to it live as long as it does. Of the chare's PE. Calls
 /// that are out of order, and neighbours that are not there, are a `usage_error`.
 template <class T>
 class halo {
@@ -116,13 +117,14 @@ class halo {
     ar & num_links;
     if constexpr (Archive::is_loading) {
       parity_ = num_rounds_ % 2;
-      links_.clear();
-      links_.resize(num_links);
+      if (links_.size() != num_links) links_ = std::vector<link>(num_links);  // else the constructor has connected them
     }
     for (link& l : links_) {
       if (l.has_come) detail::refuse_halo_call("serialize", "what was received has not been released: call `release`");
       ar & l.way & l.most;
-      if constexpr (Archive::is_loading) make_room(l);
+      if constexpr (Archive::is_loading) {
+        if (l.out[0].size() != l.most) make_room(l);
+      }
       if (is_begun_) ar & l.out[parity_];
     }
   }

@@ -192,6 +192,43 @@ TEST_P(channel_memory, of_another_kind_is_a_named_error) {
               testing::HasSubstr("is made for device memory, but was given host memory"));
 }
 
+/// Sends what nobody receives.
+struct unheard : chare<unheard, index1d> {
+  task<> talk(std::size_t size) {
+    other_ = channel<int>(*this, array()[1 - index()], 0, 0, memory_kind::device);
+    co_await barrier();
+    data_ = buffer<int>(on_device(), size);
+    streams().compute.fill(data_.data(), 1, size * sizeof(int));
+    if (index() == 0) other_.send(data_.view(), streams().compute);
+  }
+
+ private:
+  channel<int> other_;
+  buffer<int> data_;
+};
+
+task<int> talked(runtime& rt, std::size_t size) {
+  const auto both = rt.create_array<unheard>(index1d(2));
+  both.broadcast<&unheard::talk>(size);
+  co_await rt.quiescence();
+  rt.exit(9);
+  co_return 0;
+}
+
+// A message that waits for a receive is nothing under way, whichever way it has come, and makes nothing else so.
+TEST_P(channel_memory, that_nobody_receives_lets_a_job_become_quiet) {
+  for (const char* const protocol : {"auto", "packed", "staged", "direct", "shared"}) {
+    for (const std::size_t size : {100, 6000, 3'000'000}) {
+      for (const job_shape& s : {job_shape{1, 2}, job_shape{2, 1}, job_shape{1, 2, 7, 30}}) {
+        SCOPED_TRACE(to_text(s) + ", " + protocol + ", " + std::to_string(size));
+        command_line line(
+            s, {std::string("--imbrex-device=") + to_string(GetParam()), std::string("--imbrex-protocol=") + protocol});
+        EXPECT_EQ(imbrex::run(line.count(), line.values(), talked, size), 9);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(devices, channel_memory, testing::ValuesIn(all_device_kinds),
                          [](const auto& i) { return to_string(i.param); });
 
