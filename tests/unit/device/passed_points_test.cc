@@ -29,7 +29,9 @@ TEST(passed_points, forget_rather_than_be_wrong) {
   for (std::uint64_t stream = 1; stream <= 1000; ++stream) p.add({stream, stream});
   for (std::uint64_t stream = 1; stream <= 1000; ++stream) {
     EXPECT_FALSE(p.include({stream, stream + 1}));
-    if (stream > 968) EXPECT_TRUE(p.include({stream, stream}));
+    if (stream > 968) {
+      EXPECT_TRUE(p.include({stream, stream}));
+    }
   }
   p.forget();
   EXPECT_FALSE(p.include({1000, 1}));

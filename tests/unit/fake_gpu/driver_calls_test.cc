@@ -85,8 +85,9 @@ TEST(driver_calls, of_a_message_that_is_received) {
     EXPECT_LT(questions, beside);
     for (const auto& [function, calls] : fake_cuda::calls()) EXPECT_LE(calls, num_sends + beside) << function;
     EXPECT_LE(fake_cuda::calls_of("cudaLaunchKernel"), s.pes == 1 ? 0 : num_sends);
-    if (s.pes == 2)
+    if (s.pes == 2) {
       EXPECT_LE(fake_cuda::calls_of("cudaEventRecord") + fake_cuda::calls_of("cudaStreamWaitEvent"), beside);
+    }
     EXPECT_THAT(fake_cuda::failures(), testing::IsEmpty());
   }
 }
