@@ -73,18 +73,24 @@ class halo {
 
   /// The memory for neighbour `i` in this round.
   buffer_view<T> out(int i) {
-    if (!is_begun_) detail::refuse_halo_call("out", "no round has begun");
-    return at(i).out[parity_].view();
+    check_begun("out");
+    return at(i).out[parity()].view();
   }
   /// Sends what is in `out` of all neighbours when `s` comes here.
   void send(stream& s) {
-    for (int i = 0; i < size(); ++i) send(i, at(i).most, s);
+    check_begun("send");
+    for (link& l : links_) send_to(l, l.most, s);
     has_sent(s);
   }
-  /// The first `counts[i]` elements for neighbour i: none at all is a message, too.
+  /// The first `counts[i]` elements for neighbour i: none at all is a message, too. Where one is too many nothing is
+  /// sent.
   void send(const std::vector<std::size_t>& counts, stream& s) {
     if (counts.size() != links_.size()) detail::refuse_halo_call("send", "there must be a number for each neighbour");
-    for (int i = 0; i < size(); ++i) send(i, counts[static_cast<std::size_t>(i)], s);
+    check_begun("send");
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] > links_[i].most) detail::refuse_halo_size(static_cast<int>(i), counts[i], links_[i].most);
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) send_to(links_[i], counts[i], s);
     has_sent(s);
   }
 
@@ -116,7 +122,6 @@ class halo {
     std::uint64_t num_links = links_.size();
     ar & num_links;
     if constexpr (Archive::is_loading) {
-      parity_ = num_rounds_ % 2;
       if (links_.size() != num_links) links_ = std::vector<link>(num_links);  // else the constructor has connected them
     }
     for (link& l : links_) {
@@ -125,7 +130,7 @@ class halo {
       if constexpr (Archive::is_loading) {
         if (l.out[0].size() != l.most) make_room(l);
       }
-      if (is_begun_) ar & l.out[parity_];
+      if (is_begun_) ar & l.out[parity()];
     }
   }
 
@@ -143,6 +148,8 @@ class halo {
     if (i < 0 || i >= size()) detail::refuse_halo_neighbour(i, links_.size());
     return links_[static_cast<std::size_t>(i)];
   }
+  /// Which of the two memories is this round's.
+  std::size_t parity() const { return num_rounds_ % 2; }
   /// Channels know memory of devices and of hosts.
   memory_kind channel_kind() const { return kind_ == memory_kind::device ? kind_ : memory_kind::host; }
   void make_room(link& l) {
@@ -154,25 +161,24 @@ class halo {
     if (is_begun_)
       detail::refuse_halo_call("begin", "what was to be sent in the round before has not been: call `send`");
     is_begun_ = true;
-    parity_ = ++num_rounds_ % 2;
+    ++num_rounds_;
     for (link& l : links_) {
-      std::optional<channel_send>& sent = l.sent[parity_];
+      std::optional<channel_send>& sent = l.sent[parity()];
       if (!sent) continue;
       co_await *sent;
       sent.reset();
     }
     // Their reading comes before what their stream does next, and so it must for `s`.
-    if (stream* const before = sent_on_[parity_]; before != nullptr && before != s) s->after(*before);
+    if (stream* const before = sent_on_[parity()]; before != nullptr && before != s) s->after(*before);
   }
-  void send(int i, std::size_t count, stream& s) {
-    if (!is_begun_) detail::refuse_halo_call("send", "no round has begun: `co_await` the result of `begin` first");
-    link& l = at(i);
-    if (count > l.most) detail::refuse_halo_size(i, count, l.most);
-    l.sent[parity_].emplace(l.way.send(buffer_view<const T>(l.out[parity_].view()).slice(0, count), s));
+  void check_begun(const char* call) const {
+    if (!is_begun_) detail::refuse_halo_call(call, "no round has begun: `co_await` the result of `begin` first");
+  }
+  void send_to(link& l, std::size_t count, stream& s) {
+    l.sent[parity()].emplace(l.way.send(buffer_view<const T>(l.out[parity()].view()).slice(0, count), s));
   }
   void has_sent(stream& s) {
-    if (!is_begun_) detail::refuse_halo_call("send", "no round has begun: `co_await` the result of `begin` first");
-    sent_on_[parity_] = &s;
+    sent_on_[parity()] = &s;
     is_begun_ = false;
   }
   task<> receive_on(stream* s) {
@@ -192,7 +198,6 @@ class halo {
   memory_kind kind_ = memory_kind::device;
   std::vector<link> links_;
   std::uint64_t num_rounds_ = 0;
-  std::size_t parity_ = 0;
   bool is_begun_ = false;
   std::array<stream*, 2> sent_on_{};
 };
