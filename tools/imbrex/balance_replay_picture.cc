@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "balance_replay.h"
+#include "svg_text.h"
 
 namespace balance_replay {
 
@@ -16,23 +17,8 @@ constexpr double width_of_pes = 620;
 constexpr double width_of_gpus = 240;
 constexpr std::size_t most_columns = 310;
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string said(double x, double y, const char* how, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, how, escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, how, svg::escaped(text));
 }
 
 /// Where there are more than fit side by side, a column stands for several and shows the longest.

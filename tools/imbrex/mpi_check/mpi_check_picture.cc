@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mpi_check_summary.h"
+#include "svg_text.h"
 
 namespace mpi_check {
 
@@ -14,21 +15,6 @@ constexpr double width = 900;
 constexpr double left = 190;   // of the bars; names stand before
 constexpr double right = 760;  // of the longest bar; figures stand after
 constexpr double row = 24;
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 /// A drawing that grows downwards, row by row.
 class drawing {
@@ -70,7 +56,7 @@ class drawing {
 
  private:
   void say(double x, const std::string& text, const char* how) {
-    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y_, how, escaped(text));
+    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y_, how, svg::escaped(text));
   }
 
   double y_ = 10;
