@@ -18,12 +18,15 @@ namespace imbrex {
 
 /// A message of a channel, read where it is: in the sender's memory if that is in this process, else in memory aligned
 /// to 64 bytes. Destroying it gives that memory back, so keep it just as long as needed: until what reads it has been
-/// enqueued on the stream that it was borrowed for; of one borrowed without a stream, until the host has read it.
+/// enqueued on the stream that it was borrowed for; of one borrowed without a stream, until the host has read it. One
+/// that is kept is nothing under way: the job may become quiet, and end.
 template <class T>
 class received {
  public:
   received() = default;
-  received(channel_message&& m, stream* reader) : message_(std::move(m)), reader_(reader) {}
+  received(channel_message&& m, stream* reader) : message_(std::move(m)), reader_(reader) {
+    if (message_.holds_memory_of_others()) --executor::current()->operations;
+  }
   received(received&&) noexcept = default;
   received& operator=(received&& other) noexcept {
     give_back();
@@ -40,9 +43,14 @@ class received {
   }
   const T* data() const { return reinterpret_cast<const T*>(message_.data()); }
   std::size_t size() const { return message_.bytes() / sizeof(T); }
+  /// It is given back in the order of `s`, another stream than it was borrowed for, which then is what reads it.
+  void is_read_by(stream& s) { reader_ = &s; }
 
  private:
-  void give_back() { message_.give_back(reader_); }
+  void give_back() {
+    if (message_.holds_memory_of_others()) ++executor::current()->operations;
+    message_.give_back(reader_);
+  }
 
   channel_message message_;
   stream* reader_ = nullptr;
@@ -207,7 +215,7 @@ class channel {
 
   /// `received<T> r = co_await c.borrow(s)`: the next message, without any copy where its memory is reached. What is
   /// enqueued on `s` while `r` lives may read it; it goes back when `s` has come to where `r` was destroyed. For memory
-  /// of every kind.
+  /// of every kind: of host memory's a GPU's stream may copy from, which is pinned where it is the runtime's.
   borrow_wait borrow(stream& s) {
     check(kind_);
     return {link_, kind_, &s};

@@ -112,6 +112,8 @@ bool channel_end::take_from_process(channel_receive& r, channel_message&& m) {
 
 bool channel_end::keep(channel_receive& r, channel_message&& m) {
   stream* const s = r.kind == memory_kind::device ? r.in_order_of : nullptr;  // null: host memory
+  const bool is_copied_from =
+      s == nullptr && r.in_order_of != nullptr && r.in_order_of->on().allocates() == memory_kind::device;
   if (m.lent.on != nullptr) {
     if (s == nullptr) {
       throw usage_error(
@@ -135,8 +137,9 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
     data_view to{nullptr, m.remote->bytes, s != nullptr ? memory_kind::device : memory_kind::host,
                  s != nullptr ? s->on().number() : -1};
     auto coming = std::make_shared<channel_message>(std::move(m));  // stays where it is until its data have come
-    if (s != nullptr) {
-      coming->own = buffer<std::byte>(s->on(), to.bytes);
+    if (s != nullptr || is_copied_from) {
+      if (s == nullptr) to.kind = memory_kind::pinned;
+      coming->own = buffer<std::byte>(r.in_order_of->on(), to.bytes, to.kind);
       to.data = coming->own.data();
     } else {
       coming->copied.resize(to.bytes);
@@ -157,6 +160,9 @@ bool channel_end::keep(channel_receive& r, channel_message&& m) {
     m.own = std::move(own);
     s->copy(m.own.data(), staged.data(), staged.size());
     s->then("received", [held = std::move(staged)] {});
+  } else if (is_copied_from && !m.lent.holds() && m.bytes() > 0) {
+    m.own = buffer<std::byte>(r.in_order_of->on(), m.bytes(), memory_kind::pinned);
+    std::memcpy(m.own.data(), m.copied.data(), m.bytes());
   }
   *r.keep = std::move(m);
   return true;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,9 @@ struct channel_message {
     }
   }
 
+  /// Whether somebody waits for memory that is read here, which counts as an operation under way.
+  bool holds_memory_of_others() const { return lent.holds() || in_place.data() != nullptr; }
+
   const std::byte* data() const {
     return in_place.data() != nullptr ? in_place.data()
            : own.data() != nullptr    ? own.data()
@@ -154,15 +158,11 @@ struct channel_message {
       copied.resize(n);
       ar.bytes(copied.data(), n);
     } else {
+      if (lent.on != nullptr)
+        throw std::logic_error("a channel's message was to leave its process with memory of a GPU");
       std::uint64_t n = bytes();
       ar & n;
-      if (lent.on != nullptr) {  // to another process after all: the receiver was thought to be in this one
-        std::vector<std::byte> on_host(n);
-        lent.on->read_now(on_host.data(), data(), n, lent.ready);
-        ar.bytes(on_host.data(), n);
-      } else {
-        ar.bytes(data(), n);
-      }
+      ar.bytes(data(), n);
     }
   }
 };

@@ -43,8 +43,9 @@ void pack(channel_message&& m, data_mover& by, device& here, std::function<void(
     const auto read = [&](stream& s, std::byte* to) {
       s.wait(packed->lent.ready);
       s.copy(to, packed->data(), packed->bytes());
+      if (packed->lent.checked != nullptr) race_check::will_be_read(packed->lent.checked, s);
     };
-    const auto give_back = [m = packed.get()] { m->lent = lent_buffer(); };
+    const auto give_back = [m = packed.get()] { m->lent = lent_bytes(); };
     return pack_from_device(packed, packed->bytes(), here, read, give_back, std::move(go_on));
   }
   const remote_data what = *std::exchange(packed->remote, {});
@@ -60,7 +61,8 @@ void pack(channel_message&& m, data_mover& by, device& here, std::function<void(
 
 void copy_lent(channel_message& m) {
   m.copied.assign(m.data(), m.data() + m.bytes());
-  m.lent = lent_buffer();
+  if (m.lent.checked != nullptr) m.lent.checked->was_read();
+  m.lent = lent_bytes();
 }
 
 }  // namespace imbrex

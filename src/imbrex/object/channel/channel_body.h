@@ -65,16 +65,8 @@ struct channel_body {
 
  private:
   [[gnu::cold, gnu::noinline]] bool is_to_be_packed(scheduler& pe) const {
-    array_part<Index>* const part = find_part<Index>(pe, array);
-    if (part == nullptr) return false;
-    const element<Index>* e = nullptr;
-    if constexpr (std::is_same_v<Index, no_index>) {
-      e = part->find(index);
-      if (e == nullptr) return message.is_bound(!pe.rank().is_local(part->home(index)));
-    } else {
-      e = &part->record(index);
-    }
-    return e->object == nullptr && message.is_bound(!pe.rank().is_local(e->where));
+    const pe_id next = next_stop(pe, array, index);
+    return next != no_pe && message.is_bound(!pe.rank().is_local(next));
   }
 };
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "imbrex/comm/data/message_packing.h"
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/collection/element_traffic.h"
 #include "imbrex/object/collection/entry_activity.h"
@@ -221,7 +223,10 @@ struct entry_body {
         from(sender),
         level(static_cast<std::int8_t>(p.value)),
         reply(r),
-        args(std::forward<A>(a)...) {}
+        args(std::forward<A>(a)...) {
+    if constexpr (detail::has_device_views<args_tuple>)
+      detail::for_each_device_view(args, [](auto& v) { v.is_sent(); });
+  }
 
   element<Index>* target = nullptr;  ///< known when the sender lives on the element's PE
   collection_id array;
@@ -294,7 +299,26 @@ struct entry_body {
 
  private:
   /// Apart, so that the way above needs no registers for it.
-  [[gnu::noinline]] void find(scheduler& pe) { bring_to_element<Index>(pe, *this); }
+  [[gnu::noinline]] void find(scheduler& pe) {
+    if constexpr (detail::has_device_views<args_tuple>) {
+      const pe_id next = next_stop(pe, array, index);
+      if (next != no_pe && !pe.rank().is_local(next)) return pack_first(std::make_shared<entry_body>(std::move(*this)));
+    }
+    bring_to_element<Index>(pe, *this);
+  }
+  /// To another process after all: what only this one's devices read goes along.
+  static void pack_first(std::shared_ptr<entry_body> rest) {
+    scheduler& pe = scheduler::current();
+    channel_message* lent = nullptr;
+    detail::for_each_device_view(rest->args, [&](auto& v) {
+      if (v.message().lent.on != nullptr) lent = &v.message();
+    });
+    if (lent == nullptr) return bring_to_element<Index>(pe, *rest);
+    pack(std::move(*lent), *pe.mover, *pe.default_device, [rest, lent](channel_message&& packed) {
+      *lent = std::move(packed);
+      pack_first(rest);
+    });
+  }
 
   [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
 

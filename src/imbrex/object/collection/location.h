@@ -35,6 +35,23 @@ inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
   return home == pe.id() ? no_pe : home;
 }
 
+/// The same for element `index` of `array`, as far as this PE knows; also `no_pe` when it is here, or nothing is known
+/// of the collection.
+template <class Index>
+pe_id next_stop(scheduler& pe, collection_id array, const Index& index) {
+  array_part<Index>* const part = find_part<Index>(pe, array);
+  if (part == nullptr) return no_pe;
+  const pe_id home = part->home(index);
+  const element<Index>* e = nullptr;
+  if constexpr (std::is_same_v<Index, no_index>) {
+    e = part->find(index);
+    if (e == nullptr) return home != pe.id() ? home : no_pe;
+  } else {
+    e = &part->record(index);
+  }
+  return e->object != nullptr ? no_pe : next_stop(pe, *e, home);
+}
+
 template <class Body>
 priority priority_on_the_way(const Body& b) {
   if constexpr (requires { b.level; }) {

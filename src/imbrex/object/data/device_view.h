@@ -110,6 +110,10 @@ class device_view {
   /// \name For the runtime
   ///@{
   channel_message& message() { return message_; }
+  /// By its sender, on whose PE that must be said; then nobody asks for `lent` any more.
+  void is_sent() {
+    if (state_ != nullptr) std::exchange(state_, nullptr)->release();
+  }
   imbrex::stream* sender_stream() const { return stream_; }
   /// Its data have been asked for, or are read where they are.
   void is_answered() { owes_answer_ = false; }

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "imbrex/base/sanitizer.h"
 #include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 
@@ -228,6 +229,83 @@ TEST_P(channel_memory, that_nobody_receives_lets_a_job_become_quiet) {
     }
   }
 }
+
+/// Keeps what it has borrowed.
+struct keeper : chare<keeper, index1d> {
+  task<> talk(std::size_t size) {
+    other_ = channel<int>(*this, array()[1 - index()], 0, 0, memory_kind::device);
+    co_await barrier();
+    stream& s = streams().compute;
+    data_ = buffer<int>(on_device(), size);
+    s.fill(data_.data(), 1, size * sizeof(int));
+    other_.send(data_.view(), s);
+    kept_ = co_await other_.borrow(s);
+  }
+
+ private:
+  channel<int> other_;
+  buffer<int> data_;
+  received<int> kept_;
+};
+
+task<int> kept(runtime& rt, std::size_t size, bool waits) {
+  const auto both = rt.create_array<keeper>(index1d(2));
+  both.broadcast<&keeper::talk>(size);
+  if (waits) co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST_P(channel_memory, that_is_kept_lets_a_job_become_quiet_and_end) {
+  for (const char* const protocol : {"auto", "packed", "staged", "direct", "shared"}) {
+    for (const std::size_t size : {100, 6000, 3'000'000}) {
+      if (any_sanitizer && size > 6000) continue;
+      for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}}) {
+        SCOPED_TRACE(to_text(s) + ", " + protocol + ", " + std::to_string(size));
+        command_line line(
+            s, {std::string("--imbrex-device=") + to_string(GetParam()), std::string("--imbrex-protocol=") + protocol});
+        EXPECT_EQ(imbrex::run(line.count(), line.values(), kept, size, size != 6000), 0);
+      }
+    }
+  }
+}
+
+/// Sends to one who is said to be on its way to this PE, and stays in another process.
+struct misled : chare<misled, index1d> {
+  task<bool> talk() {
+    channel<int> other(*this, array()[1 - index()], 0, 0, memory_kind::device);
+    co_await barrier();
+    stream& s = streams().compute;
+    buffer<int> there(on_device(), length), host(on_device(), length, memory_kind::pinned);
+    if (index() == 0) {
+      scheduler& here = scheduler::current();
+      here.send(here.id(), location_update<index1d>{array().id(), index1d(1), here.id(), 100, false},
+                priorities::communication);
+    }
+    co_await barrier();
+    if (index() == 0) {
+      for (int i = 0; i < 50; ++i)  // by this PE, while the message is on its way
+        s.call("write", [to = host.data(), i] { std::iota(to, to + length, i - 49); });
+      copy(there.view(), buffer_view<const int>(host), s);
+      co_await other.send(there.view(), s);
+      co_return true;
+    }
+    co_await other.recv(there.view(), s);
+    copy(host.view(), buffer_view<const int>(there), s);
+    co_await s.done();
+    co_return host.data()[0] == 0 && host.data()[length - 1] == static_cast<int>(length) - 1;
+  }
+};
+
+task<int> was_misled(runtime& rt) {
+  const auto both = rt.create_array<misled>(index1d(2));
+  auto a = both[0].call<&misled::talk>(), b = both[1].call<&misled::talk>();
+  auto all = when_all(std::move(a), std::move(b));
+  const auto [x, y] = co_await std::move(all);
+  co_return x&& y ? 0 : 1;
+}
+
+// By way of its home, in another process, the message goes with its data, once they are there.
+TEST_P(channel_memory, comes_where_nobody_is_yet) { EXPECT_EQ(run({1, 2}, was_misled), 0); }
 
 INSTANTIATE_TEST_SUITE_P(devices, channel_memory, testing::ValuesIn(all_device_kinds),
                          [](const auto& i) { return to_string(i.param); });

@@ -336,6 +336,41 @@ TEST(device_view, are_taken_before_their_chare_ends) {
   }
 }
 
+/// Sends, and leaves it at that.
+struct careless : chare<careless, index1d> {
+  task<> send_all(array_proxy<wanderer> to, int messages) {
+    data_ = buffer<double>(on_device(), 70'000);
+    std::fill_n(data_.data(), data_.size(), 0.5);
+    co_await barrier();
+    for (int i = 0; i < messages; ++i)
+      to[i % 2].send<&wanderer::take>(device_view<double>(data_.view(), streams().pack));
+  }
+
+ private:
+  buffer<double> data_;
+};
+
+task<int> asked_for_nothing(runtime& rt) {
+  auto to = rt.create_array<wanderer>(index1d(2));
+  auto from = rt.create_array<careless>(index1d(2));
+  constexpr int messages = 40;
+  from.broadcast<&careless::send_all>(to, messages);
+  co_await rt.quiescence();
+  double total = 0;
+  for (int i = 0; i < 2; ++i) {
+    auto asked = to[i].call<&wanderer::total>();
+    total += co_await std::move(asked);
+  }
+  co_return total == 2 * messages * 35'000.0 ? 0 : 1;
+}
+
+TEST(device_view, need_not_be_asked_when_it_was_read) {
+  for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}, job_shape{2, 2}}) {
+    SCOPED_TRACE(to_text(s));
+    EXPECT_EQ(run_with(s, "auto", asked_for_nothing), 0);
+  }
+}
+
 TEST(device_view, are_passed_on) { run_over_all_shapes(around, 4); }
 TEST(device_view, are_arguments_of_calls) { run_over_all_shapes(asked); }
 
