@@ -36,14 +36,12 @@ block::block()
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
     neighbours_.push_back(f);
-    channels_[static_cast<std::size_t>(f)] = imbrex::channel<double>(
-        *this, array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f), static_cast<int>(opposite(f)));
+    faces_.connect(*this, array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
+                   static_cast<int>(opposite(f)), 0);  // what is sent is the field's own memory
   }
 }
 
 namespace {
-
-using received_face = imbrex::received<double>;
 
 /// Lets the kernel read a neighbour's values where they are.
 void read_ghost_at(block_view& view, face f, const double* values) {
@@ -65,22 +63,24 @@ void read_ghost_at(block_view& view, face f, const double* values) {
 
 imbrex::task<> block::one_iteration() {
   imbrex::stream_set& s = streams();
+  auto begun = faces_.begin(s.pack);
+  co_await begun;
+  int i = 0;
   for (const face f : neighbours_) {
-    channels_[static_cast<std::size_t>(f)].send(std::span<const double>(field_.outgoing(f)), s.pack);  // nothing waits
+    const std::span<const double> values = field_.outgoing(f);
+    faces_.send(i++, {values.data(), values.size(), imbrex::memory_kind::host}, s.pack);
   }
+  faces_.send(s.pack);  // nothing waits
+  auto received = faces_.receive(s.compute);
+  co_await received;  // another block runs meanwhile
   block_view view = field_.view();
-  std::array<received_face, num_faces> faces;
-  for (const face f : neighbours_) {
-    // Another block runs meanwhile. What was sent needs no guard: see block_field.h.
-    received_face& values = faces[static_cast<std::size_t>(f)];
-    values = co_await channels_[static_cast<std::size_t>(f)].borrow();
-    read_ghost_at(view, f, values.data());
-  }
-  // The faces are given back to the neighbours with the kernel, once it has run.
+  i = 0;
+  for (const face f : neighbours_) read_ghost_at(view, f, faces_.in(i++).data);
   const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), begun_++);
-  s.compute.call("update", [kernel = &kernel_, view, num_passes, faces = std::move(faces)] {
+  s.compute.call("update", [kernel = &kernel_, view, num_passes] {
     for (int pass = 0; pass < num_passes; ++pass) kernel->update(view);
   });
+  faces_.release();
   field_.advance();
   s.pack.after(s.compute);
 }

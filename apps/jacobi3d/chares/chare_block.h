@@ -75,8 +75,8 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   block_field field_;
   update_kernel kernel_;
   std::int64_t begun_ = 0;  // iterations, those to warm up, too
-  std::array<imbrex::channel<double>, num_faces> channels_;
   std::vector<face> neighbours_;
+  imbrex::halo<double> faces_;
   std::int64_t reached_ = 0;       // iterations of this repeat
   std::int64_t shown_before_ = 0;  // iterations before it, for the progress line
   repeat_outcome outcome_;

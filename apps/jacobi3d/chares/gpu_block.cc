@@ -31,7 +31,8 @@ std::size_t number(face f) { return static_cast<std::size_t>(f); }
 std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how) {
   std::int64_t doubles = 2 * gpu_layout::of(size).doubles();
   if (how.fusion != fusion_strategy::d) {
-    for (const face f : all_faces) doubles += 3 * face_cells(size, f);
+    const int num_buffers = how.halos == halo_path::host ? 4 : 2;  // outgoing ones, and what comes by way of the host
+    for (const face f : all_faces) doubles += num_buffers * face_cells(size, f);
   }
   return static_cast<std::uint64_t>(doubles) * sizeof(double);
 }
@@ -45,41 +46,23 @@ gpu_block::gpu_block()
       layout_(gpu_layout::of(cells_.size, blocks_.cells({0, 0, 0}).size)),  // no block is larger than the first
       ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
       streams_(gpu_streams::of(strategy_.streams, on_device(),
-                               fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))) {
+                               fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))),
+      faces_(imbrex::memory_kind::device, strategy_.halos) {
   // Streams that chares share, and kernels that know the others' memory by its place, know this PE.
   if (strategy_.streams == stream_design::device || strategy_.fusion == fusion_strategy::d) pin();
   const auto doubles = static_cast<std::size_t>(layout_.doubles());
   for (auto& f : fields_) f = imbrex::buffer<double>(on_device(), doubles);
-  const auto kind = strategy_.halos == halo_path::host ? imbrex::memory_kind::host : imbrex::memory_kind::device;
   for (const face f : all_faces) {
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
     neighbours_.push_back(f);
     if (strategy_.fusion == fusion_strategy::d) continue;
-    channels_[number(f)] = imbrex::channel<double>(*this, array()[imbrex::index3d{n->x, n->y, n->z}],
-                                                   static_cast<int>(f), static_cast<int>(opposite(f)), kind);
+    faces_.connect(*this, array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
+                   static_cast<int>(opposite(f)), static_cast<std::size_t>(face_cells(cells_.size, f)));
   }
   if (strategy_.fusion == fusion_strategy::d) {
     this_gpu_directory.blocks[static_cast<std::size_t>(blocks_.number(position_))] = {
         pe(), layout_, {fields_[0].data(), fields_[1].data()}};
-  } else {
-    make_halo_buffers();
-  }
-}
-
-void gpu_block::make_halo_buffers() {
-  const bool through_host = strategy_.halos == halo_path::host;
-  auto make = [&](face_memory& of, face f, imbrex::memory_kind kind) {
-    of[number(f)] = imbrex::buffer<double>(on_device(), static_cast<std::size_t>(face_cells(cells_.size, f)), kind);
-  };
-  for (const face f : neighbours_) {
-    for (auto& of_parity : outgoing_) make(of_parity, f, imbrex::memory_kind::device);
-    if (!through_host) continue;
-    make(incoming_, f, imbrex::memory_kind::device);
-    for (auto& of_parity : outgoing_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
-    if (rt().num_ranks() == 1) continue;
-    if (arrivals_ == nullptr) arrivals_ = on_host().make_stream(imbrex::stream_priority::high, "arriving halos");
-    for (auto& of_parity : incoming_on_host_) make(of_parity, f, imbrex::memory_kind::pinned);
   }
 }
 
@@ -87,26 +70,35 @@ int gpu_block::parity() const { return strategy_.fusion == fusion_strategy::d ? 
 
 // ------------------------------------------------------------------------------------------------ one iteration
 
+face_buffers gpu_block::outgoing() {
+  face_buffers out{};
+  int i = 0;
+  for (const face f : neighbours_) out[number(f)] = faces_.out(i++).data;
+  return out;
+}
+
+const_face_buffers gpu_block::incoming() {
+  const_face_buffers in{};
+  int i = 0;
+  for (const face f : neighbours_) in[number(f)] = faces_.in(i++).data;
+  return in;
+}
+
 void gpu_block::pack() {
-  auto& out = outgoing_[static_cast<std::size_t>(parity_)];
-  streams_.pack->after(*streams_.compute);
+  const face_buffers out = outgoing();
   if (strategy_.fusion == fusion_strategy::none) {
-    for (const face f : neighbours_) gpu_pack(*streams_.pack, layout_, current(), f, out[number(f)].data());
-    return;
+    for (const face f : neighbours_) gpu_pack(*streams_.pack, layout_, current(), f, out[number(f)]);
+  } else {
+    gpu_pack_all(*streams_.pack, layout_, current(), out);
   }
-  face_buffers all{};
-  for (const face f : neighbours_) all[number(f)] = out[number(f)].data();
-  gpu_pack_all(*streams_.pack, layout_, current(), all);
 }
 
 /// Unpacks (each face alone or all at once), updates; with fusion C, and always in a graph, also packs the new faces.
 void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream) {
   imbrex::stream& unpack = one_stream ? *streams_.compute : *streams_.unpack;
   imbrex::stream& compute = *streams_.compute;
-  face_buffers out{};
-  for (const face f : neighbours_) out[number(f)] = outgoing_[static_cast<std::size_t>(parity_ ^ 1)][number(f)].data();
   if (strategy_.fusion == fusion_strategy::c) {
-    gpu_update_fused(compute, layout_, options_.formula, ends_, current(), next(), halos, out, parity_ != 0);
+    gpu_update_fused(compute, layout_, options_.formula, ends_, current(), next(), halos, outgoing(), parity_ != 0);
     return;
   }
   if (strategy_.fusion == fusion_strategy::b) {
@@ -117,6 +109,7 @@ void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream
   if (!one_stream) compute.after(unpack);
   gpu_update(compute, layout_, options_.formula, ends_, current(), next(), parity_ != 0);
   if (!one_stream) return;
+  const face_buffers out = outgoing();
   if (strategy_.fusion == fusion_strategy::none) {
     for (const face f : neighbours_) gpu_pack(compute, layout_, next(), f, out[number(f)]);
   } else {
@@ -132,73 +125,37 @@ void gpu_block::run_graph(const const_face_buffers& halos) {
 }
 
 void gpu_block::update(const const_face_buffers& halos) {
-  if (strategy_.graph) {
-    run_graph(halos);
-    packed_ = true;
-  } else {
-    const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), enqueued_);
-    for (int pass = 0; pass < num_passes; ++pass) enqueue_kernels(halos, false);
-    packed_ = strategy_.fusion == fusion_strategy::c;
-  }
-}
-
-imbrex::task<> gpu_block::exchange_directly() {
-  // With fusion C, and in a graph, the computing kernel itself reads the halos and writes the next ones.
-  const bool by_compute = strategy_.graph || strategy_.fusion == fusion_strategy::c;
-  imbrex::stream& sender = packed_ ? *streams_.compute : *streams_.pack;
-  imbrex::stream& reader = by_compute ? *streams_.compute : *streams_.unpack;
-  if (!packed_) pack();
-  for (const face f : neighbours_)
-    channels_[number(f)].send(outgoing_[static_cast<std::size_t>(parity_)][number(f)].view(), sender);
-  const_face_buffers halos{};
-  std::array<imbrex::received<double>, num_faces> theirs;
-  for (const face f : neighbours_) {
-    // Another block runs meanwhile; the kernels read the neighbour's buffer where it is, also in another process of
-    // this machine. From farther away it comes in a buffer of the runtime's.
-    theirs[number(f)] = co_await channels_[number(f)].borrow(reader);
-    halos[number(f)] = theirs[number(f)].data();
-  }
-  update(halos);
-}
-
-imbrex::task<> gpu_block::exchange_through_host() {
-  if (!packed_) pack();
-  imbrex::stream& to_host = *streams_.to_host;
-  imbrex::stream& to_device = *streams_.to_device;
-  to_host.after(packed_ ? *streams_.compute : *streams_.pack);
-  const auto p = static_cast<std::size_t>(parity_);
-  for (const face f : neighbours_) {
-    const auto n = number(f);
-    imbrex::copy(outgoing_on_host_[p][n].view(), imbrex::buffer_view<const double>(outgoing_[p][n]), to_host);
-    channels_[n].send(outgoing_on_host_[p][n].view(), to_host);  // posted when the copy is there
-  }
-  const_face_buffers halos{};
-  to_device.after(*streams_.compute);
-  for (const face f : neighbours_) {
-    const auto n = number(f);
-    halos[n] = incoming_[n].data();
-    if (rt().num_ranks() > 1) {
-      // The halo before the last has been copied from there: else this one would not have been sent.
-      co_await channels_[n].recv(incoming_on_host_[p][n].view(), *arrivals_);
-      imbrex::copy(incoming_[n], incoming_on_host_[p][n], to_device);
-      continue;
-    }
-    imbrex::received<double> theirs = co_await channels_[n].borrow();
-    const imbrex::buffer_view<const double> from(theirs.data(), theirs.size(), imbrex::memory_kind::pinned);
-    imbrex::copy(incoming_[n].view(), from, to_device);
-    to_device.then("halo copied", [held = std::move(theirs)] {});  // theirs may be overwritten from then on
-  }
-  streams_.unpack->after(to_device);
-  streams_.compute->after(to_device);
-  update(halos);
+  if (strategy_.graph) return run_graph(halos);
+  const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), enqueued_);
+  for (int pass = 0; pass < num_passes; ++pass) enqueue_kernels(halos, false);
 }
 
 imbrex::task<> gpu_block::one_iteration() {
-  if (strategy_.halos == halo_path::host) {
-    co_await exchange_through_host();
-  } else {
-    co_await exchange_directly();
+  const bool by_host = strategy_.halos == halo_path::host;
+  imbrex::stream& packing = packed_ ? *streams_.compute : *streams_.pack;
+  imbrex::stream& reading = packs_by_compute() ? *streams_.compute : *streams_.unpack;
+  imbrex::stream& sending = by_host ? *streams_.to_host : packing;
+  imbrex::stream& receiving = by_host ? *streams_.to_device : reading;
+  if (!packed_) {
+    if (!faces_.is_begun()) {
+      auto begun = faces_.begin(packing);
+      co_await begun;
+    }
+    packing.after(*streams_.compute);
+    pack();
   }
+  if (by_host) sending.after(packing);
+  faces_.send(sending);
+  auto received = faces_.receive(receiving);
+  co_await received;  // another block runs meanwhile
+  if (by_host) reading.after(receiving);
+  packed_ = packs_by_compute();
+  if (packed_) {
+    auto begun = faces_.begin(*streams_.compute);
+    co_await begun;
+  }
+  update(incoming());
+  faces_.release(reading);
   parity_ ^= 1;
   if (++enqueued_ % steps_between_looks == 0) co_await ahead_.step(*streams_.compute);
 }

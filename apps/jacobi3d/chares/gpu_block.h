@@ -48,19 +48,18 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   }
 
  private:
-  using face_memory = std::array<imbrex::buffer<double>, num_faces>;
-
   imbrex::task<> balance_when_idle();
   /// Enqueues one iteration; waits only until the messages that announce the neighbours' faces have come.
   imbrex::task<> one_iteration();
-  imbrex::task<> exchange_directly();
-  imbrex::task<> exchange_through_host();
   void pack();
   void update(const const_face_buffers& halos);
   void run_graph(const const_face_buffers& halos);
   void enqueue_kernels(const const_face_buffers& halos, bool one_stream);
+  /// Whether the kernel that computes reads the halos and writes the next ones: with fusion C, and in a graph.
+  bool packs_by_compute() const { return strategy_.graph || strategy_.fusion == fusion_strategy::c; }
+  face_buffers outgoing();
+  const_face_buffers incoming();
 
-  void make_halo_buffers();
   imbrex::task<> set_initial_state();
   imbrex::task<apps::exact_sum::limb_array> squared_changes();
   /// The current field without ghosts and padding.
@@ -82,17 +81,11 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   gpu_streams streams_;
   std::array<imbrex::buffer<double>, 2> fields_;
 
-  // Fusion none, A, B, C. Outgoing faces are double-buffered: a neighbour's faces for the iteration after next can only
-  // come once it has read ours.
+  // Fusion none, A, B, C.
   int parity_ = 0;
   bool lacks_next_ = false;  ///< after a restart: the ghosts of the next field
-  bool packed_ = false;      ///< the outgoing faces of the current field are in `outgoing_`
-  std::array<face_memory, 2> outgoing_;
-  face_memory incoming_;
-  std::array<face_memory, 2> outgoing_on_host_;
-  std::array<face_memory, 2> incoming_on_host_;  ///< between processes
-  std::unique_ptr<imbrex::stream> arrivals_;     ///< orders what comes there; of the host
-  std::array<imbrex::channel<double>, num_faces> channels_;
+  bool packed_ = false;      ///< a round of `faces_` has begun, with the current field's
+  imbrex::halo<double> faces_;
   std::array<std::unique_ptr<imbrex::graph>, 2> graphs_;
   imbrex::run_ahead ahead_{2};
   std::int64_t enqueued_ = 0;

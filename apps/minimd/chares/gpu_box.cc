@@ -13,7 +13,7 @@ namespace {
 
 constexpr int ports_of_halo = most_gpu_targets;
 
-apps::halo_path halos_of(const options& o) { return o.halos.value_or(apps::halo_path::device); }
+std::vector<std::size_t> sizes_of(const std::vector<std::uint32_t>& counts) { return {counts.begin(), counts.end()}; }
 
 }  // namespace
 
@@ -24,9 +24,10 @@ gpu_box::gpu_box()
       streams_(apps::gpu_streams::of(options_.streams, on_device(),
                                      fmt::format("box {}, {}, {}", where_[0], where_[1], where_[2]))),
       all_(*model_, where_, *streams_.compute),
-      movers_(*this, model_->boxes, where_, all_.around(), 0, halos_of(options_), streams_),
-      positions_(*this, model_->boxes, where_, all_.around(), ports_of_halo, halos_of(options_), streams_),
-      slopes_(*this, model_->boxes, where_, all_.around(), 2 * ports_of_halo, halos_of(options_), streams_) {
+      path_(options_.halos.value_or(apps::halo_path::device)),
+      movers_(gpu_halo<gpu_mover>(*this, model_->boxes, where_, all_.around(), 0, path_)),
+      positions_(gpu_halo<vector4>(*this, model_->boxes, where_, all_.around(), ports_of_halo, path_)),
+      slopes_(gpu_halo<double>(*this, model_->boxes, where_, all_.around(), 2 * ports_of_halo, path_)) {
   if (options_.streams == apps::stream_design::device) pin();
 }
 
@@ -68,30 +69,28 @@ imbrex::task<> gpu_box::exchange_movers() {
   all_.find_leavers();
   co_await streams_.compute->done();
   all_.leavers_found(step_);
-  movers_.release();
   std::vector<std::uint32_t> out(all_.around().boxes.size());
   for (std::size_t p = 0; p < out.size(); ++p) out[p] = all_.num_leavers(static_cast<int>(p));
   auto counted = exchange_counts(out, 2 * num_reneighbourings_);
   std::vector<std::uint32_t> in = co_await counted;
-  movers_.expect(std::move(out), std::move(in));
-  auto room = movers_.room();
-  gpu_mover* const to = co_await room;
+  movers_.expect(sizes_of(out), sizes_of(in));
+  auto begun = movers_.begin(*streams_.pack);
+  co_await begun;
   streams_.compute->after(*streams_.pack);  // in whose order the memory was given back
-  all_.pack_leavers(to);
+  all_.pack_leavers(movers_.out().data);
   streams_.pack->after(*streams_.compute);
-  auto exchanged = movers_.exchange([this](const gpu_messages<gpu_mover>& m) {
+  const auto sort = [this](const gpu_messages<gpu_mover>& m) {
     streams_.compute->after(*streams_.unpack);
     all_.sort(m);
     streams_.unpack->after(*streams_.compute);  // which reads what has come
-  });
+  };
+  auto exchanged = md::exchange(&movers_, path_, &streams_, sort);
   co_await exchanged;
 }
 
 imbrex::task<> gpu_box::exchange_ghosts() {
   all_.find_ghosts();
   co_await streams_.compute->done();
-  positions_.release();
-  slopes_.release();
   std::vector<std::uint32_t> out(all_.around().boxes.size());
   for (std::size_t p = 0; p < out.size(); ++p) out[p] = all_.num_sent(static_cast<int>(p));
   auto counted = exchange_counts(out, 2 * num_reneighbourings_ + 1);
@@ -99,8 +98,8 @@ imbrex::task<> gpu_box::exchange_ghosts() {
   std::uint32_t num_ghosts = 0;
   for (const std::uint32_t n : in) num_ghosts += n;
   all_.choose_ghosts(num_ghosts);
-  slopes_.expect(out, in);
-  positions_.expect(std::move(out), std::move(in));
+  slopes_.expect(sizes_of(out), sizes_of(in));
+  positions_.expect(sizes_of(out), sizes_of(in));
   read_ = streams_.compute->record();
   auto moved = exchange_positions();
   co_await moved;
@@ -126,17 +125,18 @@ imbrex::task<> gpu_box::reneighbour() {
 // ------------------------------------------------------------------------------------------------ each step
 
 template <class T>
-imbrex::task<> gpu_box::exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&),
+imbrex::task<> gpu_box::exchange(imbrex::halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&),
                                  T* (gpu_domain::*ghosts)()) {
   if (all_.around().boxes.empty()) co_return;
-  auto room = halo->room();
-  T* const to = co_await room;
+  auto begun = halo->begin(*streams_.pack);
+  co_await begun;
   streams_.pack->after(*streams_.compute);
-  (all_.*pack)(to, *streams_.pack);
-  auto exchanged = halo->exchange([this, ghosts](const gpu_messages<T>& m) {
+  (all_.*pack)(halo->out().data, *streams_.pack);
+  const auto unpack = [this, ghosts](const gpu_messages<T>& m) {
     streams_.unpack->wait(read_);
     gpu_unpack(*streams_.unpack, m, (all_.*ghosts)());
-  });
+  };
+  auto exchanged = md::exchange(halo, path_, &streams_, unpack);
   co_await exchanged;
 }
 
@@ -168,8 +168,8 @@ imbrex::task<> gpu_box::step(bool finishes, bool advances, bool wants_sums) {
 // The outer bricks are first in a stream of high priority, the inner ones fill the GPU up and go on while messages are
 // on their way. Each half reads what both have written in the step before, but only the outer one what has come.
 imbrex::task<> gpu_box::step_while_exchanging() {
-  auto room = positions_.room();
-  vector4* const to = co_await room;
+  auto begun = positions_.begin(*streams_.pack);
+  co_await begun;
   streams_.pack->after(*streams_.unpack);
   streams_.pack->after(*streams_.compute);
   streams_.compute->wait(outer_);
@@ -177,11 +177,12 @@ imbrex::task<> gpu_box::step_while_exchanging() {
   const imbrex::event computed = streams_.pack->record();
   all_.step_inner();
   all_.advance();
-  all_.pack_positions(to, *streams_.pack);
-  auto exchanged = positions_.exchange([this](const gpu_messages<vector4>& m) {
+  all_.pack_positions(positions_.out().data, *streams_.pack);
+  const auto unpack = [this](const gpu_messages<vector4>& m) {
     streams_.unpack->wait(read_);
     gpu_unpack(*streams_.unpack, m, all_.ghosts());
-  });
+  };
+  auto exchanged = md::exchange(&positions_, path_, &streams_, unpack);
   co_await exchanged;
   read_ = outer_ = computed;
 }

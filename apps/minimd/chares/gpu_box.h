@@ -72,7 +72,8 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   imbrex::task<> exchange_slopes();
   /// What `pack` says goes to those around, what comes to `ghosts`.
   template <class T>
-  imbrex::task<> exchange(gpu_halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&), T* (gpu_domain::*ghosts)());
+  imbrex::task<> exchange(imbrex::halo<T>* halo, void (gpu_domain::*pack)(T*, imbrex::stream&),
+                          T* (gpu_domain::*ghosts)());
   imbrex::task<> tell_state();
   imbrex::task<> dump();
   imbrex::task<> begin();
@@ -91,9 +92,10 @@ class gpu_box : public imbrex::chare<gpu_box, imbrex::index3d> {
   const apps::gpu_streams streams_;
   gpu_domain all_;
   std::optional<domain> at_start_;  ///< the atoms on the host, until they are on the GPU
-  gpu_halo<gpu_mover> movers_;
-  gpu_halo<vector4> positions_;
-  gpu_halo<double> slopes_;
+  const apps::halo_path path_;
+  imbrex::halo<gpu_mover> movers_;
+  imbrex::halo<vector4> positions_;
+  imbrex::halo<double> slopes_;
   imbrex::element_proxy<collector> dumps_;
   imbrex::event read_;   ///< ghosts that are about to be overwritten have been read
   imbrex::event outer_;  ///< the outer bricks of the step before have been computed

@@ -43,6 +43,9 @@ class received {
   }
   const T* data() const { return reinterpret_cast<const T*>(message_.data()); }
   std::size_t size() const { return message_.bytes() / sizeof(T); }
+  /// Whether all that was sent there had been read before this was sent: what follows it in the stream that it was
+  /// borrowed for may write to that memory.
+  bool is_answer() const { return message_.is_answer; }
   /// It is given back in the order of `s`, another stream than it was borrowed for, which then is what reads it.
   void is_read_by(stream& s) { reader_ = &s; }
 
@@ -121,13 +124,17 @@ class channel {
   /// a process the message goes ahead of the data: it carries an event, and no host waits for it; so it does to a GPU
   /// of another process of the machine. Elsewhere the data go as `data_mover::choose` says, when they are ready. Throws
   /// `usage_error` for memory of another kind than the channel's.
-  channel_send send(buffer_view<const T> view, stream& s) {
+  channel_send send(buffer_view<const T> view, stream& s) { return send(view, s, false); }
+  /// The same. `is_answer` tells the receiver that all it has sent on this channel has been given back before, in the
+  /// order of `s`, so that it need not hear of that otherwise (`received::is_answer`).
+  channel_send send(buffer_view<const T> view, stream& s, bool is_answer) {
     check(kind_on(s.on(), view.kind));
     lent_state* state = lent_state::make(&link_->self->ties());
     channel_message m;
     m.sequence = link_->next_sequence(view.bytes());
     m.element_type = link_->element_type();
     m.element_bytes = sizeof(T);
+    m.is_answer = is_answer;
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
     scheduler& pe = scheduler::current();
     if (kind_ == memory_kind::device && link_->sends_copies() && !lent_copy::replace(m.lent, s)) [[unlikely]] {

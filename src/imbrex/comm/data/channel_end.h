@@ -99,6 +99,8 @@ struct channel_message {
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
+  bool is_answer =
+      false;  ///< what came from there before had been read, in the order of the stream that this was sent on
   lent_bytes lent;
   aligned_bytes copied;                       ///< aligned to 64 bytes
   buffer<std::byte> own;                      ///< the same in a device's memory
@@ -149,7 +151,7 @@ struct channel_message {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & sequence & element_type & element_bytes & remote & hello;
+    ar & sequence & element_type & element_bytes & is_answer & remote & hello;
     if (remote || hello.known()) return;
     if constexpr (Archive::is_loading) {
       std::uint64_t n = 0;

@@ -18,4 +18,11 @@ void refuse_halo_size(int number, std::size_t given, std::size_t most) {
                                 given, number, most));
 }
 
+void refuse_halo_message(std::size_t number, std::size_t expected, std::size_t came) {
+  throw usage_error(
+      fmt::format("a halo expected {} elements from neighbour {}, and {} came: both are to call `expect` "
+                  "with the same numbers before the same round",
+                  expected, number, came));
+}
+
 }  // namespace imbrex::detail

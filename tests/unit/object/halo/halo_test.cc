@@ -14,18 +14,22 @@ using namespace imbrex_test;
 /// side, round and place, and look at what they hear only at the end: the device is many rounds behind meanwhile.
 namespace {
 
-constexpr std::size_t most = 3000;
+constexpr std::size_t most = any_sanitizer ? 600 : 3000;
 
 struct plan {
   memory_kind kind = memory_kind::device;
   bool diagonal = false, periodic = false;
-  bool uneven = false;  // other lengths with each round, none at all among them
+  bool uneven = false;      // other lengths with each round, none at all among them
+  bool agreed = false;      // ... which both sides know
+  bool own_memory = false;  // every other neighbour is sent memory of the program's
+  halo_path path = halo_path::device;
   bool one_by_one = false;
+  bool one_stream = false;  // then what comes says that what went has been read
   bool moves = false;
   int rounds = 7;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & kind & diagonal & periodic & uneven & one_by_one & moves & rounds;
+    ar & kind & diagonal & periodic & uneven & agreed & own_memory & path & one_by_one & one_stream & moves & rounds;
   }
 };
 
@@ -33,7 +37,7 @@ std::uint64_t word(std::uint64_t from, int port, int round, std::size_t k) {
   return (from << 40) | (static_cast<std::uint64_t>(port) << 32) | (static_cast<std::uint64_t>(round) << 20) | k;
 }
 std::size_t length_of(const plan& p, std::uint64_t from, int port, int round) {
-  if (!p.uneven) return most;
+  if (!p.uneven && !p.agreed) return most;
   return (from * 977 + static_cast<std::uint64_t>(port * 331 + round * 1009)) % 4 == 0
              ? 0
              : (from * 131 + static_cast<std::uint64_t>(port * 71 + round * 487)) % most;
@@ -47,8 +51,8 @@ struct tile : chare<tile, index2d> {
 
   void open(plan what) {
     p = what;
-    faces = halo<std::uint64_t>(p.kind);
-    for (const auto& n : around()) faces.connect(*this, array(), n, most);
+    faces = halo<std::uint64_t>(p.kind, p.path);
+    for (const auto& n : around()) faces.connect(*this, array(), n, p.agreed ? 0 : most);
   }
 
   task<> run() {
@@ -57,18 +61,30 @@ struct tile : chare<tile, index2d> {
     const auto num_rounds = static_cast<std::size_t>(p.rounds);
     buffer<std::uint64_t> said(on_device(), num * num_rounds * most + 1, memory_kind::pinned);
     buffer<std::uint64_t> heard(on_device(), num * num_rounds * most + 1, memory_kind::pinned);
+    const std::size_t num_own = p.own_memory ? num * most : 1;
+    buffer<std::uint64_t> mine[2] = {{on_device(), num_own, p.kind}, {on_device(), num_own, p.kind}};
     std::vector<std::size_t> came(num * num_rounds);
     const int first = round;
-    stream &pack = streams().pack, &unpack = streams().unpack;
+    stream& pack = p.one_stream ? streams().compute : streams().pack;
+    stream& unpack = p.one_stream ? pack : streams().unpack;
     for (; round < p.rounds; ++round) {
       const auto r = static_cast<std::size_t>(round);
+      std::vector<std::size_t> lengths, coming;
+      for (const auto& n : all) {
+        lengths.push_back(length_of(p, own(), n.port, round));
+        coming.push_back(length_of(p, linear(n.index, extent()), n.peer_port, round));
+      }
+      if (p.agreed) faces.expect(lengths, coming);
       co_await faces.begin(pack);
-      std::vector<std::size_t> lengths;
-      for (std::size_t i = 0; i < num; ++i) {
-        lengths.push_back(length_of(p, own(), all[i].port, round));
+      for (std::size_t i = 0, before = 0; i < num; before += lengths[i++]) {
+        const int k = static_cast<int>(i);
         std::uint64_t* const from = said.data() + (r * num + i) * most;
-        for (std::size_t k = 0; k < lengths[i]; ++k) from[k] = word(own(), all[i].port, round, k);
-        pack.copy(faces.out(static_cast<int>(i)).data, from, lengths[i] * sizeof(std::uint64_t));
+        for (std::size_t w = 0; w < lengths[i]; ++w) from[w] = word(own(), all[i].port, round, w);
+        const bool by_itself = p.own_memory && i % 2 == 0 && lengths[i] > 0;
+        std::uint64_t* const to = by_itself ? mine[r % 2].data() + i * most : faces.out(k).data;
+        if (p.agreed && faces.out(k).data != faces.out().data + before) ++wrong;
+        pack.copy(to, from, lengths[i] * sizeof(std::uint64_t));
+        if (by_itself) faces.send(k, mine[r % 2].view().slice(i * most, lengths[i]), pack);
       }
       p.uneven ? faces.send(lengths, pack) : faces.send(pack);
       if (p.one_by_one) {
@@ -80,7 +96,12 @@ struct tile : chare<tile, index2d> {
         came[r * num + i] = in.size;
         unpack.copy(heard.data() + (r * num + i) * most, in.data, in.bytes());
       }
-      faces.release();
+      if (p.path == halo_path::host) {
+        streams().compute.after(unpack);
+        faces.release(streams().compute);
+      } else {
+        faces.release();
+      }
       if (!p.moves || (round + static_cast<int>(own())) % 3 != 0) continue;
       migrate_to((pe() + 1 + round) % num_pes());
       co_await move_point(*this);
@@ -124,10 +145,10 @@ struct wanderer : chare<wanderer<connects_in_constructor>, index2d> {
   static constexpr int num_rounds = any_sanitizer ? 10 : 24;
 
   wanderer() {
-    if constexpr (connects_in_constructor) open(memory_kind::device);
+    if constexpr (connects_in_constructor) open(memory_kind::device, halo_path::device);
   }
-  void open(memory_kind kind) {
-    faces = halo<std::uint64_t>(kind);
+  void open(memory_kind kind, halo_path path) {
+    faces = halo<std::uint64_t>(kind, path);
     for (const auto& n : around()) faces.connect(*this, array(), n, most);
   }
   task<> run() {
@@ -180,10 +201,10 @@ struct wanderer : chare<wanderer<connects_in_constructor>, index2d> {
 };
 
 template <bool connects_in_constructor>
-task<int> wander(runtime& rt, memory_kind kind) {
+task<int> wander(runtime& rt, memory_kind kind, halo_path path) {
   using element = wanderer<connects_in_constructor>;
   const auto plate = rt.create_array<element>(index2d{3, 2});
-  if (!connects_in_constructor) plate.template broadcast<&element::open>(kind);
+  if (!connects_in_constructor) plate.template broadcast<&element::open>(kind, path);
   plate.template broadcast<&element::run>();
   co_return co_await plate.template reduction<int>();
 }
@@ -236,11 +257,49 @@ TEST_P(halo_of, takes_other_lengths_with_each_round) {
   }
 }
 
+TEST_P(halo_of, goes_on_one_stream) {
+  for (const job_shape& s : shapes) {
+    SCOPED_TRACE(to_text(s));
+    EXPECT_EQ(run(s, exchange, plan{.diagonal = true, .one_stream = true, .rounds = 20}), 0);
+    EXPECT_EQ(run(s, exchange, plan{.periodic = true, .agreed = true, .one_stream = true, .rounds = 20}), 0);
+  }
+}
+
+TEST_P(halo_of, goes_by_way_of_the_host) {
+  for (const job_shape& s : shapes) {
+    SCOPED_TRACE(to_text(s));
+    EXPECT_EQ(run(s, exchange, plan{.diagonal = true, .path = halo_path::host}), 0);
+    EXPECT_EQ(run(s, exchange, plan{.periodic = true, .uneven = true, .path = halo_path::host, .one_by_one = true}), 0);
+  }
+}
+
+TEST_P(halo_of, sends_nothing_where_both_sides_know_of_none) {
+  for (const job_shape& s : shapes) {
+    for (const halo_path path : {halo_path::device, halo_path::host}) {
+      SCOPED_TRACE(to_text(s) + (path == halo_path::host ? ", by the host" : ""));
+      EXPECT_EQ(run(s, exchange, plan{.diagonal = true, .agreed = true, .path = path, .rounds = 12}), 0);
+    }
+  }
+}
+
+TEST_P(halo_of, sends_memory_of_the_program) {
+  for (const job_shape& s : shapes) {
+    for (const halo_path path : {halo_path::device, halo_path::host}) {
+      SCOPED_TRACE(to_text(s) + (path == halo_path::host ? ", by the host" : ""));
+      EXPECT_EQ(run(s, exchange, plan{.diagonal = true, .own_memory = true, .path = path}), 0);
+      EXPECT_EQ(run(s, exchange, plan{.agreed = true, .own_memory = true, .path = path}), 0);
+    }
+  }
+}
+
 TEST_P(halo_of, goes_with_its_chare) {
   for (const job_shape& s : {job_shape{3, 1}, {3, 1, 6}, {3, 1, 0, 0, true}}) {
     SCOPED_TRACE(to_text(s));
     const plan p{.diagonal = true, .periodic = true, .uneven = true, .moves = true, .rounds = any_sanitizer ? 8 : 20};
     EXPECT_EQ(run_on({"--imbrex-gpus=1"}, s, exchange, p), 0);  // else chares move by their state, as below
+    plan by_host = p;
+    by_host.path = halo_path::host;
+    EXPECT_EQ(run_on({"--imbrex-gpus=1"}, s, exchange, by_host), 0);
   }
 }
 
@@ -248,9 +307,11 @@ TEST_P(halo_of, goes_to_other_processes_in_the_state_of_its_chare) {
   for (const job_shape& s : {job_shape{2, 1}, {1, 3}, {2, 2, 7}, {1, 3, 2, 50}}) {
     for (const memory_kind kind : {memory_kind::device, memory_kind::pinned}) {
       SCOPED_TRACE(to_text(s) + ", " + to_string(kind));
-      EXPECT_EQ(run(s, wander<false>, kind), 0);
+      EXPECT_EQ(run(s, wander<false>, kind, halo_path::device), 0);
     }
-    EXPECT_EQ(run(s, wander<true>, memory_kind::device), 0) << to_text(s) << ", connected by the constructor";
+    EXPECT_EQ(run(s, wander<false>, memory_kind::device, halo_path::host), 0) << to_text(s) << ", by the host";
+    EXPECT_EQ(run(s, wander<true>, memory_kind::device, halo_path::device), 0)
+        << to_text(s) << ", connected by the constructor";
   }
 }
 
@@ -276,6 +337,16 @@ struct mistaken : chare<mistaken> {
     h.send(s);
     co_await h.receive(s);
     if (which == 7) co_await h.receive(1, s);
+    h.release();
+    if (which == 8) h.expect({1, 2}, {1});
+    if (which == 9) h.expect({1, 2}, {3, 1});
+    co_await h.begin(s);
+    if (which == 10) h.expect({1, 1}, {1, 1});
+    if (which == 11) h.out();
+    if (which == 12) h.send(1, h.out(1), s);
+    if (which == 12) h.send(1, h.out(1), s);
+    h.send(s);
+    co_await h.receive(s);
   }
 };
 
@@ -292,12 +363,47 @@ TEST(halo, names_mistakes) {
                               "11 elements to neighbour 1, but was connected for at most 10",
                               "a number for each neighbour",
                               "halo::begin came at the wrong time: what was to be sent",
-                              "halo::receive came at the wrong time: what came before has not been released"};
-  for (int which = 0; which < 8; ++which) {
+                              "halo::receive came at the wrong time: what came before has not been released",
+                              "halo::expect came at the wrong time: there must be two numbers",
+                              "a halo expected 3 elements from neighbour 0, and 2 came",
+                              "halo::expect came at the wrong time: a round is under way",
+                              "halo::out came at the wrong time: the numbers are not agreed upon",
+                              "halo::send came at the wrong time: this neighbour has been sent"};
+  for (int which = 0; which < 13; ++which) {
     const job_outcome o = run_and_listen({1, 1}, make_a_mistake, which);
     EXPECT_NE(o.code, 0);
     EXPECT_THAT(o.errors, testing::HasSubstr(said[which]));
   }
 }
+
+struct corrected : chare<corrected> {
+  halo<int> h;
+  task<int> send_again() {
+    stream& s = streams().compute;
+    h.connect(*this, proxy(), 0, 1, 10);
+    h.connect(*this, proxy(), 1, 0, 10);
+    int num_right = 0;
+    co_await h.begin(s);
+    const std::vector<std::size_t> too_many{10, 11}, right{10, 9};
+    try {
+      h.send(too_many, s);
+    } catch (const usage_error&) {
+      ++num_right;
+    }
+    h.send(right, s);
+    co_await h.receive(s);
+    num_right += h.in(0).size == 9 && h.in(1).size == 10 ? 1 : 0;
+    h.release();
+    co_await h.begin(s);
+    h.send(s);
+    co_await h.receive(s);
+    num_right += h.in(0).size == 10 && h.in(1).size == 10 ? 1 : 0;
+    co_return num_right;
+  }
+};
+
+task<int> correct(runtime& rt) { co_return 3 - co_await rt.create<corrected>().call<&corrected::send_again>(); }
+
+TEST(halo, sends_nothing_where_one_number_is_too_large) { EXPECT_EQ(run_job_with({1, 1}, correct), 0); }
 
 }  // namespace
