@@ -71,6 +71,10 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--impl", raw.impl, "chare, mpi (one block for each rank) or hetero (objects and tasks)")
       ->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
+  app.add_option("--steps", o.steps,
+                 "iterations between two exchanges, which a block does in one pass over its memory (default 1; 4 to 8 "
+                 "where memory is the limit; on the host)")
+      ->check(whole<int>());
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
   app.add_option("--imbalance", o.imbalance,
                  "a quarter of the chares computes each iteration so many times (default 1: once)")
@@ -262,7 +266,19 @@ void check_mpi(const options& o, const raw_options& raw) {
   if (!g.completion.empty()) refuse(fmt::format("--completion {} needs --impl chare: leave it out", g.completion));
 }
 
+void check_steps(const options& o) {
+  if (o.steps == 1) return;
+  if (o.impl != implementation::chare) refuse(fmt::format("--steps {} needs --impl chare: leave it out", o.steps));
+  if (o.device == "cuda") refuse(fmt::format("--steps {} is for the host: use --device host", o.steps));
+  if (o.imbalance > 1)
+    refuse(
+        fmt::format("--steps {} and --imbalance {} contradict each other: what is computed several times is one "
+                    "iteration; give one",
+                    o.steps, o.imbalance));
+}
+
 void check_implementation(const options& o, const raw_options& raw) {
+  check_steps(o);
   if (o.impl == implementation::mpi) return check_mpi(o, raw);
   if (o.overlap) refuse("--overlap needs --impl mpi: chares overlap by themselves, so leave it out");
   if (o.impl == implementation::hetero) {
@@ -289,6 +305,8 @@ void check_numbers(options& o, const raw_options& raw) {
   check_at_least("-w", o.warm_up, 0);
   check_at_least("-i", o.iterations, 0);
   check_at_least("--repeats", o.repeats, 1);
+  check_at_least("--steps", o.steps, 1);
+  if (o.steps > 64) refuse(fmt::format("--steps {} is too large: use at most 64", o.steps));
   check_at_least("--imbalance", o.imbalance, 1);
   check_at_least("--wander", o.wander, 0);
   if (o.wander > 0 && o.imbalance == 1)

@@ -33,6 +33,7 @@ std::string digest(const options& o) {
   line("--point-every", fmt::format("{}", o.point_every));
   line("--impl", name(o.impl));
   line("--map", name(o.map));
+  line("--steps", fmt::format("{}", o.steps));
   line("--imbalance", fmt::format("{}", o.imbalance));
   line("--wander", fmt::format("{}", o.wander));
   line("--balance", o.balance);

@@ -1,11 +1,11 @@
 #include "chares/chare_block.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "field/change_sum.h"
 #include "field/field_hash.h"
 #include "field/field_output.h"
-#include "field/initial_state.h"
 #include "field/serial_reference.h"
 #include "stopping_rule.h"
 #include "uneven_load.h"
@@ -22,6 +22,13 @@ namespace {
 struct any_outcome {
   void operator()(repeat_outcome&, repeat_outcome&&) const {}
 };
+
+template <class Chare>
+auto scheme_of(Chare& self, const block_place& at) {
+  using scheme = std::variant<single_steps, deep_steps>;
+  return at.given.steps == 1 ? scheme(std::in_place_type<single_steps>, self, at)
+                             : scheme(std::in_place_type<deep_steps>, self, at);
+}
 }  // namespace
 
 block::block()
@@ -29,79 +36,45 @@ block::block()
       blocks_(options_.grid, extent().x, extent().y, extent().z),
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
-      field_(cells_.size, options_.boundary.value),
-      kernel_(options_.formula,
-              choose_store_policy(bytes_of_fields(options_.grid) / static_cast<std::uint64_t>(rt().num_ranks()))) {
-  for (const face f : all_faces) {
-    const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
-    if (!n) continue;
-    neighbours_.push_back(f);
-    faces_.connect(*this, array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
-                   static_cast<int>(opposite(f)), 0);  // what is sent is the field's own memory
-  }
+      scheme_(scheme_of(*this, {options_, blocks_, position_, cells_,
+                                choose_store_policy(bytes_of_fields(options_.grid) /
+                                                    static_cast<std::uint64_t>(rt().num_ranks()))})) {}
+
+cell_rows block::cells_now() {
+  return std::visit([](auto& s) { return s.current(); }, scheme_);
 }
 
-namespace {
-
-/// Lets the kernel read a neighbour's values where they are.
-void read_ghost_at(block_view& view, face f, const double* values) {
-  const auto side = static_cast<std::size_t>(f) % 2;
-  switch (f) {
-    case face::xlo:
-    case face::xhi: view.ghost_x[side] = values; break;
-    case face::ylo:
-    case face::yhi:
-      view.ghost_y[side] = values;
-      view.ghost_y_stride[side] = view.pitch;
-      break;
-    case face::zlo:
-    case face::zhi: view.ghost_z[side] = values; break;
-  }
+std::int64_t block::steps_within(std::int64_t most) const {
+  const std::int64_t steps = std::min<std::int64_t>(options_.steps, most);
+  return options_.balance_every > 0 ? std::min(steps, options_.balance_every - begun_ % options_.balance_every) : steps;
 }
 
-}  // namespace
-
-imbrex::task<> block::one_iteration() {
-  imbrex::stream_set& s = streams();
-  auto begun = faces_.begin(s.pack);
-  co_await begun;
-  int i = 0;
-  for (const face f : neighbours_) {
-    const std::span<const double> values = field_.outgoing(f);
-    faces_.send(i++, {values.data(), values.size(), imbrex::memory_kind::host}, s.pack);
-  }
-  faces_.send(s.pack);  // nothing waits
-  auto received = faces_.receive(s.compute);
-  co_await received;  // another block runs meanwhile
-  block_view view = field_.view();
-  i = 0;
-  for (const face f : neighbours_) read_ghost_at(view, f, faces_.in(i++).data);
-  const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), begun_++);
-  s.compute.call("update", [kernel = &kernel_, view, num_passes] {
-    for (int pass = 0; pass < num_passes; ++pass) kernel->update(view);
-  });
-  faces_.release();
-  field_.advance();
-  s.pack.after(s.compute);
+imbrex::task<> block::advance(std::int64_t steps) {
+  const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), begun_);
+  begun_ += steps;
+  return std::visit([&](auto& s) { return s.advance(&streams(), static_cast<int>(steps), num_passes); }, scheme_);
 }
 
 imbrex::task<> block::prepare(std::int64_t done_before) {
   std::string failure;
   try {
-    set_initial_state(field_, options_.grid, cells_, options_.initial, options_.boundary);
+    const block_place at{options_, blocks_, position_, cells_, {}};
+    std::visit([&](auto& s) { s.set_initial(at); }, scheme_);
   } catch (const imbrex::error& e) {
     failure = e.what();
   }
-  field_.reset_ghosts(options_.boundary.value);
   reached_ = 0;
   outcome_ = {};
   // All blocks have their initial state before any sends its faces; and if one has none, nobody starts.
   const std::string failures = co_await allreduce(failure, imbrex::concatenate);
   if (failures.empty()) {
-    for (std::int64_t i = 0; i < options_.warm_up; ++i) {
-      co_await one_iteration();
+    for (std::int64_t done = 0; done < options_.warm_up;) {
+      const std::int64_t steps = steps_within(options_.warm_up - done);
+      auto advanced = advance(steps);
+      co_await advanced;
+      done += steps;
       if (balances_after(options_, begun_)) co_await imbrex::balance(*this);
-      if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(done_before + i + 1);
+      if (this_job.shown != nullptr && index() == imbrex::index3d{}) this_job.shown->update(done_before + done);
     }
     co_await streams().compute.done();
   }
@@ -117,19 +90,21 @@ void block::iterate(std::int64_t done_before) {
 imbrex::task<> block::iterate_on() {
   const stopping_rule rule(options_.tolerance, options_.check_every, options_.iterations);
   while (reached_ < rule.limit() && !outcome_.converged) {
-    const std::int64_t k = ++reached_;
+    // The next iteration whose change is looked at, or after which there may be a checkpoint, is the last of its pass.
+    std::int64_t next = std::min(rule.limit(), (reached_ / options_.point_every + 1) * options_.point_every);
+    if (options_.tolerance) next = std::min(next, (reached_ / options_.check_every + 1) * options_.check_every);
+    const std::int64_t steps = steps_within(next - reached_), k = reached_ += steps;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
       outcome_.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
       outcome_.has_norm = true;
       outcome_.converged = rule.met(outcome_.norm);
     }
-    co_await one_iteration();
+    auto advanced = advance(steps);
+    co_await advanced;
     if (rule.is_check(k) && !outcome_.converged) {
       change_ = apps::exact_sum();
-      streams().compute.call("change", [this, before = field_.previous(), after = field_.current()] {
-        add_squared_changes(change_, before, after, cells_.size, field_.pitch());
-      });
+      streams().compute.call("change", [this] { std::visit([&](auto& s) { s.add_changes(change_); }, scheme_); });
       co_await streams().compute.done();
       contribute(change_.limbs(), imbrex::sum, imbrex::deliver<&block::changes>(array(), checks_++));
     }
@@ -143,12 +118,16 @@ imbrex::task<> block::iterate_on() {
   contribute(outcome_, any_outcome{});
 }
 
-void block::hash() { contribute(hash_share(options_.grid, cells_, field_.current(), field_.pitch()), imbrex::sum); }
+void block::hash() {
+  const cell_rows rows = cells_now();
+  contribute(hash_share(options_.grid, cells_, rows.data, rows.pitch), imbrex::sum);
+}
 
 void block::write() {
   std::string failure;
   try {
-    field_outputs(options_.outputs, blocks_).write(position_, field_.current(), field_.pitch());
+    const cell_rows rows = cells_now();
+    field_outputs(options_.outputs, blocks_).write(position_, rows.data, rows.pitch);
   } catch (const std::exception& e) {
     failure = std::string(e.what()) + "\n";
   }
@@ -156,7 +135,8 @@ void block::write() {
 }
 
 verification block::compare(std::vector<double> expected) {
-  return compare_block(cells_.size, field_.current(), field_.pitch(), expected.data());
+  const cell_rows rows = cells_now();
+  return compare_block(cells_.size, rows.data, rows.pitch, expected.data());
 }
 
 }  // namespace jacobi

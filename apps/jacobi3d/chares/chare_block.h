@@ -2,14 +2,13 @@
 
 #include <imbrex/imbrex.h>
 
-#include <array>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "chares/chare_scheme.h"
 #include "decomposition.h"
-#include "field/block_field.h"
-#include "kernels/kernel.h"
 #include "options.h"
 #include "result.h"
 #include "support/exact_sum.h"
@@ -33,8 +32,8 @@ struct repeat_outcome {
   std::int64_t done_before = 0;  ///< iterations that were done before the job was restarted
 };
 
-/// One block of the grid (2022 paper, Figure 3): exchanges its six faces with its neighbours by channels and updates
-/// itself. Nothing waits for all blocks: a block goes on when the faces it needs have come.
+/// One block of the grid (2022 paper, Figure 3): exchanges halos with its neighbours and updates itself, as its scheme
+/// does. Nothing waits for all blocks: a block goes on when what it needs has come.
 class block : public imbrex::chare<block, imbrex::index3d> {
  public:
   block();
@@ -61,22 +60,22 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   template <class Archive>
   void serialize(Archive& ar) {
     ar & reached_ & begun_ & shown_before_ & outcome_ & checks_ & consumed_ & changes;
-    field_.serialize_current(ar);
+    std::visit([&](auto& s) { s.serialize(ar); }, scheme_);
   }
 
  private:
-  /// Enqueues one iteration; waits only until the neighbours' faces have come.
-  imbrex::task<> one_iteration();
+  /// How many iterations one exchange is for, if there are `most` until something else is to be done.
+  std::int64_t steps_within(std::int64_t most) const;
+  /// Enqueues the next iterations; waits only until the neighbours' halos have come.
+  imbrex::task<> advance(std::int64_t steps);
+  cell_rows cells_now();
 
   const options& options_;
   const decomposition blocks_;
   const block_position position_;
   const box cells_;
-  block_field field_;
-  update_kernel kernel_;
-  std::int64_t begun_ = 0;  // iterations, those to warm up, too
-  std::vector<face> neighbours_;
-  imbrex::halo<double> faces_;
+  std::variant<single_steps, deep_steps> scheme_;
+  std::int64_t begun_ = 0;         // iterations, those to warm up, too
   std::int64_t reached_ = 0;       // iterations of this repeat
   std::int64_t shown_before_ = 0;  // iterations before it, for the progress line
   repeat_outcome outcome_;

@@ -13,7 +13,7 @@ using blocks_proxy = ix::array_proxy<block>;
 
 void check_host_memory(const ix::runtime& rt, const options& o, const decomposition& cut) {
   const auto ranks = static_cast<std::uint64_t>(rt.num_ranks());
-  std::uint64_t needed = bytes_of_all_blocks(cut) / ranks * static_cast<std::uint64_t>(rt.num_local_ranks());
+  std::uint64_t needed = host_bytes_of_all_blocks(cut, o) / ranks * static_cast<std::uint64_t>(rt.num_local_ranks());
   if (o.verify) needed += serial_reference::bytes_needed(o.grid);
   check_memory(needed);
 }
@@ -26,6 +26,8 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
     auto with_tasks = start_with_tasks(rt);
     co_return co_await with_tasks;
   }
+  if (o.steps > 1 && rt.kind_of_device() != ix::device_kind::host)
+    throw ix::usage_error(fmt::format("--steps {} is for the host: add --device host", o.steps));
 #if IMBREX_HAVE_CUDA
   if (rt.kind_of_device() == ix::device_kind::cuda) {
     auto on_gpus = run_on_gpus(rt, job, restarted);
@@ -34,7 +36,7 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
 #endif
   if (restarted) check_restarted_state(*job, o, false);
   const decomposition cut =
-      restarted ? job->cut() : decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()));
+      restarted ? job->cut() : decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), x_face_weight(o));
   result r = facts_of(rt, o, cut);
   check_report_writable(o);
   check_host_memory(rt, o, cut);

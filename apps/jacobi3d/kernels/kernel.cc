@@ -71,7 +71,9 @@ update_kernel::update_kernel(stencil formula, store_policy policy, instruction_s
                               name(best_instruction_set()));
 }
 
-void update_kernel::update(const block_view& view, row_range rows) const { update_rows(view, rows, {}); }
+void update_kernel::update(const block_view& view, row_range rows, face_set unread) const {
+  update_rows(view, rows, unread);
+}
 
 void update_kernel::update_rows(const block_view& view, row_range rows, face_set unread) const {
   variant(isa_, formula_, policy_)(view, rows, formula_, unread);

@@ -66,7 +66,8 @@ class update_kernel {
 
   /// Updates whole rows. The ghosts that those rows touch must be there. On return the results are visible to whoever
   /// synchronises with this thread, streaming stores included. The padding of the rows of `out` becomes 0.
-  void update(const block_view& view, row_range rows) const;
+  /// The ghosts beyond `unread`, x faces, are not read: the cells next to those get any value.
+  void update(const block_view& view, row_range rows, face_set unread = {}) const;
   void update(const block_view& view) const { update(view, row_range::all(view.size)); }
 
   /// Updates all cells that need none of the ghosts in `pending` (and does not read those ghosts); cells next to other

@@ -65,7 +65,8 @@ CASES = {
 WAYS = ["-c 1 --pes 1", "-c 1 --pes 2", "-c 8 --pes 1", "-c 12 --pes 2", "-c 30 --pes 3", "--odf 5 --pes 2",
         "-c 12 --pes 2 --map round-robin", "-c 12 --pes 1 --imbrex-ranks 2", "-c 18 --pes 2 --imbrex-ranks 2",
         "-c 12 --pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder",
-        "-c 12 --pes 2 --imbrex-schedule-seed 4"]
+        "-c 12 --pes 2 --imbrex-schedule-seed 4", "-c 1 --pes 1 --steps 5", "-c 4 --pes 2 --steps 4",
+        "-c 12 --pes 2 --steps 2", "-c 6 --pes 1 --imbrex-ranks 3 --steps 3 --imbrex-loopback-reorder"]
 WAYS = [f"--device host {way}" for way in WAYS]  # where there are GPUs, too
 # Objects and tasks: within a PE, between PEs, between ranks; few blocks and many; with and without stealing.
 WAYS += [f"--impl hetero --device host {way}" for way in
@@ -295,6 +296,8 @@ def bad_input(p, folder):
         ("--impl hetero --overlap", 2, "--overlap"), ("--device opencl", 2, "--impl hetero"),
         (f"--impl hetero --device host --input {wrong}", 2, "<f4"), ("--impl hetero --device host -x 30000", None, "memory"),
         ("--impl hetero --device host -x 4 -c 1000", 2, "1000"),
+        ("--steps 3 --impl hetero", 2, "--steps 3"), ("--steps 3 --imbalance 2", 2, "--imbalance 2"), ("--steps 0", 2, "0"),
+        ("-x 30 -c 8 --device host --steps 20", None, "15"),
         ("-x 30000", None, "memory"), ("--imbrex-pes nonsense", 2, "nonsense"), ("-x 8 --trace /nowhere/t.json", None, "/nowhere"),
     ]:
         done = run([p.jacobi, *words.split()], code=code)

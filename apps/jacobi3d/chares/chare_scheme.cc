@@ -1,0 +1,143 @@
+#include "chares/chare_scheme.h"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "field/initial_state.h"
+#include "memory_check.h"
+
+namespace jacobi {
+
+std::uint64_t host_bytes_of_all_blocks(const decomposition& blocks, const options& o) {
+  if (o.steps == 1) return bytes_of_all_blocks(blocks);
+  const bool periodic = o.boundary.periodic;
+  const extents least = blocks.cells(blocks.position(blocks.num_blocks() - 1)).size;  // none is smaller
+  const auto check = [&](char axis, std::int64_t cells, int num) {
+    if ((num > 1 || periodic) && cells < o.steps) {
+      throw imbrex::usage_error(
+          fmt::format("--steps {} needs blocks of as many cells, but with {} blocks in {} there are {}: use fewer "
+                      "steps, or fewer chares",
+                      o.steps, num, axis, cells));
+    }
+  };
+  check('x', least.nx, blocks.cx());
+  check('y', least.ny, blocks.cy());
+  check('z', least.nz, blocks.cz());
+  return static_cast<std::uint64_t>(blocks.num_blocks()) *
+         deep_field::bytes_needed(blocks.cells({0, 0, 0}).size, o.steps);
+}
+
+// ------------------------------------------------------------------------------------------------ one at a time
+
+namespace {
+
+/// Lets the kernel read a neighbour's values where they are.
+void read_ghost_at(block_view& view, face f, const double* values) {
+  const auto side = static_cast<std::size_t>(f) % 2;
+  switch (f) {
+    case face::xlo:
+    case face::xhi: view.ghost_x[side] = values; break;
+    case face::ylo:
+    case face::yhi:
+      view.ghost_y[side] = values;
+      view.ghost_y_stride[side] = view.pitch;
+      break;
+    case face::zlo:
+    case face::zhi: view.ghost_z[side] = values; break;
+  }
+}
+
+}  // namespace
+
+imbrex::task<> single_steps::advance(imbrex::stream_set* streams, int, int num_passes) {
+  imbrex::stream_set& s = *streams;
+  auto begun = faces_.begin(s.pack);
+  co_await begun;
+  int i = 0;
+  for (const face f : neighbours_) {
+    const std::span<const double> values = field_.outgoing(f);
+    faces_.send(i++, {values.data(), values.size(), imbrex::memory_kind::host}, s.pack);
+  }
+  faces_.send(s.pack);  // nothing waits
+  auto received = faces_.receive(s.compute);
+  co_await received;  // another block runs meanwhile
+  block_view view = field_.view();
+  i = 0;
+  for (const face f : neighbours_) read_ghost_at(view, f, faces_.in(i++).data);
+  s.compute.call("update", [kernel = &kernel_, view, num_passes] {
+    for (int pass = 0; pass < num_passes; ++pass) kernel->update(view);
+  });
+  faces_.release();
+  field_.advance();
+  s.pack.after(s.compute);
+}
+
+void single_steps::set_initial(const block_place& at) {
+  field_.reset_ghosts(at.given.boundary.value);
+  set_initial_state(field_, at.given.grid, at.cells, at.given.initial, at.given.boundary);
+}
+
+// ------------------------------------------------------------------------------------------------ several at once
+
+open_sides deep_steps::sides_of(const std::vector<neighbour>& around) {
+  open_sides open{};
+  for (const neighbour& n : around) {
+    if (n.offset == std::array{-1, 0, 0}) open[static_cast<std::size_t>(face::xlo)] = true;
+    if (n.offset == std::array{1, 0, 0}) open[static_cast<std::size_t>(face::xhi)] = true;
+    if (n.offset == std::array{0, -1, 0}) open[static_cast<std::size_t>(face::ylo)] = true;
+    if (n.offset == std::array{0, 1, 0}) open[static_cast<std::size_t>(face::yhi)] = true;
+    if (n.offset == std::array{0, 0, -1}) open[static_cast<std::size_t>(face::zlo)] = true;
+    if (n.offset == std::array{0, 0, 1}) open[static_cast<std::size_t>(face::zhi)] = true;
+  }
+  return open;
+}
+
+imbrex::task<> deep_steps::advance(imbrex::stream_set* streams, int steps, int) {
+  imbrex::stream_set& s = *streams;
+  auto begun = halos_.begin(s.pack);
+  co_await begun;
+  for (int i = 0; i < halos_.size(); ++i) {
+    s.pack.call("pack", [this, d = around_[static_cast<std::size_t>(i)].offset, to = halos_.out(i).data] {
+      field_.pack(d, to);
+    });
+  }
+  halos_.send(s.pack);
+  auto received = halos_.receive(s.compute);
+  co_await received;
+  for (int i = 0; i < halos_.size(); ++i) {
+    s.compute.call("unpack", [this, d = around_[static_cast<std::size_t>(i)].offset, from = halos_.in(i).data] {
+      field_.unpack(d, from);
+    });
+  }
+  halos_.release();
+  s.compute.call("update", [this, steps] { field_.update(kernel_, steps); });
+  s.pack.after(s.compute);
+}
+
+void deep_steps::set_initial(const block_place& at) {
+  write_initial_state(room(), row_pitch(field_.size().nx), at.given.grid, at.cells, at.given.initial,
+                      at.given.boundary);
+  field_.set_current(cells_.data());
+}
+
+double* deep_steps::room() {
+  const extents n = field_.size();
+  if (cells_.size() == 0) cells_ = aligned_array(n.nz * n.ny * row_pitch(n.nx));
+  return cells_.data();
+}
+
+cell_rows deep_steps::current() {
+  field_.copy_current(room());
+  return {cells_.data(), row_pitch(field_.size().nx)};
+}
+
+void deep_steps::add_changes(apps::exact_sum& sum) {
+  const cell_rows after = current();
+  aligned_array before(cells_.size());
+  field_.copy_previous(before.data());
+  add_squared_changes(sum, before.data(), after.data, field_.size(), after.pitch);
+}
+
+}  // namespace jacobi

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <imbrex/imbrex.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "decomposition.h"
+#include "field/block_field.h"
+#include "field/change_sum.h"
+#include "field/deep_field.h"
+#include "kernels/kernel.h"
+#include "options.h"
+#include "support/exact_sum.h"
+
+/// How a block on the host exchanges and updates: the data of a chare, and what it does between two waits.
+namespace jacobi {
+
+/// Where a block lies.
+struct block_place {
+  const options& given;
+  decomposition blocks;
+  block_position position;
+  box cells;
+  store_policy policy;
+};
+
+/// A block's cells without ghosts, in rows of `pitch` doubles; until the next call.
+struct cell_rows {
+  const double* data = nullptr;
+  std::int64_t pitch = 0;
+};
+
+/// An exchange before each iteration, of six faces without a copy: the neighbours read the field itself, or what the
+/// kernel has packed on the way (see block_field.h).
+class single_steps {
+ public:
+  /// `self`: the chare.
+  template <class Chare>
+  single_steps(Chare& self, const block_place& at)
+      : field_(at.cells.size, at.given.boundary.value), kernel_(at.given.formula, at.policy) {
+    for (const face f : all_faces) {
+      const auto n = at.blocks.neighbour(at.position, f, at.given.boundary.periodic);
+      if (!n) continue;
+      neighbours_.push_back(f);
+      faces_.connect(self, self.array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
+                     static_cast<int>(opposite(f)), 0);  // what is sent is memory of the field
+    }
+  }
+
+  /// Enqueues an iteration, whose kernel runs `num_passes` times; waits only until the neighbours' faces have come.
+  imbrex::task<> advance(imbrex::stream_set* streams, int steps, int num_passes);
+  void set_initial(const block_place& at);
+  cell_rows current() { return {field_.current(), field_.pitch()}; }
+  /// Adds the squares of the changes of the last iteration; once its kernel has run.
+  void add_changes(apps::exact_sum& sum) {
+    add_squared_changes(sum, field_.previous(), field_.current(), field_.size(), field_.pitch());
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    field_.serialize_current(ar);
+  }
+
+ private:
+  block_field field_;
+  update_kernel kernel_;
+  std::vector<face> neighbours_;
+  imbrex::halo<double> faces_;
+};
+
+/// An exchange before several iterations (`--steps`), as deep as they are many, with the neighbours beyond edges and
+/// corners, too (see deep_field.h).
+class deep_steps {
+ public:
+  template <class Chare>
+  deep_steps(Chare& self, const block_place& at)
+      : around_(neighbours_of(self.index(), self.extent(), at.given)),
+        field_(at.cells.size, at.given.steps, sides_of(around_), at.given.boundary.value),
+        kernel_(at.given.formula, store_policy::cached) {
+    const extents n = at.cells.size;
+    const std::array<std::size_t, 3> sizes{static_cast<std::size_t>(n.nx), static_cast<std::size_t>(n.ny),
+                                           static_cast<std::size_t>(n.nz)};
+    for (const auto& there : around_)
+      halos_.connect(self, self.array(), there, there.cells(sizes, static_cast<std::size_t>(at.given.steps)));
+  }
+
+  /// Enqueues `steps` iterations after one exchange.
+  imbrex::task<> advance(imbrex::stream_set* streams, int steps, int num_passes);
+  void set_initial(const block_place& at);
+  cell_rows current();
+  void add_changes(apps::exact_sum& sum);
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar.bytes(const_cast<double*>(current().data), static_cast<std::size_t>(cells_.size()) * sizeof(double));
+    if constexpr (Archive::is_loading) field_.set_current(cells_.data());
+  }
+
+ private:
+  using neighbour = imbrex::neighbour<imbrex::index3d>;
+  static std::vector<neighbour> neighbours_of(imbrex::index3d at, imbrex::index3d extent, const options& o) {
+    const bool p = o.boundary.periodic;
+    return imbrex::neighbours(at, extent, {.diagonal = true, .periodic = {p, p, p}});
+  }
+  static open_sides sides_of(const std::vector<neighbour>& around);
+  double* room();
+
+  std::vector<neighbour> around_;
+  deep_field field_;
+  update_kernel kernel_;
+  imbrex::halo<double> halos_;
+  aligned_array cells_;  ///< a copy of the block's own, where one is asked for
+};
+
+/// How dear cells of x faces are when blocks are cut: those of deep halos are single cells in many rows.
+inline std::int64_t x_face_weight(const options& o) { return o.steps > 1 ? 2 : 1; }
+
+/// Bytes that all blocks of a decomposition take on the host. Throws usage_error when blocks are too small for
+/// `--steps`.
+std::uint64_t host_bytes_of_all_blocks(const decomposition& blocks, const options& o);
+
+}  // namespace jacobi
