@@ -70,6 +70,8 @@ void pe_stepper::all_idle() {
     become_(i);
     const std::int64_t now = pes_[i]->now_ns();
     if (idle_since_ == 0) idle_since_ = now;
+    // At once: time may not pass, and those who look whether all is quiet end each spell before it has lasted.
+    if (pes_[i]->devices != nullptr) pes_[i]->devices->ensure_noticed();
     pes_[i]->is_idle_since(idle_since_, now);
     if (pes_[i]->has_ready()) return;
   }

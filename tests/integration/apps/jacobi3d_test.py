@@ -66,7 +66,7 @@ WAYS = ["-c 1 --pes 1", "-c 1 --pes 2", "-c 8 --pes 1", "-c 12 --pes 2", "-c 30 
         "-c 12 --pes 2 --map round-robin", "-c 12 --pes 1 --imbrex-ranks 2", "-c 18 --pes 2 --imbrex-ranks 2",
         "-c 12 --pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder",
         "-c 12 --pes 2 --imbrex-schedule-seed 4", "-c 1 --pes 1 --steps 5", "-c 4 --pes 2 --steps 4",
-        "-c 12 --pes 2 --steps 2", "-c 6 --pes 1 --imbrex-ranks 3 --steps 3 --imbrex-loopback-reorder"]
+        "-c 12 --pes 2 --steps 2", "-c 6 --pes 1 --imbrex-ranks 3 --steps 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder"]
 WAYS = [f"--device host {way}" for way in WAYS]  # where there are GPUs, too
 # Objects and tasks: within a PE, between PEs, between ranks; few blocks and many; with and without stealing.
 WAYS += [f"--impl hetero --device host {way}" for way in
