@@ -128,6 +128,7 @@ class halo {
     link& l = at(i);
     check_begun("send");
     if (l.is_sent) detail::refuse_halo_call("send", "this neighbour has been sent what is for it in this round");
+    if (is_agreed_ && from.size != l.most) detail::refuse_halo_call("send", "another number was agreed upon");
     if (is_staged()) {
       buffer<T>& beside = l.beside[parity()];
       beside = buffer<T>(s.on(), from.size, memory_kind::pinned);
@@ -151,7 +152,8 @@ class halo {
     if (is_staged()) return buffer_view<const T>(l.landing[landing_parity()].view()).slice(0, l.num_come);
     return {l.come.data(), l.come.size(), kind_on(d, kind_)};
   }
-  /// Everything that was received goes back to the neighbours when the stream of `receive` comes here.
+  /// Everything that was received in the round, from all neighbours, goes back to them when the stream of `receive`
+  /// comes here.
   void release() { give_back(nullptr); }
   /// The same when `s` comes here.
   void release(stream& s) { give_back(&s); }
@@ -285,10 +287,15 @@ class halo {
   bool sends_now(std::size_t i) const { return !links_[i].is_sent && !(is_agreed_ && links_[i].most == 0); }
   void send_to(link& l, buffer_view<const T> what, stream& s) {
     // All that came in the rounds before has been read then.
-    const bool is_answer = released_on_ == &s && num_released_ + 1 == num_rounds_;
+    const bool is_answer = num_released_ + 1 == num_rounds_ && were_released_on(s);
     l.sent[parity()].emplace(l.way.send(what, s, is_answer));
     l.sent_on[parity()] = &s;
     l.is_sent = true;
+  }
+
+  /// The last two rounds.
+  bool were_released_on(const stream& s) const {
+    return released_on_[0] == &s && (released_on_[1] == &s || released_on_[1] == nullptr);
   }
 
   task<> receive_on(stream* s) {
@@ -330,13 +337,18 @@ class halo {
   /// In the order of `s`; null: of the stream of `receive`.
   void give_back(stream* s) {
     if (received_on_ == nullptr) return;
+    for (const link& l : links_) {
+      if (!l.has_come && !expects_none(l))
+        detail::refuse_halo_call("release", "nothing has been received from one neighbour: call `receive`");
+    }
+    if (s == nullptr) s = received_on_;
     for (link& l : links_) {
-      if (s != nullptr) l.come.is_read_by(*s);
+      l.come.is_read_by(*s);
       l.come = received<T>();
       l.has_come = false;
     }
-    if (is_staged()) released_[landing_parity()] = (s != nullptr ? s : received_on_)->record();
-    released_on_ = s != nullptr ? s : received_on_;
+    if (is_staged()) released_[landing_parity()] = s->record();
+    released_on_ = {s, released_on_[0]};
     received_on_ = nullptr;
     ++num_released_;
   }
@@ -350,9 +362,9 @@ class halo {
   std::uint64_t num_released_ = 0;
   bool is_begun_ = false;
   bool is_agreed_ = false;
-  stream* received_on_ = nullptr;  ///< since something was received, until it is released
-  stream* released_on_ = nullptr;  ///< the last one
-  std::array<event, 2> released_;  ///< host-staged: after the reading of what has landed
+  stream* received_on_ = nullptr;         ///< since something was received, until it is released
+  std::array<stream*, 2> released_on_{};  ///< the last round, and the one before
+  std::array<event, 2> released_;         ///< host-staged: after the reading of what has landed
 };
 
 }  // namespace imbrex

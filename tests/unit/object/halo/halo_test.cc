@@ -345,6 +345,11 @@ struct mistaken : chare<mistaken> {
     if (which == 11) h.out();
     if (which == 12) h.send(1, h.out(1), s);
     if (which == 12) h.send(1, h.out(1), s);
+    if (which == 13) {
+      h.send(s);
+      co_await h.receive(1, s);
+      h.release();
+    }
     h.send(s);
     co_await h.receive(s);
   }
@@ -368,8 +373,9 @@ TEST(halo, names_mistakes) {
                               "a halo expected 3 elements from neighbour 0, and 2 came",
                               "halo::expect came at the wrong time: a round is under way",
                               "halo::out came at the wrong time: the numbers are not agreed upon",
-                              "halo::send came at the wrong time: this neighbour has been sent"};
-  for (int which = 0; which < 13; ++which) {
+                              "halo::send came at the wrong time: this neighbour has been sent",
+                              "halo::release came at the wrong time: nothing has been received from one neighbour"};
+  for (int which = 0; which < 14; ++which) {
     const job_outcome o = run_and_listen({1, 1}, make_a_mistake, which);
     EXPECT_NE(o.code, 0);
     EXPECT_THAT(o.errors, testing::HasSubstr(said[which]));
