@@ -27,7 +27,9 @@ void keep_newest(channel_message& hello, std::vector<parked_message>& come) {
 
 bool port_table::open(int port, port_end* end) {
   entry& e = at(port);
-  if (e.end != nullptr) throw usage_error(fmt::format("{}: port {} is in use by another channel", end->name(), port));
+  if (e.end != nullptr)
+    throw usage_error(
+        fmt::format("{}: port {} is in use by another channel: give one of them another", end->name(), port));
   e.end = end;
   const std::unique_ptr<const channel_progress> so_far = std::move(e.so_far);
   if (so_far != nullptr) end->resume(*so_far);

@@ -13,6 +13,7 @@ namespace imbrex {
 struct neighbourhood {
   bool diagonal = false;           ///< across edges and corners, too
   std::array<bool, 3> periodic{};  ///< along x, y, z: the last one and the first one are neighbours
+  int first_port = 0;              ///< of 27 that are theirs: each halo of a chare has its own
 };
 
 /// One neighbour of an element of a grid, and by which ports of channels the two know each other: for a channel each.
@@ -20,7 +21,7 @@ template <class Index>
 struct neighbour {
   Index index;
   std::array<int, 3> offset{};  ///< where it is: -1, 0 or 1 along x, y, z (before periodic ends are joined)
-  int port = 0;                 ///< one for each offset, from 0 to 26; 13 would be the element itself
+  int port = 0;                 ///< one for each offset, from `first_port` on; the 13th would be the element itself
   int peer_port = 0;            ///< the neighbour's for the same pair
 
   /// How many of the `sizes` cells of the element (x, y, z; 1 for dimensions that are not there) lie within `depth` of
@@ -60,8 +61,8 @@ std::vector<neighbour<Index>> neighbours(Index at, Index extent, const neighbour
   std::vector<neighbour<Index>> all;
   for (int port = 0; port < 27; ++port) {
     neighbour<Index> one;
-    one.port = port;
-    one.peer_port = 26 - port;
+    one.port = n.first_port + port;
+    one.peer_port = n.first_port + 26 - port;
     one.offset = {port % 3 - 1, port / 3 % 3 - 1, port / 9 - 1};
     std::array<int, 3> there = own;
     int num_steps = 0;

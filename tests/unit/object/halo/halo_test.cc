@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -381,6 +382,53 @@ TEST(halo, names_mistakes) {
     EXPECT_THAT(o.errors, testing::HasSubstr(said[which]));
   }
 }
+
+/// Says by one halo how much goes by the other.
+struct teller : chare<teller, index1d> {
+  halo<int> numbers{memory_kind::pinned}, words{memory_kind::pinned};
+  teller() {
+    for (const auto& n : around(0)) numbers.connect(*this, array(), n, 1);
+    for (const auto& n : around(27)) words.connect(*this, array(), n, 0);
+  }
+  std::vector<neighbour<index1d>> around(int first_port) const {
+    return neighbours(index(), extent(), {.periodic = {true, false, false}, .first_port = first_port});
+  }
+  task<> run(int rounds) {
+    stream& s = streams().compute;
+    int wrong = 0;
+    for (int round = 0; round < rounds; ++round) {
+      const auto size = static_cast<std::size_t>((index().x * 7 + round) % 5);
+      co_await numbers.begin(s);
+      for (int k = 0; k < 2; ++k) numbers.out(k).data[0] = static_cast<int>(size);
+      numbers.send(s);
+      co_await numbers.receive(s);
+      const std::vector<std::size_t> out(2, size);
+      std::vector<std::size_t> in;
+      for (int k = 0; k < 2; ++k) in.push_back(static_cast<std::size_t>(numbers.in(k).data[0]));
+      numbers.release();
+      words.expect(out, in);
+      co_await words.begin(s);
+      for (int& w : std::span<int>(words.out().data, 2 * size)) w = index().x;
+      words.send(s);
+      co_await words.receive(s);
+      for (int k = 0; k < 2; ++k) {
+        const int from = (index().x + extent().x + (k == 0 ? -1 : 1)) % extent().x;
+        wrong += words.in(k).size == static_cast<std::size_t>((from * 7 + round) % 5) ? 0 : 1;
+        for (std::size_t i = 0; i < words.in(k).size; ++i) wrong += words.in(k).data[i] == from ? 0 : 1;
+      }
+      words.release();
+    }
+    contribute(wrong, sum);
+  }
+};
+
+task<int> tell(runtime& rt) {
+  const auto ring = rt.create_array<teller>(index1d(5));
+  ring.broadcast<&teller::run>(30);
+  co_return co_await ring.reduction<int>();
+}
+
+TEST(halo, of_a_chare_may_be_several) { run_over_all_shapes(tell); }
 
 struct corrected : chare<corrected> {
   halo<int> h;
