@@ -46,6 +46,7 @@ std::size_t length_of(const plan& p, std::uint64_t from, int port, int round) {
 
 struct tile : chare<tile, index2d> {
   halo<std::uint64_t> faces;
+  buffer<std::uint64_t> mine[2];  // read by the neighbours when the last round has ended here
   plan p;
   int round = 0;
   int wrong = 0;
@@ -63,7 +64,7 @@ struct tile : chare<tile, index2d> {
     buffer<std::uint64_t> said(on_device(), num * num_rounds * most + 1, memory_kind::pinned);
     buffer<std::uint64_t> heard(on_device(), num * num_rounds * most + 1, memory_kind::pinned);
     const std::size_t num_own = p.own_memory ? num * most : 1;
-    buffer<std::uint64_t> mine[2] = {{on_device(), num_own, p.kind}, {on_device(), num_own, p.kind}};
+    for (auto& m : mine) m = buffer<std::uint64_t>(on_device(), num_own, p.kind);
     std::vector<std::size_t> came(num * num_rounds);
     const int first = round;
     stream& pack = p.one_stream ? streams().compute : streams().pack;

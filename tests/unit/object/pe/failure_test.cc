@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
 
-#include <algorithm>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -49,6 +49,14 @@ ix::task<int> fails_in(ix::runtime& rt) {
   co_return 0;
 }
 
+/// But for what a sanitizer says of itself.
+long num_lines(const std::string& text) {
+  std::istringstream in(text);
+  long number = 0;
+  for (std::string line; std::getline(in, line);) number += line.starts_with("==") ? 0 : 1;
+  return number;
+}
+
 template <class Start>
 void expect_report(Start start, const std::string& method, const std::string& what) {
   for (const job_shape& s : imbrex_test::all_shapes()) {
@@ -60,7 +68,7 @@ void expect_report(Start start, const std::string& method, const std::string& wh
     EXPECT_THAT(errors, HasSubstr("faulty(3, 1)"));
     EXPECT_THAT(errors, HasSubstr(fmt::format("rank {}", rank_of(s, {3, 1}))));
     EXPECT_THAT(errors, HasSubstr(what));
-    EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+    EXPECT_EQ(num_lines(errors), 1) << errors;
   }
 }
 
@@ -127,8 +135,8 @@ TEST(failure, of_everybody_gives_one_report_per_rank_at_most) {
   for (const job_shape& s : imbrex_test::all_shapes()) {
     const auto [code, errors] = run_and_listen(s, everybody);
     EXPECT_EQ(code, 70) << to_text(s);
-    EXPECT_GE(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
-    EXPECT_LE(std::count(errors.begin(), errors.end(), '\n'), s.ranks) << errors;
+    EXPECT_GE(num_lines(errors), 1) << errors;
+    EXPECT_LE(num_lines(errors), s.ranks) << errors;
   }
 }
 
