@@ -91,8 +91,10 @@ class deep_steps {
   void add_changes(apps::exact_sum& sum);
   template <class Archive>
   void serialize(Archive& ar) {
-    ar.bytes(const_cast<double*>(current().data), static_cast<std::size_t>(cells_.size()) * sizeof(double));
-    if constexpr (Archive::is_loading) field_.set_current(cells_.data());
+    double* const cells = room();
+    if constexpr (!Archive::is_loading) field_.copy_current(cells);
+    ar.bytes(cells, static_cast<std::size_t>(cells_.size()) * sizeof(double));
+    if constexpr (Archive::is_loading) field_.set_current(cells);
   }
 
  private:

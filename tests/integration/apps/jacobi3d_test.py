@@ -105,7 +105,24 @@ def balanced_the_same(p, folder, ways):
         expect(report.get("balance", {}).get("moves", 0) > 0, f"{' '.join(words)}: nothing moved: {report}")
 
 
+def moved_in_the_middle_of_several_steps(p, folder):
+    """Blocks of --steps that move, between processes too, and that come back from a checkpoint on other PEs."""
+    base = "--device host -x 48 -c 12 -w 2 -i 200 --repeats 1 --point-every 20 --tolerance 1e-9 --check-every 10".split()
+    expected = report_of([p.jacobi, *base, "--pes", "2"], folder).get("field_hash")
+    several = [p.jacobi, *base, "--steps", "3"]
+    for way in ("--pes 2", "--pes 1 --imbrex-ranks 2"):
+        words = [*several, *way.split(), *"--balance greedy --imbrex-balance-every-ms=2 --imbrex-balance-rates=1,0.5".split()]
+        report = report_of(words, folder)
+        expect(report.get("field_hash") == expected is not None, f"{' '.join(words)}: another field: {report}")
+        expect(report.get("balance", {}).get("moves", 0) > 0, f"{' '.join(words)}: nothing moved: {report}")
+    checkpoints = os.path.join(folder, "several-steps")
+    report_of([*several, "--pes", "2", f"--imbrex-checkpoint={checkpoints}", "--imbrex-checkpoint-every=3"], folder)
+    report = report_of([*several, "--pes", "1", "--imbrex-ranks", "2", f"--imbrex-restart={checkpoints}"], folder)
+    expect(report.get("field_hash") == expected, f"--steps restarted: another field: {report}")
+
+
 def balanced(p, folder):
+    moved_in_the_middle_of_several_steps(p, folder)
     balanced_the_same(p, folder, [[p.jacobi, *way.split()] for way in (
         "--pes 2", "--pes 1 --imbrex-ranks 2", "--pes 2 --imbrex-ranks 2",
         "--pes 1 --imbrex-ranks 3 --imbrex-loopback-delay-us 50 --imbrex-loopback-reorder")])
