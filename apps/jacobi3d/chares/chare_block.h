@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "chares/chare_scheme.h"
+#include "chares/block_place.h"
+#include "chares/chare_deep_steps.h"
+#include "chares/chare_single_steps.h"
 #include "decomposition.h"
 #include "options.h"
 #include "result.h"

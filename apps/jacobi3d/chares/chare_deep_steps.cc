@@ -1,10 +1,8 @@
-#include "chares/chare_scheme.h"
-
-#include <algorithm>
-#include <span>
+#include "chares/chare_deep_steps.h"
 
 #include <fmt/format.h>
 
+#include "field/change_sum.h"
 #include "field/initial_state.h"
 #include "memory_check.h"
 
@@ -28,58 +26,6 @@ std::uint64_t host_bytes_of_all_blocks(const decomposition& blocks, const option
   return static_cast<std::uint64_t>(blocks.num_blocks()) *
          deep_field::bytes_needed(blocks.cells({0, 0, 0}).size, o.steps);
 }
-
-// ------------------------------------------------------------------------------------------------ one at a time
-
-namespace {
-
-/// Lets the kernel read a neighbour's values where they are.
-void read_ghost_at(block_view& view, face f, const double* values) {
-  const auto side = static_cast<std::size_t>(f) % 2;
-  switch (f) {
-    case face::xlo:
-    case face::xhi: view.ghost_x[side] = values; break;
-    case face::ylo:
-    case face::yhi:
-      view.ghost_y[side] = values;
-      view.ghost_y_stride[side] = view.pitch;
-      break;
-    case face::zlo:
-    case face::zhi: view.ghost_z[side] = values; break;
-  }
-}
-
-}  // namespace
-
-imbrex::task<> single_steps::advance(imbrex::stream_set* streams, int, int num_passes) {
-  imbrex::stream_set& s = *streams;
-  auto begun = faces_.begin(s.pack);
-  co_await begun;
-  int i = 0;
-  for (const face f : neighbours_) {
-    const std::span<const double> values = field_.outgoing(f);
-    faces_.send(i++, {values.data(), values.size(), imbrex::memory_kind::host}, s.pack);
-  }
-  faces_.send(s.pack);  // nothing waits
-  auto received = faces_.receive(s.compute);
-  co_await received;  // another block runs meanwhile
-  block_view view = field_.view();
-  i = 0;
-  for (const face f : neighbours_) read_ghost_at(view, f, faces_.in(i++).data);
-  s.compute.call("update", [kernel = &kernel_, view, num_passes] {
-    for (int pass = 0; pass < num_passes; ++pass) kernel->update(view);
-  });
-  faces_.release();
-  field_.advance();
-  s.pack.after(s.compute);
-}
-
-void single_steps::set_initial(const block_place& at) {
-  field_.reset_ghosts(at.given.boundary.value);
-  set_initial_state(field_, at.given.grid, at.cells, at.given.initial, at.given.boundary);
-}
-
-// ------------------------------------------------------------------------------------------------ several at once
 
 open_sides deep_steps::sides_of(const std::vector<neighbour>& around) {
   open_sides open{};

@@ -2,71 +2,18 @@
 
 #include <imbrex/imbrex.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "decomposition.h"
-#include "field/block_field.h"
-#include "field/change_sum.h"
+#include "chares/block_place.h"
+#include "field/aligned_array.h"
 #include "field/deep_field.h"
 #include "kernels/kernel.h"
-#include "options.h"
 #include "support/exact_sum.h"
 
-/// How a block on the host exchanges and updates: the data of a chare, and what it does between two waits.
 namespace jacobi {
-
-/// Where a block lies.
-struct block_place {
-  const options& given;
-  decomposition blocks;
-  block_position position;
-  box cells;
-  store_policy policy;
-};
-
-/// A block's cells without ghosts, in rows of `pitch` doubles; until the next call.
-struct cell_rows {
-  const double* data = nullptr;
-  std::int64_t pitch = 0;
-};
-
-/// An exchange before each iteration, of six faces without a copy: the neighbours read the field itself, or what the
-/// kernel has packed on the way (see block_field.h).
-class single_steps {
- public:
-  /// `self`: the chare.
-  template <class Chare>
-  single_steps(Chare& self, const block_place& at)
-      : field_(at.cells.size, at.given.boundary.value), kernel_(at.given.formula, at.policy) {
-    for (const face f : all_faces) {
-      const auto n = at.blocks.neighbour(at.position, f, at.given.boundary.periodic);
-      if (!n) continue;
-      neighbours_.push_back(f);
-      faces_.connect(self, self.array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
-                     static_cast<int>(opposite(f)), 0);  // what is sent is memory of the field
-    }
-  }
-
-  /// Enqueues an iteration, whose kernel runs `num_passes` times; waits only until the neighbours' faces have come.
-  imbrex::task<> advance(imbrex::stream_set* streams, int steps, int num_passes);
-  void set_initial(const block_place& at);
-  cell_rows current() { return {field_.current(), field_.pitch()}; }
-  /// Adds the squares of the changes of the last iteration; once its kernel has run.
-  void add_changes(apps::exact_sum& sum) {
-    add_squared_changes(sum, field_.previous(), field_.current(), field_.size(), field_.pitch());
-  }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    field_.serialize_current(ar);
-  }
-
- private:
-  block_field field_;
-  update_kernel kernel_;
-  std::vector<face> neighbours_;
-  imbrex::halo<double> faces_;
-};
 
 /// An exchange before several iterations (`--steps`), as deep as they are many, with the neighbours beyond edges and
 /// corners, too (see deep_field.h).
