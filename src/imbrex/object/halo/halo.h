@@ -45,8 +45,9 @@ namespace detail {
 /// A member of its chare, and part of its `serialize` where it moves to other processes or is kept in checkpoints:
 /// between rounds, or between `begin` and `send`. Read back it is connected as it was, whether or not the constructor
 /// has connected it already. Left out, it begins anew as the constructor makes it, its channels where they were.
-/// Streams given to it live as long as it does. Of the chare's PE. Calls that are out of order, and neighbours that are
-/// not there, are a `usage_error`.
+/// Neighbours may read what was sent in the last round when that has ended here: a member lives long enough, what
+/// lives in a coroutine does not. Streams given to it live as long as it does. Of the chare's PE. Calls that are out of
+/// order, and neighbours that are not there, are a `usage_error`.
 template <class T>
 class halo {
  public:
@@ -122,8 +123,8 @@ class halo {
     send_all([&](const link& l) { return counts[static_cast<std::size_t>(&l - links_.data())]; }, s);
   }
   /// Sends neighbour `i` what is in memory of the program's own, of the halo's kind, instead: it stays as it is until
-  /// the round after next has begun. Others may be sent likewise, before `send(s)`, which sends what is left, if
-  /// anything is, and ends the round's sending.
+  /// the round after next has begun, and after the last rounds as long as the halo. Others may be sent likewise, before
+  /// `send(s)`, which sends what is left, if anything is, and ends the round's sending.
   void send(int i, buffer_view<const T> from, stream& s) {
     link& l = at(i);
     check_begun("send");
