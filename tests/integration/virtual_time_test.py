@@ -109,6 +109,31 @@ class OnGpus(Virtual):
         self.assertGreater(jacobi["time_per_iteration_us"]["median"], 100)
         self.assertLess(machine["took_seconds"], 60)
 
+    def minimd(self, *words):
+        report = self.at / "minimd.json"
+        done = run(given.bin / "minimd", "--quiet", "--device", "cuda", "--thermo", "0", "--report", report, *words)
+        return done, json.loads(report.read_text()) if done.returncode == 0 else None
+
+    def test_atoms_are_where_they_are_on_average(self):
+        """As measured: bench/results/minimd/2026-11-23-h200-minimd.md, 2026-11-24-h200-x2-minimd.md."""
+        for words, gpus, measured in (("-s 64 -n 40 --reneighbour 0", 1, 4054), ("-s 64 -n 40", 1, 2981), ("-s 192 -n 20 --reneighbour 0", 2, 9660),
+                                      ("-s 96 -n 40 -c 4", 2, 6284)):
+            done, report = self.minimd(*words.split(), "--pes", str(gpus), f"--imbrex-gpus={gpus}", "--imbrex-machine=h200-x4", "--imbrex-ranks=1",
+                                       "--imbrex-machine-data=off")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(abs(report["atom_steps_per_second"] / measured / 1e6 - 1), 0.15, f"{words}: {report['atom_steps_per_second']}")
+
+    def test_atoms_go_to_other_ranks_and_stay_as_many(self):
+        words = ("-s", "48", "-n", "45", "--odf", "2", "--comm", "host", "--imbrex-machine=summit", "--imbrex-nodes=2")
+        for more in ((), ("--imbrex-machine-data=on",), ("--lists", "half", "--streams", "device")):
+            done, report = self.minimd(*words, *more)
+            self.assertEqual(done.returncode, 0, done.stderr)  # which counts the atoms
+            self.assertEqual((report["atoms"], report["ranks"]), (4 * 48**3, 12))
+        for refused in (("--verify",), ("--imbalance", "2"), ("--dump", self.at / "a.xyz")):
+            done, _ = self.minimd(*words, *refused)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("on simulated GPUs there are none", done.stderr)
+
     def test_a_trace_is_in_virtual_time(self):
         trace = self.at / "trace.json"
         jacobi, machine = self.machine("--device", "cuda", "-x", "192", "-i", "10", "--odf", "2", "--trace", trace, "--imbrex-machine=summit",

@@ -35,7 +35,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="smaller problems, fewer points: minutes instead of hours")
     parser.add_argument("--repetitions", type=int, help="of each point, in turns (default: 5; with --quick 3)")
     parser.add_argument("--gpus", type=int, help="so many GPUs (default: all; 0: the cores in their place)")
-    parser.add_argument("--machine", help="measure nothing here: run in virtual time on this machine (imbrex machines lists them): those of Jacobi3D and ping-pong")
+    parser.add_argument("--machine", help="measure nothing here: run in virtual time on this machine (imbrex machines lists them): those of Jacobi3D, miniMD and ping-pong")
     parser.add_argument("--beside", metavar="MACHINE", help="draw Jacobi3D's runs in virtual time on a node of this machine beside those that are measured")
     parser.add_argument("--cores", type=int, help="so many cores, where no GPU is used (default: all of this process)")
     parser.add_argument("--mpirun", help="what starts ranks, with the option before their number (default: mpirun -n, where it is); '': none")

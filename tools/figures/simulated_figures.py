@@ -1,9 +1,9 @@
-"""Figures at the papers' own sizes, on machines that are simulated: Choi et al. 2020, Figures 5 and 6; Choi et al. 2022, Figures 6 to 8;
+"""Figures at the papers' own sizes, on machines that are simulated: Choi et al. 2020, Figures 5 to 7; Choi et al. 2022, Figures 6 to 8;
 Thomadakis et al. 2024, Figures 10 to 13 and 15."""
 
 from jacobi_figures import C20, C22, T24, TIME, iteration_us
 from model import Claim, Figure, Panel, Point, gain
-from other_figures import pingpong_value
+from other_figures import pingpong_value, step_ms
 
 PLAIN = ("--fusion", "none", "--no-graph")
 STAGED = ("--comm", "host", *PLAIN)
@@ -92,6 +92,32 @@ def scaling(s):
                                 gain((strong_title, "ODF 1", n * j.each), (strong_title, "ODF 2", n * j.each)), "%"))
     return Figure("c20-fig6", "Jacobi3D: weak and strong scaling", f"{C20}, Figure 6", ABOUT,
                   [Panel(weak_title, "GPUs", TIME, weak), Panel(strong_title, "GPUs", TIME, strong, log_y=True)], claims)
+
+
+def minimd(s):
+    j = Simulated(s)
+    factors = [1, 2, 4]
+    weak_title, strong_title = "weak, 192^3 cells a node", "strong, 512^3 cells"
+
+    def points(nodes, grid_of):
+        def command(n, odf):
+            x, y, z = grid_of(n)
+            return (s.program("minimd"), "--nx", str(x), "--ny", str(y), "--nz", str(z), "-n", "20", "--reneighbour", "0", "--thermo", "0", "-o",
+                    "0", "--comm", "host", "--odf", str(odf), *s.spread(n * j.each))
+
+        return [Point(f"ODF {odf}", n * j.each, command(n, odf), step_ms) for odf in factors for n in nodes]
+
+    weak_nodes = [n for n in j.nodes if n <= 64]
+    strong_nodes = [n for n in j.nodes if n >= 8]
+    claims = [Claim("weak scaling, ODF 4 against ODF 1", "+26 to +45 %", gain_of_best(weak_title, "ODF 1", ["ODF 4"], [n * j.each for n in weak_nodes]), "%")]
+    for n, odf, stated in ((8, 4, "+36 to +42 %"), (32, 4, "+36 to +42 %"), (512, 2, "-3 %")):
+        if n in strong_nodes:
+            claims.append(Claim(f"strong scaling, ODF {odf} against ODF 1, {n * j.each} GPUs", stated,
+                                gain((strong_title, "ODF 1", n * j.each), (strong_title, f"ODF {odf}", n * j.each)), "%"))
+    return Figure("c20-fig7", "miniMD: weak and strong scaling", f"{C20}, Figure 7",
+                  ABOUT + " By way of the host, without reneighbouring, as the paper has it; atoms as many as there are on average, and no MPI.",
+                  [Panel(weak_title, "GPUs", "time per step (ms)", points(weak_nodes, lambda n: j.weak(192, n))),
+                   Panel(strong_title, "GPUs", "time per step (ms)", points(strong_nodes, lambda n: (512,) * 3), log_y=True)], claims)
 
 
 def optimisations(s):
@@ -200,5 +226,5 @@ def prema(s):
                   [Panel(title, "GPUs", TIME, points, log_y=True)], claims)
 
 
-FIGURES = {"c20-fig5": completion, "c20-fig6": scaling, "c22-fig6": optimisations, "c22-fig7": variants, "c22-fig8": fusion, "t24-fig10": ping_pong,
+FIGURES = {"c20-fig5": completion, "c20-fig6": scaling, "c20-fig7": minimd, "c22-fig6": optimisations, "c22-fig7": variants, "c22-fig8": fusion, "t24-fig10": ping_pong,
            "t24-fig13": prema}

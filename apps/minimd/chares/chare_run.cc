@@ -196,6 +196,7 @@ ix::task<int> run_job(ix::runtime& rt, run_state* state) {
   }
 #if IMBREX_HAVE_CUDA
   static_cast<void>(gpu_around(m.boxes, {0, 0, 0}));
+  if (rt.options().virtual_time.is_wanted()) check_expected(o.what, s.initial() != nullptr, o.verify, !o.dumps.empty());
   f.num_gpus = rt.num_gpus() * rt.num_ranks();
   f.gpu_halos = apps::name(o.halos.value_or(apps::halo_path::device));
   f.gpu_streams = apps::name(o.streams);

@@ -33,7 +33,7 @@ gpu_box::gpu_box()
 
 void gpu_box::make() {
   at_start_.emplace(*model_, where_);
-  add_initial_atoms(*at_start_, *model_, this_gpu_job.setup->initial());
+  if (!all_.is_expected()) add_initial_atoms(*at_start_, *model_, this_gpu_job.setup->initial());
   apps::exact_sum sums[3];
   at_start_->sum_velocities(sums);
   contribute(limbs<3>({&sums[0], &sums[1], &sums[2]}), imbrex::sum);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gpu/gpu_costs.h"
+
 namespace md {
 namespace {
 
@@ -69,6 +71,7 @@ gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& c
       compute_(compute),
       on_host_(compute.on(), 1, imbrex::memory_kind::pinned),
       nothing_found_(compute.on(), 1, imbrex::memory_kind::pinned) {
+  if (compute.is_simulated()) expected_.emplace(m, where, around_.targets);
   imbrex::device& d = gpu();
   const auto bricks = static_cast<std::size_t>(bricks_.count());
   first_ = buffer<std::uint32_t>(d, bricks + 1);
@@ -94,8 +97,9 @@ gpu_domain::gpu_domain(const model& m, const box_index& where, imbrex::stream& c
 
 void gpu_domain::take(const domain& box) {
   const atom_arrays& a = box.atoms();
-  check_num(static_cast<std::uint64_t>(a.num_own));
-  num_ = static_cast<std::uint32_t>(a.num_own);
+  const auto there = static_cast<std::uint64_t>(a.num_own);
+  check_num(expected_ ? expected_->own : there);
+  num_ = expected_ ? expected_->own : static_cast<std::uint32_t>(there);
   // Room for the ghosts of an even density; where there are more, more is made.
   double shell = 1, inside = 1;
   for (int d = 0; d < 3; ++d) {
@@ -105,10 +109,11 @@ void gpu_domain::take(const domain& box) {
   }
   const std::size_t own = around_.targets.num > 0 ? num_ + num_ / 32 + 64 : std::max(num_, 1u);
   make_room_for_atoms(own, own + static_cast<std::size_t>(1.05 * (shell - inside) * density_of(model_)));
+  if (model_.embedded) copy_splines();
+  if (expected_) return;
   compute_.copy(x_[0].data(), a.x.data(), num_ * sizeof(vector4));
   compute_.copy(v_.data(), a.v.data(), num_ * sizeof(vector4));
   compute_.copy(id_.data(), a.id.data(), num_ * sizeof(std::int64_t));
-  if (model_.embedded) copy_splines();
 }
 
 void gpu_domain::take_again() {
@@ -176,8 +181,10 @@ void gpu_domain::count(gpu_choice who) {
   const choice_memory m(work_.data(), num_, num_counts);
   if (who == gpu_choice::leavers) {
     compute_.copy(found_.data(), nothing_found_.data(), sizeof(found_memory));
+    compute_.expect(costs::move(num_));
     gpu_place(compute_, bricks_, 0, num_, false, atoms(), m.keys, m.order, &found_.data()->found);
   }
+  compute_.expect(costs::look(num_));
   gpu_count(compute_, bricks_, around_.targets, who, num_, x_[now_].data(), m.counts, m.cub, m.scratch_bytes,
             found_.data()->first);
   compute_.copy(on_host_.data(), found_.data(), sizeof(found_memory));
@@ -189,7 +196,8 @@ void gpu_domain::find_leavers() { count(gpu_choice::leavers); }
 void gpu_domain::leavers_found(std::int64_t step) {
   retired_.release();
   refuse_lost(step);
-  std::ranges::copy(on_host_.data()->first, leavers_);
+  const std::uint32_t* const from = expected_ ? expected_->leavers.data() : on_host_.data()->first;
+  std::copy_n(from, around_.targets.num + 1, leavers_);
 }
 
 void gpu_domain::refuse_lost(std::int64_t step) const {
@@ -202,6 +210,7 @@ void gpu_domain::refuse_lost(std::int64_t step) const {
 }
 
 void gpu_domain::pack_leavers(gpu_mover* out) {
+  compute_.expect(costs::look(num_));
   gpu_choose(compute_, bricks_, around_.targets, gpu_choice::leavers, num_, x_[now_].data(), chosen_);
   gpu_pack_movers(compute_, bricks_, num_leavers(), chosen_.atoms, atoms(), out);
 }
@@ -215,12 +224,15 @@ void gpu_domain::sort(const gpu_messages<gpu_mover>& arrivals) {
   const sort_memory m(work_.data(), all, scratch);
   if (around_.targets.num == 0) compute_.copy(found_.data(), nothing_found_.data(), sizeof(found_memory));
   gpu_findings* const found = &found_.data()->found;
+  compute_.expect(costs::move(num_));
   gpu_place(compute_, bricks_, 0, num_, false, atoms(), m.keys[0], m.order[0], found);
   gpu_place(compute_, bricks_, num_, all, true, atoms(), m.keys[0], m.order[0], found);
+  compute_.expect(costs::sort(all));
   gpu_sort(compute_, gpu_last_key(bricks_), all, m.keys[0], m.keys[1], m.order[0], m.order[1], m.cub, m.scratch_bytes);
   compute_.copy(m.v, v_.data(), all * sizeof(vector4));
   compute_.copy(m.id, id_.data(), all * sizeof(std::int64_t));
   num_ = all - num_leavers();
+  compute_.expect(costs::move(num_));
   gpu_reorder(compute_, num_, m.order[1], {x_[now_].data(), m.v, m.id}, {x_[now_ ^ 1].data(), v_.data(), id_.data()});
   now_ ^= 1;
   gpu_find_bricks(compute_, bricks_, all, m.keys[1], first_.data(), found);
@@ -235,6 +247,7 @@ void gpu_domain::choose_ghosts(std::uint32_t num_ghosts) {
   make_room_for_atoms(num_, std::size_t{num_} + num_ghosts);
   make_room(sent_, gpu(), num_sent(), retired_);
   chosen_.atoms = sent_.data();
+  compute_.expect(costs::look(num_));
   gpu_choose(compute_, bricks_, around_.targets, gpu_choice::ghosts, num_, x_[now_].data(), chosen_);
 }
 
@@ -245,6 +258,7 @@ void gpu_domain::sort_ghosts() {
   make_room_for_work(sort_memory(nullptr, num_ghosts_, scratch).bytes);
   const sort_memory m(work_.data(), num_ghosts_, scratch);
   gpu_place_ghosts(compute_, bricks_, num_ghosts_, ghosts(), m.keys[0], m.order[0]);
+  compute_.expect(costs::sort(num_ghosts_));
   gpu_sort(compute_, gpu_last_ghost_key(bricks_), num_ghosts_, m.keys[0], m.keys[1], m.order[0], ghost_order_.data(),
            m.cub, m.scratch_bytes);
   gpu_find_ghost_bricks(compute_, bricks_, num_ghosts_, m.keys[1], ghost_first_.data());
@@ -253,6 +267,7 @@ void gpu_domain::sort_ghosts() {
 void gpu_domain::build_lists() {
   sort_ghosts();
   make_room_for_lists();
+  compute_.expect(costs::lists(model_, num_));
   gpu_build_lists(compute_, bricks_, x_[now_].data(), num_, {ghost_first_.data(), ghost_order_.data()}, lists_,
                   &found_.data()->found);
   compute_.copy(on_host_.data(), found_.data(), sizeof(found_memory));
@@ -260,6 +275,7 @@ void gpu_domain::build_lists() {
 
 bool gpu_domain::lists_are_whole(std::int64_t step) {
   retired_.release();
+  if (expected_) return true;
   refuse_lost(step);
   const gpu_findings& found = on_host_.data()->found;
   lists_.most_in_brick = found.most_in_brick;
@@ -282,7 +298,14 @@ void gpu_domain::pack_slopes(double* out, imbrex::stream& s) {
   gpu_pack_slopes(s, num_sent(), sent_.data(), slope_.data(), out);
 }
 
-void gpu_domain::embed() { gpu_embed(compute_, bricks_, metal_, lists_, x_[now_].data()); }
+void gpu_domain::expect_step(imbrex::stream& s, std::uint32_t bricks) const {
+  s.expect(costs::step(model_, std::uint64_t{num_} * bricks / static_cast<std::uint64_t>(bricks_.count())));
+}
+
+void gpu_domain::embed() {
+  expect_step(compute_, static_cast<std::uint32_t>(bricks_.count()));
+  gpu_embed(compute_, bricks_, metal_, lists_, x_[now_].data());
+}
 
 gpu_step gpu_domain::step_of(bool finishes, bool advances) const {
   return {.cutoff_square = model_.pairs.cutoff_square,
@@ -297,6 +320,7 @@ gpu_step gpu_domain::step_of(bool finishes, bool advances) const {
 }
 
 void gpu_domain::compute_some(imbrex::stream& s, const gpu_brick_range& which) {
+  expect_step(s, which.num);
   gpu_go(s, bricks_, which, step_of(true, true), lists_, x_[now_].data(), x_[now_ ^ 1].data(), v_.data(), nullptr);
 }
 
@@ -313,6 +337,7 @@ void gpu_domain::step(bool finishes, bool advances, bool wants_sums) {
   vector4* const next = x_[now_ ^ 1].data();
   double* const sums = wants_sums ? sums_.data() : nullptr;
   const gpu_brick_range all{nullptr, static_cast<std::uint32_t>(bricks_.count())};
+  expect_step(compute_, all.num);
   model_.embedded ? gpu_go_embedded(compute_, bricks_, what, metal_, lists_, x, next, v_.data(), sums)
                   : gpu_go(compute_, bricks_, all, what, lists_, x, next, v_.data(), sums);
 }

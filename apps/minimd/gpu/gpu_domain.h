@@ -3,8 +3,10 @@
 #include <imbrex/imbrex.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "gpu/expected_atoms.h"
 #include "gpu/gpu_around.h"
 #include "gpu/gpu_room.h"
 #include "kernels/gpu_exchange.h"
@@ -39,6 +41,9 @@ class gpu_domain {
   /// Of the GPU.
   std::uint64_t bytes() const;
 
+  /// On a simulated GPU: kernels find nothing, and so many atoms are where they are on average.
+  bool is_expected() const { return expected_.has_value(); }
+
   /// The atoms of `box`, which lives until the stream has been waited for.
   void take(const domain& box);
   /// Those that were read back, before a reneighbouring.
@@ -61,8 +66,8 @@ class gpu_domain {
   /// Takes what has come, and brings all into the order of bricks.
   void sort(const gpu_messages<gpu_mover>& arrivals);
   void find_ghosts();
-  std::uint32_t num_sent(int p) const { return num_of(on_host_.data()->first, p); }
-  std::uint32_t num_sent() const { return on_host_.data()->first[around_.targets.num]; }
+  std::uint32_t num_sent(int p) const { return num_of(sent_places(), p); }
+  std::uint32_t num_sent() const { return sent_places()[around_.targets.num]; }
   /// `num_ghosts` are to come.
   void choose_ghosts(std::uint32_t num_ghosts);
   void build_lists();
@@ -108,6 +113,7 @@ class gpu_domain {
   std::uint32_t num_of(const std::uint32_t* first, int p) const {
     return first[around_.first[p + 1]] - first[around_.first[p]];
   }
+  const std::uint32_t* sent_places() const { return expected_ ? expected_->ghosts.data() : on_host_.data()->first; }
   gpu_atoms atoms() { return {x_[now_].data(), v_.data(), id_.data()}; }
   imbrex::device& gpu() const { return compute_.on(); }
   void copy_splines();
@@ -119,11 +125,13 @@ class gpu_domain {
   void refuse_lost(std::int64_t step) const;
   gpu_step step_of(bool finishes, bool advances) const;
   void compute_some(imbrex::stream& s, const gpu_brick_range& which);
+  void expect_step(imbrex::stream& s, std::uint32_t bricks) const;
 
   const model& model_;
   const gpu_around around_;
   const gpu_bricks bricks_;
   const brick_order halves_;
+  std::optional<expected_atoms> expected_;
   imbrex::stream& compute_;
   std::uint32_t num_ = 0, num_ghosts_ = 0;
   buffer<vector4> x_[2];  ///< own atoms, then ghosts; x_[now_] is the state

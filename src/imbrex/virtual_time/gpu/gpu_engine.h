@@ -12,6 +12,7 @@ namespace imbrex {
 
 /// The computing part of one GPU. Kernels of several streams run at once and share it: those of urgent streams get what
 /// they can use first, the others what is left, in proportion to what they could use. At most so many at a time.
+/// What a kernel of long blocks has it keeps until they have ended (`kernel_demand::round_ns`), whoever comes.
 class gpu_engine : private timed_event {
  public:
   gpu_engine(simulation& all, std::size_t most_at_once) : all_(all), most_at_once_(most_at_once) {
@@ -30,19 +31,33 @@ class gpu_engine : private timed_event {
 
  private:
   struct running {
-    double left;   // nanoseconds with the whole GPU
+    double left;   // nanoseconds with the whole GPU; of long blocks: GPUs full of them that have not begun
     double share;  // that it can use
     double rate;   // that it has
     stream_priority urgency;
     customer* who;
+    double round_ns;  // of long blocks; else 0
+    int num_batches = 0;
+  };
+  /// Long blocks that began together.
+  struct batch {
+    std::int64_t until;
+    double share;
+    customer* who;
   };
   void pass_time();
   void share_out();
+  double give_rates(stream_priority p, double free, double least);
+  double begin_batches(stream_priority p, double free);
+  void look_at(std::int64_t first);
+  std::int64_t next_end() const;
+  void end_batches();
   void look();
 
   simulation& all_;
   const std::size_t most_at_once_;
   std::vector<running> running_;
+  std::vector<batch> batches_;
   std::deque<running> waiting_;
   std::int64_t since_ = 0;  // the rates hold
   std::int64_t next_at_ = -1;

@@ -1,12 +1,21 @@
 #include "imbrex/virtual_time/gpu/kernel_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace imbrex {
 
 namespace {
 constexpr double bytes_of_unknown_thread = 24;  // two operands and a result, in double precision
+constexpr double reserved_kb = 1;                // of shared memory, by the driver, for each block
+
+/// How many blocks of a kernel run at once, by their shared memory; 0: that is no limit.
+double blocks_at_once(const machine& m, const launch_shape& shape) {
+  if (m.gpu.multiprocessors == 0 || m.gpu.shared_kb == 0 || shape.shared_bytes == 0) return 0;
+  const double each = static_cast<double>(shape.shared_bytes) / 1024 + reserved_kb;
+  return m.gpu.multiprocessors * std::max(1.0, std::floor(m.gpu.shared_kb / each));
+}
 }  // namespace
 
 kernel_demand demand_of(const machine& m, simulation& all, const char* name, const launch_shape& shape,
@@ -20,8 +29,15 @@ kernel_demand demand_of(const machine& m, simulation& all, const char* name, con
   const double noise = all.noise(m.noise.kernel);
   kernel_demand d;
   d.least_ns = static_cast<std::int64_t>(m.gpu.kernel_us * 1000 * noise);
-  d.work_ns = noise * std::max(cost.bytes / (m.gpu.memory_gbs * facts.efficiency), cost.flops / (m.gpu.tflops * 1000));
+  const double moving_ns = cost.bytes / (m.gpu.memory_gbs * facts.efficiency),
+               computing_ns = cost.flops / (m.gpu.tflops * 1000);
+  d.work_ns = noise * std::max(moving_ns, computing_ns);
   d.share = std::clamp(threads / m.gpu.filling_threads, 0.01, 1.0);
+  if (const double at_once = blocks_at_once(m, shape); at_once > 0 && computing_ns > moving_ns) {
+    d.share = std::min(1.0, static_cast<double>(shape.num_groups()) / at_once);
+    d.round_ns = d.work_ns * at_once / static_cast<double>(shape.num_groups());
+    return d;
+  }
   d.work_ns += noise * facts.us * 1000 * d.share;  // alone it has no more than that share
   return d;
 }

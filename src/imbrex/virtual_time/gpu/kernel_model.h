@@ -14,6 +14,7 @@ struct kernel_demand {
   std::int64_t least_ns = 0;  ///< it takes so long whatever it does
   double work_ns = 0;         ///< ... and then so long if it has the whole GPU
   double share = 1;           ///< of the GPU that it can use, as its threads are few
+  double round_ns = 0;        ///< each of its blocks keeps its place so long; 0: they are many and short
 };
 
 /// From what the program has said of it (`stream::expect`), else what the machine's description says of its name, else

@@ -37,6 +37,10 @@ struct machine {
     double memory_gbs = 800;          ///< its memory, read and written
     double tflops = 5;                ///< double precision
     double filling_threads = 50'000;  ///< a kernel of fewer uses as much less of the GPU
+    /// With both, kernels that compute, and share memory among the threads of a block, go in rounds of as many blocks as
+    /// there is such memory for. 0: that is not reckoned with.
+    int multiprocessors = 0;
+    double shared_kb = 0;  ///< of each of them
     double kernel_us = 2;             ///< a kernel takes at least, once it has begun
     double start_us = 1.5;            ///< from a launch until an idle GPU begins
     double launch_us = 3;             ///< of the host, for a kernel

@@ -29,6 +29,8 @@ void visit_parts(M& m, Visit part) {
     f("memory_gbs", m.gpu.memory_gbs, 1e-6);
     f("tflops", m.gpu.tflops, 1e-6);
     f("filling_threads", m.gpu.filling_threads, 1);
+    f("multiprocessors", m.gpu.multiprocessors, 0);
+    f("shared_kb", m.gpu.shared_kb, 0);
     f("kernel_us", m.gpu.kernel_us, 0);
     f("start_us", m.gpu.start_us, 0);
     f("launch_us", m.gpu.launch_us, 0);
