@@ -6,8 +6,8 @@
 namespace md::costs {
 namespace {
 
-// One H200 (34 TFLOP/s): a step takes 0.200 ns an atom where rounds of blocks are full, lists 1.58 ms at 64^3 cells, all
-// else of reneighbouring 0.3 ms.
+// One H200 (34 TFLOP/s): a step takes 0.200 ns an atom where rounds of blocks are full, lists 1.58 ms at 64^3 cells,
+// all else of reneighbouring 0.3 ms.
 constexpr double flops_of_pair = 88, flops_of_candidate = 34;
 constexpr double metal_of_pairs = 6.5;  // both kernels of the embedded atom method, for a pair
 constexpr double sorted_bytes = 700, looked_at_bytes = 40, moved_bytes = 160;

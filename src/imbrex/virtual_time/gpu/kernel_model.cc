@@ -8,7 +8,7 @@ namespace imbrex {
 
 namespace {
 constexpr double bytes_of_unknown_thread = 24;  // two operands and a result, in double precision
-constexpr double reserved_kb = 1;                // of shared memory, by the driver, for each block
+constexpr double reserved_kb = 1;               // of shared memory, by the driver, for each block
 
 /// How many blocks of a kernel run at once, by their shared memory; 0: that is no limit.
 double blocks_at_once(const machine& m, const launch_shape& shape) {

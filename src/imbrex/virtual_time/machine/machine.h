@@ -37,18 +37,18 @@ struct machine {
     double memory_gbs = 800;          ///< its memory, read and written
     double tflops = 5;                ///< double precision
     double filling_threads = 50'000;  ///< a kernel of fewer uses as much less of the GPU
-    /// With both, kernels that compute, and share memory among the threads of a block, go in rounds of as many blocks as
-    /// there is such memory for. 0: that is not reckoned with.
+    /// With both, kernels that compute, and share memory among the threads of a block, go in rounds of as many blocks
+    /// as there is such memory for. 0: that is not reckoned with.
     int multiprocessors = 0;
-    double shared_kb = 0;  ///< of each of them
-    double kernel_us = 2;             ///< a kernel takes at least, once it has begun
-    double start_us = 1.5;            ///< from a launch until an idle GPU begins
-    double launch_us = 3;             ///< of the host, for a kernel
-    double copy_us = 2.5;             ///< of the host, for a copy
-    double event_us = 0.5;            ///< of the host, to record one, or to have a stream wait for one
-    double copy_start_us = 1;         ///< a copy takes at least
-    double host_gbs = 12;             ///< to, and from, pinned memory of the host
-    double peer_gbs = 40;             ///< to, and from, another GPU of the node
+    double shared_kb = 0;      ///< of each of them
+    double kernel_us = 2;      ///< a kernel takes at least, once it has begun
+    double start_us = 1.5;     ///< from a launch until an idle GPU begins
+    double launch_us = 3;      ///< of the host, for a kernel
+    double copy_us = 2.5;      ///< of the host, for a copy
+    double event_us = 0.5;     ///< of the host, to record one, or to have a stream wait for one
+    double copy_start_us = 1;  ///< a copy takes at least
+    double host_gbs = 12;      ///< to, and from, pinned memory of the host
+    double peer_gbs = 40;      ///< to, and from, another GPU of the node
     double peer_us = 2;
     double bus_gbs = 0;          ///< of what all GPUs of a socket share to the host and to peers, each way; 0: nothing
     double peer_event_us = 2;    ///< until a stream of another GPU knows of an event
