@@ -29,6 +29,7 @@
 #include "imbrex/object/one_sided.h"
 #include "imbrex/object/proxy.h"
 #include "imbrex/object/reduction.h"
+#include "imbrex/object/repeat/repeat.h"
 #include "imbrex/object/state/element_state.h"
 #include "imbrex/pe/exception_types.h"
 #include "imbrex/runtime/readonly.h"

@@ -26,10 +26,10 @@ LEVEL = {
 }
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {
-    "device": [{""}, {"kernel"}, {"pool"}, {"host"}, {"cuda/api"}, {"cuda", "opencl"}, {"interop"}],
+    "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
-    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo"}],
+    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat"}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],
     "runtime": [{"options"}, {""}, {"rank"}, {"virtual_time"}, {"job"}],

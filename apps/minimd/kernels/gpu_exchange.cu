@@ -172,7 +172,7 @@ void gpu_count(imbrex::stream& s, const gpu_bricks& b, const gpu_targets& t, gpu
   {
     imbrex::detail::cuda_launch at(s, "add up counts");
     if (at.is_simulated()) {
-      at.run(nullptr, dim3(blocks), dim3(threads), 0, nullptr);
+      at.run(nullptr, dim3(blocks), dim3(threads), 0, {});
     } else {
       const cudaError_t status =
           cub::DeviceScan::ExclusiveSum(scratch, scratch_bytes, counts, counts, gpu_counts_of(t, n), at.native());

@@ -125,7 +125,7 @@ void gpu_sort(imbrex::stream& s, std::uint32_t last_key, std::uint32_t n, const 
               std::size_t scratch_bytes) {
   if (n == 0) return;
   imbrex::detail::cuda_launch at(s, "sort atoms");
-  if (at.is_simulated()) return at.run(nullptr, blocks_for(n), dim3(threads), 0, nullptr);
+  if (at.is_simulated()) return at.run(nullptr, blocks_for(n), dim3(threads), 0, {});
   const cudaError_t status = cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, keys, sorted_keys, order,
                                                              sorted_order, n, 0, std::bit_width(last_key), at.native());
   at.done(status, dim3(1), dim3(1), 0);

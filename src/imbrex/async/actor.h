@@ -99,6 +99,9 @@ class actor_ties {
     }
   }
 
+  /// What it enqueues into its streams is recorded (`recorded_rounds`).
+  bool records_rounds = false;
+
  private:
   friend class actor_tie;
   friend class actor_follower;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "imbrex/base/error.h"
 #include "imbrex/device/memory_kind.h"
@@ -111,6 +112,9 @@ class device {
 
   /// A new stream; the device outlives it. `label` is what reports call it.
   virtual std::unique_ptr<stream> make_stream(stream_priority p, std::string label) = 0;
+  /// The operations of recorded rounds, of whatever devices of this kind, as one: to be run by a stream of this device.
+  /// `order[i]` says which of the recorded rounds the i-th one is. Null: there is no such thing. Throws `device_error`.
+  virtual std::unique_ptr<graph> graph_of_rounds(const recorded_rounds& r, const std::vector<std::size_t>& order);
   /// Whether its kernels and copies reach the other device's memory without the host.
   virtual bool reaches(const device& other) const { return other.kind() == kind(); }
 
@@ -120,6 +124,9 @@ class device {
 
 inline const std::byte* device::open(const shared_memory&) {
   throw device_error(name() + " cannot read the memory of other processes' devices");
+}
+inline std::unique_ptr<graph> device::graph_of_rounds(const recorded_rounds&, const std::vector<std::size_t>&) {
+  return nullptr;
 }
 inline event device::open(const shared_point&) {
   throw device_error(name() + " cannot wait for the devices of other processes");

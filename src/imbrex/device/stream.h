@@ -19,6 +19,7 @@
 namespace imbrex {
 
 class device;
+class recorded_rounds;
 struct launch_shape;
 
 /// How urgent a stream is: what moves data goes before what computes (Choi et al. 2020, IV-A).
@@ -117,6 +118,19 @@ class stream {
   virtual bool recapture(graph& g, const std::function<void()>& enqueue);
   /// Enqueues all of the graph's operations as one.
   virtual void run(graph& g);
+  ///@}
+
+  /// \name Rounds that are recorded (`repeat`): by streams of GPUs only
+  ///@{
+  virtual bool can_record() const { return false; }
+  /// How often it was asked to call a function of the host or to resume a coroutine, as no round that is recorded may.
+  virtual std::uint64_t num_functions() const { return 0; }
+  /// From now on operations are kept in `into` instead of being done: they come after what was enqueued before. Nothing
+  /// can be awaited, and no function of the host enqueued, until `stop_recording`.
+  virtual void record_rounds(const std::shared_ptr<recorded_rounds>& into) { static_cast<void>(into); }
+  virtual void end_round() {}
+  /// Nothing is to be enqueued until what was recorded has been done (`recorded_rounds::end`).
+  virtual void stop_recording() {}
   ///@}
 
   /// `co_await s.done()`: until everything enqueued so far has finished; the PE does other things meanwhile. May be

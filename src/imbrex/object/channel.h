@@ -118,6 +118,8 @@ class channel {
   }
 
   bool is_open() const { return static_cast<bool>(link_); }
+  /// The calling PE's handle of the GPU that the other chare has, where that is in this process and has one; else null.
+  device* device_of_reader() const { return link_->device_of_reader(scheduler::current()); }
 
   /// Sends the elements of `view` as they are when stream `s` comes to this point. Returns at once. The memory is lent:
   /// do not write to it before the result has been awaited or the receiver is known to have read it. From GPU to GPU of

@@ -51,6 +51,9 @@ void refuse_events();
 bool is_pageable(const void* memory);
 bool is_of_host(const void* memory);
 
+/// What a kernel of the program's does, of arguments of these sizes; others do nothing. Before it is launched.
+using kernel_function = std::function<void(dim3 grid, dim3 block, void** arguments)>;
+void define_kernel(const void* function, std::vector<std::size_t> arguments, kernel_function run);
 /// Enqueues a kernel that runs on the CPU.
 void launch(cudaStream_t s, std::function<void()> kernel);
 

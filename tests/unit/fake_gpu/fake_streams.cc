@@ -3,7 +3,7 @@
 
 #include "fake_machine.h"
 #include "imbrex/device/cuda/api/cuda_driver.h"
-#include "imbrex/device/cuda/cuda_pull.h"
+#include "imbrex/device/cuda/signals/cuda_pull.h"
 
 using namespace fake_cuda;
 
@@ -62,12 +62,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s) {
   return result(block("cudaStreamSynchronize", [s] { return is_idle(*of(s)); }) ? cudaSuccess : cudaErrorTimeout);
 }
 
-/// There is nobody to run a program's kernels: they take no time and do nothing.
-cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  count_call("cudaLaunchKernel");
-  return cudaSuccess;
-}
-
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
   count_call("cudaStreamWaitEvent");
   const auto last = reinterpret_cast<fake_cuda::event*>(e)->last;
@@ -82,17 +76,6 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return result(cudaErrorNotSupported); }
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) { return result(cudaErrorNotSupported); }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, cudaGraphExecUpdateResultInfo*) {
-  return result(cudaErrorNotSupported);
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, std::size_t*) { return result(cudaErrorNotSupported); }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
-  return result(cudaErrorNotSupported);
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return result(cudaErrorNotSupported); }
-
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t function, void* data) {
   fake_cuda::launch(s, [function, data] { function(data); });
   return cudaSuccess;

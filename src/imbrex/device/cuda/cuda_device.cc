@@ -7,6 +7,7 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/device/cuda/api/cuda_driver.h"
 #include "imbrex/device/cuda/api/cuda_error.h"
+#include "imbrex/device/cuda/cuda_round_graph.h"
 #include "imbrex/device/cuda/cuda_stream.h"
 
 namespace imbrex {
@@ -123,6 +124,10 @@ void cuda_device::let_go(const void* memory, std::size_t bytes) noexcept {
 
 std::unique_ptr<stream> cuda_device::make_stream(stream_priority p, std::string label) {
   return std::make_unique<cuda_stream>(*this, gpu_, p, std::move(label));
+}
+
+std::unique_ptr<graph> cuda_device::graph_of_rounds(const recorded_rounds& r, const std::vector<std::size_t>& order) {
+  return cuda_round_graph::of(r, order);
 }
 
 bool cuda_device::reaches(const device& other) const {

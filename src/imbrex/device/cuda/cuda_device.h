@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "imbrex/device/cuda/api/cuda_activity.h"
 #include "imbrex/device/cuda/cuda_completion.h"
@@ -32,6 +33,7 @@ class cuda_device final : public device {
   bool any_thread_reads() const override { return true; }
   void read_now(void* to, const void* from, std::size_t bytes, const event& e) override;
   std::unique_ptr<stream> make_stream(stream_priority p, std::string label) override;
+  std::unique_ptr<graph> graph_of_rounds(const recorded_rounds& r, const std::vector<std::size_t>& order) override;
   bool reaches(const device& other) const override;
   bool share(const void* memory, shared_memory& as) override { return gpu_.shared().share(memory, as); }
   const std::byte* open(const shared_memory& m) override { return gpu_.shared().open(m); }

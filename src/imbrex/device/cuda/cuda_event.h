@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "imbrex/device/cuda/cuda_gpu.h"
-#include "imbrex/device/cuda/cuda_word.h"
+#include "imbrex/device/cuda/signals/cuda_word.h"
 #include "imbrex/device/event.h"
 
 namespace imbrex {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/device/cuda/cuda_gates.h"
 #include "imbrex/device/cuda/cuda_shared_memory.h"
 #include "imbrex/device/cuda/cuda_time_line.h"
-#include "imbrex/device/cuda/cuda_word.h"
+#include "imbrex/device/cuda/signals/cuda_gates.h"
+#include "imbrex/device/cuda/signals/cuda_word.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/pool/adopted_memory.h"
 #include "imbrex/device/pool/slab_pool.h"

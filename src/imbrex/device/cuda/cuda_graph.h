@@ -7,7 +7,7 @@
 namespace imbrex {
 
 /// A captured and instantiated CUDA graph.
-class cuda_graph final : public graph {
+class cuda_graph : public graph {
  public:
   /// Takes `native` over. Throws `device_error`.
   explicit cuda_graph(cudaGraph_t native);

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "imbrex/device/cuda/cuda_mark.h"
+#include "imbrex/device/cuda/signals/cuda_mark.h"
 #include "imbrex/device/kernel/launch_shape.h"
 #include "imbrex/device/kernel_cost.h"
 
@@ -15,17 +15,38 @@ class stream;
 
 namespace detail {
 
+/// Where a kernel's arguments lie, and how many bytes each has.
+struct kernel_values {
+  void** at;
+  const std::size_t* bytes;
+  std::size_t count;
+};
+template <class... P>
+inline constexpr std::size_t value_bytes[] = {sizeof(P)..., 0};
+template <class... P>
+kernel_values values_of(void (*)(P...), void** at) {
+  return {at, value_bytes<P...>, sizeof...(P)};
+}
+
 /// One launch into a stream of a CUDA device: makes that device current, and afterwards notes the kernel's name, so
 /// that a failure can be laid at its door.
 class cuda_launch {
  public:
   /// Throws `usage_error` when `s` is not a stream of a CUDA device. `name` has static lifetime.
   cuda_launch(stream& s, const char* name);
-  cudaStream_t native() const { return native_; }
-  /// Launches it, or has the stream of a simulated device count it, and throws as `done`. With `mark` the first
-  /// argument, of the kernel's own kind, tells of its end.
-  void run(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments);
-  void run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments);
+  /// For what is no kernel of the program's own: not in rounds that are recorded.
+  cudaStream_t native() const {
+    if (is_kept_) [[unlikely]]
+      refuse_native();
+    return native_;
+  }
+  /// Launches it, or has the stream of a simulated device count it or one that records keep it, and throws as `done`.
+  /// With `mark` the first argument, of the kernel's own kind, tells of its end. `batch_bytes`: the only argument is a
+  /// `kernel_batch` of so many bytes for each.
+  void run(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, const kernel_values& arguments,
+           std::size_t batch_bytes = 0);
+  void run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,
+                  const kernel_values& arguments);
   /// With which the kernel tells of its end itself.
   kernel_mark mark() const;
   /// Whether nothing is to be launched: the stream is one of a simulated device, and `run` counts what would be.
@@ -34,16 +55,21 @@ class cuda_launch {
   void done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
 
  private:
+  [[noreturn]] void refuse_native() const;
+
   stream& stream_;
   const char* name_;
   const bool is_simulated_;
+  bool is_kept_ = false;
   cudaStream_t native_ = nullptr;
 };
 
-/// For kernels of the dialect: `function` is a __global__ function. Lets it have more than 48 KiB of dynamic shared
+/// For kernels of the dialect: `kernel` is a __global__ function. Lets it have more than 48 KiB of dynamic shared
 /// memory.
-inline void launch_function(stream& s, const char* name, const void* function, const launch_shape& shape,
-                            void* const* arguments) {
+template <class... P>
+void launch_function(stream& s, const char* name, void (*kernel)(P...), const launch_shape& shape,
+                     void* const* arguments) {
+  const auto* const function = reinterpret_cast<const void*>(kernel);
   cuda_launch at(s, name);
   const dim3 grid(shape.groups[0], shape.groups[1], shape.groups[2]),
       block(shape.group[0], shape.group[1], shape.group[2]);
@@ -52,7 +78,7 @@ inline void launch_function(stream& s, const char* name, const void* function, c
                                                     static_cast<int>(shape.shared_bytes));
     if (status != cudaSuccess) return at.done(status, grid, block, shape.shared_bytes);
   }
-  at.run(function, grid, block, shape.shared_bytes, const_cast<void**>(arguments));
+  at.run(function, grid, block, shape.shared_bytes, values_of(kernel, const_cast<void**>(arguments)));
 }
 
 template <class T>
@@ -73,7 +99,7 @@ void launch(stream& s, const char* name, void (*kernel)(P...), dim3 grid, dim3 b
   detail::cuda_launch at(s, name);
   void* places[] = {&arguments..., nullptr};
   const auto* function = reinterpret_cast<const void*>(kernel);
-  at.run(function, grid, block, shared_bytes, places);
+  at.run(function, grid, block, shared_bytes, detail::values_of(kernel, places));
 }
 
 /// The same for a kernel whose first parameter is a `kernel_mark`, of which every thread calls `reached()` in the end:
@@ -87,7 +113,7 @@ void launch_marked(stream& s, const char* name, void (*kernel)(kernel_mark, P...
   kernel_mark mark = at.mark();
   void* places[] = {&mark, &arguments...};
   const auto* function = reinterpret_cast<const void*>(kernel);
-  at.run_marked(function, grid, block, shared_bytes, places);
+  at.run_marked(function, grid, block, shared_bytes, detail::values_of(kernel, places));
 }
 #endif
 

@@ -9,7 +9,6 @@
 #include "imbrex/device/cuda/api/cuda_driver.h"
 #include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_graph.h"
-#include "imbrex/device/cuda/cuda_launch.h"
 
 namespace imbrex {
 
@@ -54,9 +53,13 @@ cuda_stream::~cuda_stream() {
   end();
 }
 
+std::uint64_t cuda_stream::new_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 void cuda_stream::begin() {
-  static std::atomic<std::uint64_t> last_number{0};
-  number_ = ++last_number;
+  number_ = new_number();
   passed_.forget();
   gpu_->make_current();
   if (native_ == nullptr) {
@@ -116,6 +119,8 @@ void cuda_stream::check(cudaError_t status, const char* what) const {
 }
 
 void cuda_stream::note(const char* name, trace_category what) {
+  if (recorded_rounds::any()) [[unlikely]]
+    refuse_beside_rounds(name);
   if (capturing()) return;
   cuda_progress& p = progress;
   ++p.enqueued;
@@ -229,6 +234,7 @@ void cuda_stream::copy_beside_gates(void* to, const void* from, std::size_t byte
 
 void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
+  if (kept_ != nullptr) return keep_copy(to, from, bytes);
   if (copy_would_block(to, from)) [[unlikely]]
     return copy_beside_gates(to, from, bytes);
   gpu_->make_current();
@@ -241,7 +247,7 @@ void cuda_stream::copy(void* to, const void* from, std::size_t bytes) {
 void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
 #if CUDART_VERSION >= 13000
   if (bytes == 0) return;
-  if (!capturing() && !copy_would_block(to, from)) {
+  if (kept_ == nullptr && !capturing() && !copy_would_block(to, from)) {
     gpu_->make_current();
     note("copy", trace_category::copy);
     cudaMemcpyAttributes how{};
@@ -256,6 +262,7 @@ void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
 
 void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
+  if (kept_ != nullptr) return keep_fill(to, value, bytes);
   gpu_->make_current();
   note("fill", trace_category::kernel);
   check(cudaMemsetAsync(to, value, bytes, native_), "filling memory");
@@ -272,11 +279,13 @@ bool cuda_stream::capturing() const {
 }
 
 event cuda_stream::record() {
+  if (kept_ != nullptr) return kept_point();
   if (knows_point() && last_point_->native() != nullptr) return event(last_point_);
   return record(cuda_word_point());
 }
 
 event cuda_stream::record_for_others() {
+  if (kept_ != nullptr) return kept_point();
   if (capturing()) return record(cuda_word_point());
   if (knows_point() && last_point_->word().at != nullptr) return event(last_point_);
   if (word_at_ != progress.enqueued) return record(count());
@@ -315,7 +324,7 @@ cuda_word_point cuda_stream::count() {
 }
 
 bool cuda_stream::record_shared(shared_point& p) {
-  if (capturing()) return false;
+  if (kept_ != nullptr || capturing()) return false;
   const cuda_word_point point = count();
   p.value = point.value;
   return gpu_->shared().share(point.at, p.word);
@@ -337,6 +346,7 @@ bool cuda_stream::kernel_may_wait_for(const cuda_event& e) const {
 }
 
 void cuda_stream::wait(const event& e) {
+  if (kept_ != nullptr) return keep_wait(e);
   const cuda_event* const point = of_cuda(e);
   if (point == nullptr) return;
   if (!capturing()) {
@@ -355,6 +365,7 @@ void cuda_stream::wait(const event& e) {
 
 // What is copied engines of the GPU bring as fast, but they take several microseconds longer to begin and to end.
 void cuda_stream::pull(const event& ready, void* to, const void* from, std::size_t bytes) {
+  if (kept_ != nullptr) return stream::pull(ready, to, from, bytes);
   constexpr std::size_t worth_a_kernel = 16 << 20;
   const cuda_event* const point = of_cuda(ready);
   const bool of_this_gpu =
@@ -401,12 +412,18 @@ void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {
 }
 
 bool cuda_stream::idle() const {
+  if (kept_ != nullptr) return false;
   auto& self = const_cast<cuda_stream&>(*this);
   completion_->refresh(self);
   return progress.completed == progress.enqueued && first_ == nullptr;
 }
 
 void cuda_stream::enqueue(stream_operation* op) {
+  if (kept_ != nullptr) {
+    const char* const name = op->name;
+    op->act(op, work_action::discard);
+    refuse_in_rounds(name);
+  }
   if (capturing()) {
     op->act(op, work_action::discard);
     throw usage_error(
@@ -414,6 +431,7 @@ void cuda_stream::enqueue(stream_operation* op) {
                     "part of a graph",
                     label()));
   }
+  ++num_functions_;
   op->next = nullptr;
   op->number = progress.enqueued;
   if (first_ == nullptr) completion_->mark(*this);
@@ -456,6 +474,7 @@ std::string cuda_stream::closed_gate() const {
 }
 
 cudaGraph_t cuda_stream::capture_native(const std::function<void()>& enqueue) {
+  if (kept_ != nullptr) refuse_in_rounds("a capture");
   gpu_->make_current();
   check(cudaStreamBeginCapture(native_, cudaStreamCaptureModeRelaxed), "starting a capture");
   ++open_captures;
@@ -483,57 +502,11 @@ bool cuda_stream::recapture(graph& g, const std::function<void()>& enqueue) {
 }
 
 void cuda_stream::run(graph& g) {
+  if (kept_ != nullptr) refuse_in_rounds("a graph");
   gpu_->make_current();
   note("graph", trace_category::kernel);
   check(cudaGraphLaunch(static_cast<cuda_graph&>(g).executable(), native_), "launching a graph");
   noted();
 }
-
-// ------------------------------------------------------------------------------------------------ kernels
-
-namespace detail {
-
-cuda_launch::cuda_launch(stream& s, const char* name) : stream_(s), name_(name), is_simulated_(s.is_simulated()) {
-  if (s.on().kind() != device_kind::cuda) {
-    throw usage_error(fmt::format("kernel '{}' of CUDA was launched into {} of the {} device: use stream::call there",
-                                  name, s.label(), to_string(s.on().kind())));
-  }
-  if (is_simulated_) return;
-  auto& of_gpu = static_cast<cuda_stream&>(s);
-  of_gpu.gpu().make_current();
-  of_gpu.note(name, trace_category::kernel);
-  native_ = of_gpu.native();
-}
-
-void cuda_launch::run(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments) {
-  if (is_simulated_)
-    return stream_.launched(name_, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes}, nullptr);
-  done(cudaLaunchKernel(function, grid, block, arguments, shared_bytes, native_), grid, block, shared_bytes);
-}
-
-void cuda_launch::run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, void** arguments) {
-  run(function, grid, block, shared_bytes, arguments);
-  if (!is_simulated_) static_cast<cuda_stream&>(stream_).marked();
-}
-
-kernel_mark cuda_launch::mark() const {
-  return is_simulated_ ? kernel_mark{} : static_cast<cuda_stream&>(stream_).mark();
-}
-
-void cuda_launch::done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes) {
-  if (is_simulated_)
-    throw usage_error(fmt::format("'{}' is done by a library of CUDA's, which a simulated GPU does not run", name_));
-  if (status == cudaSuccess) [[likely]] {
-    static_cast<cuda_stream&>(stream_).noted();
-    return;
-  }
-  const std::string what = fmt::format(
-      "launching kernel '{}' with a grid of {} x {} x {}, blocks of {} x {} x {} threads and {} bytes of "
-      "shared memory",
-      name_, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
-  static_cast<cuda_stream&>(stream_).check(status, what.c_str());
-}
-
-}  // namespace detail
 
 }  // namespace imbrex

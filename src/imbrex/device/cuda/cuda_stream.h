@@ -10,13 +10,18 @@
 #include "imbrex/device/cuda/cuda_completion.h"
 #include "imbrex/device/cuda/cuda_device.h"
 #include "imbrex/device/cuda/cuda_event.h"
-#include "imbrex/device/cuda/cuda_mark.h"
-#include "imbrex/device/cuda/cuda_pull.h"
 #include "imbrex/device/cuda/cuda_trace.h"
+#include "imbrex/device/cuda/signals/cuda_mark.h"
+#include "imbrex/device/cuda/signals/cuda_pull.h"
 #include "imbrex/device/graph.h"
 #include "imbrex/device/passed_points.h"
+#include "imbrex/device/rounds/recorded_rounds.h"
 
 namespace imbrex {
+
+namespace detail {
+struct kernel_values;
+}
 
 /// A stream of a GPU. Copies, kernels and waits are enqueued in the driver at once; functions for the host (`then`)
 /// wait here until the completion mechanism has seen all that stands before them.
@@ -41,6 +46,11 @@ class cuda_stream final : public stream {
   std::unique_ptr<graph> capture(const std::function<void()>& enqueue) override;
   bool recapture(graph& g, const std::function<void()>& enqueue) override;
   void run(graph& g) override;
+  bool can_record() const override { return true; }
+  std::uint64_t num_functions() const override { return num_functions_; }
+  void record_rounds(const std::shared_ptr<recorded_rounds>& into) override;
+  void end_round() override;
+  void stop_recording() override;
 
   cudaStream_t native() const { return native_; }
   cuda_gpu& gpu() const { return *gpu_; }
@@ -53,6 +63,11 @@ class cuda_stream final : public stream {
   /// For a kernel that has just been noted and shall tell of its end itself; and it has been launched.
   kernel_mark mark();
   void marked();
+  /// While rounds are recorded.
+  bool is_recording() const { return kept_ != nullptr; }
+  void keep_kernel(const char* name, const void* function, const launch_shape& shape,
+                   const detail::kernel_values& arguments, std::size_t batch_bytes);
+  [[noreturn]] void refuse_in_rounds(const char* what) const;
   /// Throws `device_error` unless `status` is success: for what was tried, or, when the GPU has failed earlier, naming
   /// what may have done that.
   void check(cudaError_t status, const char* what) const;
@@ -78,6 +93,7 @@ class cuda_stream final : public stream {
  private:
   friend class cuda_completion;
 
+  static std::uint64_t new_number();
   void begin();
   void end() noexcept;
   bool knows_point() const;
@@ -93,6 +109,11 @@ class cuda_stream final : public stream {
   void copy_beside_gates(void* to, const void* from, std::size_t bytes);
   cudaGraph_t capture_native(const std::function<void()>& enqueue);
   bool capturing() const;
+  void keep_copy(void* to, const void* from, std::size_t bytes);
+  void keep_fill(void* to, unsigned char value, std::size_t bytes);
+  void keep_wait(const event& e);
+  event kept_point();
+  void refuse_beside_rounds(const char* name) const;
 
   cuda_device* device_;
   cuda_gpu* gpu_;
@@ -118,6 +139,9 @@ class cuda_stream final : public stream {
   std::unique_ptr<cuda_trace> trace_;  // with a track, where CUPTI does not tell the times
   bool tracing_ = false;               // the operation that is being put in
   bool measuring_ = false;             // the same
+  stream_rounds* kept_ = nullptr;      // while it records
+  std::uint64_t kept_number_ = 0, num_functions_ = 0;
+  std::shared_ptr<recorded_rounds> rounds_;
 };
 
 }  // namespace imbrex

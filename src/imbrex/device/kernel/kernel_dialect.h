@@ -16,7 +16,7 @@
 #define IX_CUDA_KERNEL(name, bounds, parameters)                                                          \
   __global__ void bounds name parameters;                                                                 \
   void ix_cuda_##name(::imbrex::stream& s, const ::imbrex::launch_shape& shape, void* const* arguments) { \
-    ::imbrex::detail::launch_function(s, #name, reinterpret_cast<const void*>(&name), shape, arguments);  \
+    ::imbrex::detail::launch_function(s, #name, &name, shape, arguments);                                 \
   }                                                                                                       \
   __global__ void bounds name parameters
 #define IX_PRODUCT(x, y, z) ((x) * (y) * (z))

@@ -19,6 +19,8 @@ struct channel_link : port_end {
   virtual void post(scheduler& pe, channel_message&& m) = 0;
   /// In a process: the point after what is enqueued on `s`, for whoever is thought to read.
   virtual event record_for_reader(scheduler& pe, stream& s) const = 0;
+  /// In a process with GPUs: that of the chare at the other end, as far as is known; null: there is none here.
+  virtual device* device_of_reader(scheduler& pe) const = 0;
   /// What an end in another process needs to go on from this one.
   virtual link_address address() const = 0;
 
@@ -122,11 +124,14 @@ struct channel_link_to final : channel_link {
     return part == nullptr ? pe.rank().num_ranks == 1 : pe.rank().is_local(part->record(index).where);
   }
   event record_for_reader(scheduler& pe, stream& s) const override {
+    const device* const its_gpu = device_of_reader(pe);
+    return its_gpu == nullptr || its_gpu->number() == s.on().number() ? s.record() : s.record_for_others();
+  }
+  device* device_of_reader(scheduler& pe) const override {
     array_part<Index>* part = find_part<Index>(pe, array);
-    if (part == nullptr || pe.gpus.empty()) return s.record();
+    if (part == nullptr || pe.gpus.empty() || !pe.rank().is_local(part->record(index).where)) return nullptr;
     const auto reader = static_cast<std::size_t>(part->record(index).where - pe.rank().first_pe());
-    const auto its_gpu = static_cast<std::size_t>(pe.rank().gpu_of_pe[reader]);
-    return pe.gpus[its_gpu]->number() == s.on().number() ? s.record() : s.record_for_others();
+    return pe.gpus[static_cast<std::size_t>(pe.rank().gpu_of_pe[reader])];
   }
   std::uint64_t peer_identity() const override { return element_identity(array, to_bytes(index)); }
   link_address address() const override { return {kind_of_link_.number(), array, to_bytes(index), port, peer_port}; }

@@ -39,8 +39,9 @@ namespace detail {
 ///
 /// The memory for sending is there twice, so that a round needs not wait for the neighbours to have read the one
 /// before; `begin` sees to it that they have read the one before that. Inside a process nothing is copied: in(i) is the
-/// neighbour's out, between GPUs too, as it is between processes of a machine whose GPUs reach each other; else it is
-/// memory of the runtime (`channel::borrow`). On the host device everything is host memory, with the same calls.
+/// neighbour's out(k), between GPUs too, as it is between processes of a machine whose GPUs reach each other; else it
+/// is memory of the runtime (`channel::borrow`). On which GPU it lies `halo_path` says. On the host device everything
+/// is host memory, with the same calls.
 ///
 /// A member of its chare, and part of its `serialize` where it moves to other processes or is kept in checkpoints:
 /// between rounds, or between `begin` and `send`. Read back it is connected as it was, whether or not the constructor
@@ -96,8 +97,7 @@ class halo {
   /// The memory for neighbour `i` in this round: aligned to 64 bytes, unless the neighbours' numbers are agreed upon.
   buffer_view<T> out(int i) {
     check_begun("out");
-    const link& l = at(i);
-    return half().out.view().slice(l.first, l.most);
+    return out_of(at(i));
   }
   /// That for all neighbours whose numbers are agreed upon (`expect`): one after the other, without gaps.
   buffer_view<T> out() {
@@ -182,14 +182,17 @@ class halo {
     if (!is_begun_) return;
     if constexpr (Archive::is_loading) make_room(half(), nullptr);
     ar& half().out;
+    for (link& l : links_) ar & l.there[parity()];
   }
 
  private:
   struct link {
     channel<T> way;
-    std::uint64_t most = 0;    ///< elements that go there in a round, at most or by agreement
-    std::uint64_t coming = 0;  ///< by agreement
-    std::uint64_t first = 0;   ///< of `most`, in the memory of all
+    std::uint64_t most = 0;          ///< elements that go there in a round, at most or by agreement
+    std::uint64_t coming = 0;        ///< by agreement
+    std::uint64_t first = 0;         ///< of `most`, in the memory of all
+    std::array<buffer<T>, 2> there;  ///< what goes there lies on the GPU that reads it; empty: in the memory of all
+    std::array<int, 2> placed_on{-1, -1};  ///< that GPU's number; -1: it has not been looked for
     std::array<std::optional<channel_send>, 2> sent;
     std::array<stream*, 2> sent_on{};
     bool is_sent = false;  ///< in the round that has begun
@@ -211,6 +214,10 @@ class halo {
   std::size_t parity() const { return num_rounds_ % 2; }
   std::size_t landing_parity() const { return num_released_ % 2; }
   detail::halo_memory<T>& half() { return halves_[parity()]; }
+  buffer_view<T> out_of(link& l) {
+    buffer<T>& there = l.there[parity()];
+    return there.size() > 0 ? there.view().slice(0, l.most) : half().out.view().slice(l.first, l.most);
+  }
   bool is_staged() const {
     return path_ == halo_path::host && kind_on(*scheduler::current().default_device, kind_) == memory_kind::device;
   }
@@ -222,6 +229,7 @@ class halo {
     const std::size_t step = is_agreed_ ? 1 : detail::elements_in_step(sizeof(T));
     num_out_ = 0;
     for (link& l : links_) {
+      l.placed_on = {-1, -1};
       l.first = num_out_;
       num_out_ += (l.most + step - 1) / step * step;
     }
@@ -230,6 +238,24 @@ class halo {
     device& d = *scheduler::current().default_device;
     detail::make_halo_room(h.out, d, num_out_, kind_, s);
     if (is_staged()) detail::make_halo_room(h.on_host, d, num_out_, memory_kind::pinned, s);
+  }
+  /// Where neighbours are on other GPUs that this one reaches, `out` lies there.
+  void place(stream* s) {
+    if (path_ != halo_path::store || kind_ != memory_kind::device) return;
+    device& here = *scheduler::current().default_device;
+    for (link& l : links_) {
+      int& placed_on = l.placed_on[parity()];
+      buffer<T>& there = l.there[parity()];
+      if (placed_on >= 0 && there.size() == 0) continue;
+      device* const to = is_agreed_ ? nullptr : l.way.device_of_reader();
+      const bool is_apart = to != nullptr && to->number() != here.number() && here.reaches(*to);
+      if (there.size() > 0 && (!is_apart || placed_on != to->number())) {  // the neighbour has moved
+        s->then("given up", [held = std::move(there)] {});
+        there = buffer<T>();
+      }
+      if (is_apart) detail::make_halo_room(there, *to, l.most, memory_kind::device, s);
+      placed_on = is_apart ? to->number() : here.number();
+    }
   }
 
   task<> begin_on(stream* s) {
@@ -254,6 +280,7 @@ class halo {
       waited_for = on;
     }
     make_room(half(), s);
+    place(s);
   }
   void check_begun(const char* call) const {
     if (!is_begun_) detail::refuse_halo_call(call, "no round has begun: `co_await` the result of `begin` first");
@@ -280,7 +307,9 @@ class halo {
              s);
       for (; first <= i; ++first) {
         link& l = links_[first];
-        send_to(l, buffer_view<const T>((staged ? h.on_host : h.out).view()).slice(l.first, count(l)), s);
+        const buffer_view<const T> from =
+            staged ? buffer_view<const T>(h.on_host.view()).slice(l.first, l.most) : buffer_view<const T>(out_of(l));
+        send_to(l, from.slice(0, count(l)), s);
       }
     }
     is_begun_ = false;

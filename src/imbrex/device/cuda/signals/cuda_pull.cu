@@ -1,4 +1,4 @@
-#include "imbrex/device/cuda/cuda_pull.h"
+#include "imbrex/device/cuda/signals/cuda_pull.h"
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "imbrex/device/cuda/cuda_mark.h"
+#include "imbrex/device/cuda/signals/cuda_mark.h"
 
 namespace imbrex {
 

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "imbrex/device/cuda/cuda_launch.h"
+
+namespace imbrex {
+
+/// The arguments of one launch, or of several of the same kernel that were made one (`repeat`): which of them a thread
+/// block works for, and which block it is there.
+///
+///     __global__ void update(imbrex::kernel_batch<sweep> all) {
+///       const sweep& t = all.arguments();
+///       const dim3 block = all.block();     // in the place of blockIdx
+template <class A>
+struct kernel_batch {
+  static_assert(alignof(A) <= 16);
+  const A* many = nullptr;  ///< null: there is `one`
+  unsigned depth = 1;       ///< of `many` each has so many blocks in z
+  unsigned unused = 0;
+  alignas(16) A one{};
+
+#if defined(__CUDACC__)
+  __device__ __forceinline__ const A& arguments() const { return many == nullptr ? one : many[blockIdx.z / depth]; }
+  __device__ __forceinline__ dim3 block() const {
+    return {blockIdx.x, blockIdx.y, many == nullptr ? blockIdx.z : blockIdx.z % depth};
+  }
+#endif
+};
+
+#if defined(__CUDACC__)
+/// `launch` of a kernel that may be launched once for many chares of a GPU: its only parameter is a `kernel_batch`. It
+/// uses `block()` and no `gridDim.z`.
+template <class A>
+void launch_batch(stream& s, const char* name, void (*kernel)(kernel_batch<A>), dim3 grid, dim3 block,
+                  std::size_t shared_bytes, const A& arguments) {
+  detail::cuda_launch at(s, name);
+  kernel_batch<A> all;
+  all.one = arguments;
+  void* places[] = {&all, nullptr};
+  at.run(reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, detail::values_of(kernel, places),
+         sizeof(A));
+}
+#endif
+
+}  // namespace imbrex
