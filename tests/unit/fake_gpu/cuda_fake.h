@@ -50,6 +50,8 @@ void refuse_events();
 /// Host memory that is not pinned is this to the GPUs.
 bool is_pageable(const void* memory);
 bool is_of_host(const void* memory);
+/// Whose it is; -1: no GPU's.
+int gpu_of_memory(const void* memory);
 
 /// What a kernel of the program's does, of arguments of these sizes; others do nothing. Before it is launched.
 using kernel_function = std::function<void(dim3 grid, dim3 block, void** arguments)>;

@@ -123,6 +123,11 @@ bool is_of_host(const void* memory) {
   const allocation* const found = find(memory);
   return found == nullptr || found->gpu < 0;
 }
+int gpu_of_memory(const void* memory) {
+  const std::lock_guard lock(the_machine().mutex);
+  const allocation* const found = find(memory);
+  return found == nullptr ? -1 : found->gpu;
+}
 void launch(cudaStream_t s, std::function<void()> kernel) {
   enqueue(s, [k = std::move(kernel)] {
     k();

@@ -192,7 +192,7 @@ class halo {
     std::uint64_t coming = 0;        ///< by agreement
     std::uint64_t first = 0;         ///< of `most`, in the memory of all
     std::array<buffer<T>, 2> there;  ///< what goes there lies on the GPU that reads it; empty: in the memory of all
-    std::array<int, 2> placed_on{-1, -1};  ///< that GPU's number; -1: it has not been looked for
+    std::array<int, 2> placed_on{-1, -1};  ///< that GPU's number
     std::array<std::optional<channel_send>, 2> sent;
     std::array<stream*, 2> sent_on{};
     bool is_sent = false;  ///< in the round that has begun
@@ -246,7 +246,6 @@ class halo {
     for (link& l : links_) {
       int& placed_on = l.placed_on[parity()];
       buffer<T>& there = l.there[parity()];
-      if (placed_on >= 0 && there.size() == 0) continue;
       device* const to = is_agreed_ ? nullptr : l.way.device_of_reader();
       const bool is_apart = to != nullptr && to->number() != here.number() && here.reaches(*to);
       if (there.size() > 0 && (!is_apart || placed_on != to->number())) {  // the neighbour has moved
@@ -254,7 +253,7 @@ class halo {
         there = buffer<T>();
       }
       if (is_apart) detail::make_halo_room(there, *to, l.most, memory_kind::device, s);
-      placed_on = is_apart ? to->number() : here.number();
+      placed_on = is_apart ? to->number() : -1;
     }
   }
 
