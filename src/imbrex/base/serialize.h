@@ -261,6 +261,9 @@ void serialize_value(Archive& ar, T& value) {
       serialize_large_object(ar, value);
     } else if constexpr (std::is_same_v<T, bool>) {
       value = serialize_flag(ar, value);
+    } else if constexpr (std::is_empty_v<T>) {
+      unsigned char nothing = 0;  // its one byte has no value
+      ar.bytes(&nothing, sizeof(T));
     } else {
       ar.bytes(&value, sizeof(T));
     }

@@ -67,7 +67,7 @@ class graph_maker {
   /// In an order in which none comes after a later one: by depth.
   std::vector<group> groups() const {
     std::vector<std::uint32_t> order = nodes_.sorted();
-    std::ranges::stable_sort(order, {}, [this](std::uint32_t n) { return nodes_.all()[n].depth; });
+    std::ranges::sort(order, {}, [this](std::uint32_t n) { return std::pair(nodes_.all()[n].depth, n); });
     using key = std::tuple<std::uint32_t, const void*, const void*, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, std::size_t>;
     std::map<key, std::size_t> of_kind;

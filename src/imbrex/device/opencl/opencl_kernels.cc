@@ -12,7 +12,12 @@ namespace {
 cl_kernel make(const opencl_program& p, const std::string& name) {
   cl_int status = CL_SUCCESS;
   const cl_kernel k = clCreateKernel(p.native, name.c_str(), &status);
-  check_opencl(status, fmt::format("making kernel '{}'", name));
+  // The compiler takes a kernel that is called like a function of its own, such as step or mix, for that.
+  check_opencl(status, status == CL_INVALID_KERNEL_NAME
+                           ? fmt::format("making kernel '{}', whose name may be one of OpenCL's own functions: "
+                                         "call it otherwise",
+                                         name)
+                           : fmt::format("making kernel '{}'", name));
   return k;
 }
 
