@@ -225,7 +225,7 @@ struct repeated : testing::Test {
 };
 
 TEST_F(repeated, rounds_do_what_the_loop_does) {
-  for (const job_shape& s : {job_shape{1}, {2}, {3, 1, 5}, {4}, {5, 1, 9}}) {
+  for (const job_shape& s : {job_shape{1}, {2}, {5, 1, 9}}) {
     for (const how h : {how::single, how::dialect, how::batch, how::stores, how::copies}) {
       for (const std::vector<int>& counts : {std::vector{41, 16}, {3, 150, 17}}) {
         SCOPED_TRACE(to_text(s) + fmt::format(", way {}, {} rounds", static_cast<int>(h), fmt::join(counts, ", ")));
@@ -350,8 +350,8 @@ task<int> job_among_others(runtime& rt, how h, std::uint64_t seed, bool plainly,
 }
 
 TEST_F(repeated, rounds_go_on_among_other_work_and_after_moves) {
-  for (const job_shape& s : {job_shape{1}, {2}, {4}, {3, 1, 7}, {5, 1, 11}}) {
-    for (std::uint64_t seed = 1; seed < 6; ++seed) {
+  for (const job_shape& s : {job_shape{2}, {4}, {5, 1, 11}}) {
+    for (std::uint64_t seed = 1; seed < 5; ++seed) {
       const how h = seed % 3 == 0 ? how::batch : seed % 3 == 1 ? how::stores : how::copies;
       SCOPED_TRACE(to_text(s) + fmt::format(", seed {}", seed));
       std::uint64_t plain = 0, graphs = 0;
