@@ -95,6 +95,8 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   return cudaSuccess;
 }
 
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+
 cudaError_t cudaGraphCreate(cudaGraph_t* made, unsigned) {
   *made = reinterpret_cast<cudaGraph_t>(new fake_graph);
   return cudaSuccess;

@@ -143,8 +143,9 @@ struct row : chare<row, index1d> {
       if (other_ == nullptr) {
         other_ = on_device().make_stream(stream_priority::low, "somebody's");
         other_->follows_nobody();
+        elsewhere_ = buffer<std::uint64_t>(on_device(), 1);
       }
-      other_->fill(field_[now_ ^ 1].data(), 0, 8);
+      other_->fill(elsewhere_.data(), 0, 8);
     }
     if (how_ == how::copies) {
       streams().to_host.after(s);
@@ -189,6 +190,7 @@ struct row : chare<row, index1d> {
   std::size_t now_ = 0;
   halo<std::uint64_t> ends_;
   std::vector<std::size_t> sides_;
+  buffer<std::uint64_t> elsewhere_;
   std::unique_ptr<stream> other_;
   int num_called_ = 0, num_poked_ = 0;
   bool has_ended_ = false;
