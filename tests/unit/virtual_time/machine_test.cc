@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -28,7 +29,7 @@ TEST(machine_without_toml, says_what_to_install) {
 #else
 
 machine read(const std::string& text) {
-  const std::string file = testing::TempDir() + "a_machine.toml";
+  const std::string file = testing::TempDir() + std::to_string(getpid()) + "_machine.toml";
   std::ofstream(file) << text;
   machine m = imbrex::read_machine(file);
   std::filesystem::remove(file);

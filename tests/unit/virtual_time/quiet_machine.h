@@ -1,9 +1,12 @@
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -61,8 +64,8 @@ struct outcome {
 /// Exit code 0 is what a test expects; `words` are options for imbrex.
 template <class Start, class... Extra>
 outcome run_on_quiet_machine(std::vector<std::string> words, Start start, Extra... extra) {
-  const std::string folder = testing::TempDir();
-  const std::string file = folder + "quiet_machine.toml", report = folder + "machine_report.json";
+  const std::string mine = fmt::format("{}{}_", testing::TempDir(), getpid());  // tests run beside each other
+  const std::string file = mine + "quiet_machine.toml", report = mine + "machine_report.json";
   std::ofstream(file) << quiet_machine;
   words.insert(words.begin(), {"test", "--imbrex-machine=" + file, "--imbrex-machine-report=" + report});
   std::vector<char*> pointers;
@@ -75,6 +78,7 @@ outcome run_on_quiet_machine(std::vector<std::string> words, Start start, Extra.
   o.code = ix::run(count, pointers.data(), start, extra...);
   o.errors = testing::internal::GetCapturedStderr();
   if (std::ifstream in(report); in && o.code == 0) o.report = nlohmann::json::parse(in);
+  for (const std::string& done : {file, report}) std::filesystem::remove(done);
   return o;
 }
 

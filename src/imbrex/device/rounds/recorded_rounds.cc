@@ -47,6 +47,7 @@ stream_rounds& recorded_rounds::add(const stream& s) {
 void recorded_rounds::end() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(counted_, false)) --num_recording;
+  streams_.clear();  // points may be kept for long
   is_over_.store(true, std::memory_order_release);
 }
 

@@ -79,7 +79,8 @@ class recorded_rounds : public std::enable_shared_from_this<recorded_rounds> {
 
   /// One more stream; any thread.
   stream_rounds& add(const stream& s);
-  /// All that was recorded has been done, and what was repeated: points in it are complete from now on.
+  /// All that was recorded has been done, and what was repeated: points in it are complete from now on. What was
+  /// recorded is given up.
   void end();
   bool is_over() const { return is_over_.load(std::memory_order_acquire); }
   /// Whether some are being recorded in this process.

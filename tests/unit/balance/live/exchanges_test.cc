@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <map>
@@ -61,7 +62,7 @@ ix::task<int> start(ix::runtime& rt) {
 }
 
 std::vector<ix::balance_problem> problems_of(const job_shape& s, const std::string& strategy) {
-  const std::string file = testing::TempDir() + "exchanges_" + strategy + ".jsonl";
+  const std::string file = testing::TempDir() + std::to_string(getpid()) + "_exchanges_" + strategy + ".jsonl";
   imbrex_test::command_line line(
       s, {"--imbrex-balance=" + strategy, "--imbrex-balance-every-ms=0", "--imbrex-balance-record=" + file});
   EXPECT_EQ(ix::run(line.count(), line.values(), start), 0);
