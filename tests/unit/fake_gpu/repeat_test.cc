@@ -72,6 +72,7 @@ enum class how {
   awaits_late,
   other_stream,
   host_function,
+  pageable,
   copies
 };
 
@@ -147,6 +148,7 @@ struct row : chare<row, index1d> {
       }
       other_->fill(elsewhere_.data(), 0, 8);
     }
+    if (how_ == how::pageable) s.copy(&on_host_, field_[now_].data(), sizeof(on_host_));
     if (how_ == how::copies) {
       streams().to_host.after(s);
       streams().to_host.copy(field_[now_ ^ 1].data(), field_[now_].data(), cells * sizeof(std::uint64_t));
@@ -190,6 +192,7 @@ struct row : chare<row, index1d> {
   std::size_t now_ = 0;
   halo<std::uint64_t> ends_;
   std::vector<std::size_t> sides_;
+  std::uint64_t on_host_ = 0;
   buffer<std::uint64_t> elsewhere_;
   std::unique_ptr<stream> other_;
   int num_called_ = 0, num_poked_ = 0;
@@ -288,6 +291,7 @@ std::string refusal(how h) {
 
 TEST_F(repeated, what_cannot_be_recorded_is_refused_by_name) {
   EXPECT_THAT(refusal(how::awaits_late), testing::HasSubstr("'done' was put into"));
+  EXPECT_THAT(refusal(how::pageable), testing::HasSubstr("memory that is not pinned"));
   EXPECT_THAT(refusal(how::other_stream), testing::HasSubstr("not one of the chare's own streams"));
 }
 

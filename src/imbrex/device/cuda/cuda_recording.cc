@@ -9,6 +9,16 @@
 
 namespace imbrex {
 
+namespace {
+/// Which the driver would read at once, but a graph when it is run.
+bool is_pageable(const void* memory) {
+  cudaPointerAttributes a{};
+  if (cudaPointerGetAttributes(&a, memory) == cudaSuccess) return a.type == cudaMemoryTypeUnregistered;
+  static_cast<void>(cudaGetLastError());
+  return true;
+}
+}  // namespace
+
 void cuda_stream::record_rounds(const std::shared_ptr<recorded_rounds>& into) {
   event now = idle() ? event() : record();
   rounds_ = into;
@@ -36,6 +46,7 @@ void cuda_stream::keep_kernel(const char* name, const void* function, const laun
 }
 
 void cuda_stream::keep_copy(void* to, const void* from, std::size_t bytes) {
+  if (is_pageable(to) || is_pageable(from)) refuse_in_rounds("a copy of the host's memory that is not pinned");
   kept_operation& op = kept_->add(kept_operation::kind::copy, "copy");
   op.to = to;
   op.from = from;
@@ -70,9 +81,8 @@ void cuda_stream::keep_wait(const event& e) {
 void cuda_stream::refuse_in_rounds(const char* what) const {
   throw usage_error(fmt::format(
       "'{}' was put into {} in a round that is recorded (ix::repeat): there only kernels of the program's own, copies, "
-      "fills and waits for other streams can be, and nothing can be awaited but messages of GPU memory; do it before "
-      "or "
-      "after",
+      "fills and waits for other streams can be, and nothing can be awaited but messages of GPU memory; do that before "
+      "or after",
       what, label()));
 }
 
