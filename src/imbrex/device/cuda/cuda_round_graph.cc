@@ -112,6 +112,7 @@ class graph_maker {
     switch (o.what) {
       case kept_operation::kind::kernel: {
         std::vector<void*> arguments;
+        arguments.reserve(o.num_arguments);
         for (std::size_t i = 0; i < o.num_arguments; ++i)
           arguments.push_back(const_cast<std::byte*>(n.in->bytes.data() + n.in->arguments[o.first_argument + i].at));
         add_kernel(made, before, o, as_dim3(o.shape.groups), arguments.data());

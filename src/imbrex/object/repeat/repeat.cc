@@ -1,6 +1,7 @@
 #include "imbrex/object/repeat/repeat.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -68,8 +69,8 @@ namespace {
 
 /// So many of the recorded rounds, the last two again and again; the first is of the first kind.
 std::vector<std::size_t> order_of(int num_rounds, std::size_t num_recorded) {
-  std::vector<std::size_t> order;
-  for (int i = 0; i < num_rounds; ++i) order.push_back(num_recorded - 2 + static_cast<std::size_t>(i % 2));
+  std::vector<std::size_t> order(static_cast<std::size_t>(num_rounds));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = num_recorded - 2 + i % 2;
   return order;
 }
 
@@ -118,8 +119,8 @@ task<int> do_again(std::shared_ptr<recorded_rounds> recorded, int num_rounds) {
     why_not = "their kernels are large, so that it costs nothing";
   if (!why_not.empty()) {
     log_info("ix::repeat calls its rounds one by one: " + why_not);
-    std::vector<std::size_t> as_recorded;
-    for (std::size_t i = 0; i < rounds_that_are_recorded; ++i) as_recorded.push_back(i);
+    std::vector<std::size_t> as_recorded(rounds_that_are_recorded);
+    std::iota(as_recorded.begin(), as_recorded.end(), 0);
     const std::unique_ptr<graph> once = d.graph_of_rounds(*recorded, as_recorded);
     all->run(*once);
     co_await all->done();
