@@ -107,7 +107,7 @@ def balanced_the_same(p, folder, ways):
 
 def moved_in_the_middle_of_several_steps(p, folder):
     """Blocks of --steps that move, between processes too, and that come back from a checkpoint on other PEs."""
-    base = "--device host -x 48 -c 12 -w 2 -i 200 --repeats 1 --point-every 20 --tolerance 1e-9 --check-every 10".split()
+    base = "--device host -x 48 -c 12 -w 2 -i 3000 --repeats 1 --point-every 20 --tolerance 1e-9 --check-every 10".split()
     expected = report_of([p.jacobi, *base, "--pes", "2"], folder).get("field_hash")
     several = [p.jacobi, *base, "--steps", "3"]
     for way in ("--pes 2", "--pes 1 --imbrex-ranks 2"):
