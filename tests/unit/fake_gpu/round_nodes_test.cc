@@ -106,4 +106,19 @@ TEST_F(round_nodes_of, waits_for_streams_that_are_not_recorded_are_for_the_first
   EXPECT_THAT(rounds->why_not_repeated(), testing::HasSubstr("waits for streams that are not of the chares"));
 }
 
+TEST_F(round_nodes_of, streams_beside_do_not_wait_for_them) {
+  stream& other = make(0, "other");
+  fill(*a, 0);
+  const event recorded = a->record();
+  try {
+    other.wait(recorded);
+    FAIL() << "it waits for what is not enqueued";
+  } catch (const usage_error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("other was to wait for a round that is recorded"));
+  }
+  a->stop_recording();
+  rounds->end();
+  EXPECT_NO_THROW(other.wait(recorded));
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 #include "imbrex/device/cuda/cuda_round_graph.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -168,11 +169,11 @@ class graph_maker {
     check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "copying arguments");
 
     const kept_argument& given = first.in->arguments[o.first_argument];
-    alignas(16) std::byte batch[4096];
-    std::memcpy(batch, first.in->bytes.data() + given.at, given.bytes);
+    std::vector<std::max_align_t> batch(given.bytes / sizeof(std::max_align_t) + 1);
+    std::memcpy(batch.data(), first.in->bytes.data() + given.at, given.bytes);
     const batch_head head{on_gpu, o.shape.groups.z, 0};
-    std::memcpy(batch, &head, sizeof(head));
-    void* arguments[] = {batch};
+    std::memcpy(batch.data(), &head, sizeof(head));
+    void* arguments[] = {batch.data()};
     dim3 blocks = as_dim3(o.shape.groups);
     blocks.z *= static_cast<unsigned>(numbers.size());
     cudaGraphNode_t made = nullptr;

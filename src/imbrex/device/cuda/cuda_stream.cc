@@ -334,6 +334,13 @@ const cuda_event* cuda_stream::of_cuda(const event& e) const {
   if (e.state() == nullptr) return nullptr;
   const auto* point = dynamic_cast<const cuda_event*>(e.state().get());
   if (point != nullptr || e.complete()) return point;
+  if (dynamic_cast<const recorded_point*>(e.state().get()) != nullptr) {
+    throw usage_error(
+        fmt::format("{} was to wait for a round that is recorded (ix::repeat), and it is not one of the streams that "
+                    "are: wait when "
+                    "all rounds are over",
+                    label()));
+  }
   throw usage_error(fmt::format(
       "{} of a GPU cannot wait for a stream of the host or of OpenCL: await `done()` of the other stream first",
       label()));
