@@ -1,22 +1,13 @@
 #include "imbrex/device/cuda/cuda_graph.h"
 
-#include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "imbrex/device/cuda/api/cuda_error.h"
 
 namespace imbrex {
 
-namespace {
-struct destroy_graph {
-  void operator()(cudaGraph_t g) const { static_cast<void>(cudaGraphDestroy(g)); }
-};
-using owned_graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroy_graph>;
-}  // namespace
-
 cuda_graph::cuda_graph(cudaGraph_t native) {
-  const owned_graph owned(native);
+  const owned_cuda_graph owned(native);
   instantiate(native);
 }
 
@@ -30,7 +21,7 @@ void cuda_graph::instantiate(cudaGraph_t native) {
 }
 
 bool cuda_graph::update(cudaGraph_t native) {
-  const owned_graph owned(native);
+  const owned_cuda_graph owned(native);
   cudaGraphExecUpdateResultInfo result{};
   if (cudaGraphExecUpdate(executable_, native, &result) == cudaSuccess) return true;
   static_cast<void>(cudaGetLastError());

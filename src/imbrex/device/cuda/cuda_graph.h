@@ -2,9 +2,18 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+#include <type_traits>
+
 #include "imbrex/device/graph.h"
 
 namespace imbrex {
+
+struct destroy_cuda_graph {
+  void operator()(cudaGraph_t g) const { static_cast<void>(cudaGraphDestroy(g)); }
+};
+/// Before it is instantiated.
+using owned_cuda_graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroy_cuda_graph>;
 
 /// A captured and instantiated CUDA graph.
 class cuda_graph : public graph {

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "imbrex/device/cuda/api/cuda_error.h"
@@ -21,11 +20,6 @@ namespace {
 /// Launches of more threads than this fill a GPU: as one they would only wait for each other.
 constexpr std::size_t most_threads_of_one = 500'000;
 constexpr std::size_t most_blocks_in_z = 65535;
-
-struct destroy_graph {
-  void operator()(cudaGraph_t g) const { static_cast<void>(cudaGraphDestroy(g)); }
-};
-using owned_graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroy_graph>;
 
 cuda_gpu& gpu_of(const round_nodes::node& n) { return static_cast<const cuda_stream*>(n.in->of)->gpu(); }
 
@@ -182,7 +176,7 @@ class graph_maker {
   }
 
   const round_nodes& nodes_;
-  owned_graph graph_;
+  owned_cuda_graph graph_;
   std::vector<cudaGraphNode_t> made_;
   std::vector<cuda_round_graph::argument_memory> memory_;
 };

@@ -28,7 +28,11 @@ struct kernel_batch {
 
 #if defined(__CUDACC__)
 /// `launch` of a kernel that may be launched once for many chares of a GPU: its only parameter is a `kernel_batch`. It
-/// uses `block()` and no `gridDim.z`.
+/// uses `block()` in the place of `blockIdx`, and no `gridDim.z`. `grid` in thread blocks and `block` in threads are of
+/// this launch alone: those of equal size become one, in rounds that are repeated; at other times it is a launch as
+/// any. `arguments` is copied at once; the memory that it points to must live until the kernel has run, or, in rounds
+/// that are repeated, until these are over. Let it begin as `{}`: rounds are compared byte by byte, gaps too. Returns
+/// at once, in the order of `s`, and throws, as `launch`.
 template <class A>
 void launch_batch(stream& s, const char* name, void (*kernel)(kernel_batch<A>), dim3 grid, dim3 block,
                   std::size_t shared_bytes, const A& arguments) {

@@ -70,7 +70,7 @@ class stream_rounds {
 /// Rounds of several streams, on any devices and PEs of the process, whose operations were kept: what stands in which
 /// stream, and which of them wait for which. They are done when all have been recorded, in one go and as often as
 /// wanted (`device::graph_of_rounds`).
-class recorded_rounds : public std::enable_shared_from_this<recorded_rounds> {
+class recorded_rounds {
  public:
   recorded_rounds() = default;
   ~recorded_rounds() { end(); }

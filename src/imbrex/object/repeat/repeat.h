@@ -83,14 +83,15 @@ inline constexpr int rounds_that_are_recorded = 4;
 /// All chares of the array call it, with the same n.
 ///
 /// On GPUs of one process the rounds of all chares, after the first few, are recorded and then done again and again as
-/// one CUDA graph, without the host: no messages, no launches of single kernels. That is for rounds that enqueue
-/// kernels, copies and fills into streams of the chare's own and exchange memory of GPUs (`halo`, `channel`), the same
-/// in every second round: `round` is not called for those that are done so. What a round does besides, as sending other
-/// messages or counting, is done in some of them only, and must not be done there; to use a stream that is not the
-/// chare's own is a `usage_error`. Where rounds await a stream or have it call a function of the host, or turn out to
-/// differ from those two before (by a kernel's argument, say), the log says so, and they are called one by one, as they
-/// are on other devices, in several processes, with `--imbrex-check-races`, and where n is small. Kernels launched by
-/// `launch_batch` are launched once for all chares of a GPU.
+/// one CUDA graph (Choi et al. 2022, III-D2, have one for each chare), without the host: no messages, no launches of
+/// single kernels. That is for rounds that enqueue kernels, copies and fills into streams of the chare's own and
+/// exchange memory of GPUs (`halo`, `channel`), the same in every second round: `round` is not called for those that
+/// are done so. What a round does besides, as sending other messages or counting, is done in some of them only, and
+/// must not be done there; to use a stream that is not the chare's own is a `usage_error`. Where rounds await a stream
+/// or have it call a function of the host, or turn out to differ from those two before (by a kernel's argument, say),
+/// the log says so, and they are called one by one, as they are on other devices, in several processes, with
+/// `--imbrex-check-races`, and where n is small. Kernels launched by `launch_batch` are launched once for all chares of
+/// a GPU.
 ///
 /// Ends when all rounds have been enqueued; some have been done. While it lasts the chare stays on its PE.
 template <class C>
