@@ -72,8 +72,8 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
       ->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--steps", o.steps,
-                 "iterations between two exchanges, which a block does in one pass over its memory (default 1; 4 to 8 "
-                 "where memory is the limit; on the host)")
+                 "iterations between two exchanges, which a block does in one pass over its memory (default 1; where "
+                 "memory is the limit 4 to 8 on the host, 4 on GPUs)")
       ->check(whole<int>());
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
   app.add_option("--imbalance", o.imbalance,
@@ -269,7 +269,6 @@ void check_mpi(const options& o, const raw_options& raw) {
 void check_steps(const options& o) {
   if (o.steps == 1) return;
   if (o.impl != implementation::chare) refuse(fmt::format("--steps {} needs --impl chare: leave it out", o.steps));
-  if (o.device == "cuda") refuse(fmt::format("--steps {} is for the host: use --device host", o.steps));
   if (o.imbalance > 1)
     refuse(
         fmt::format("--steps {} and --imbalance {} contradict each other: what is computed several times is one "

@@ -67,7 +67,7 @@ struct options {
   std::int64_t point_every = 100;  ///< iterations between points at which a checkpoint may be made
   implementation impl = implementation::chare;
   map_kind map = map_kind::block;
-  int steps = 1;                   ///< iterations between two exchanges; only with `implementation::chare`, on the host
+  int steps = 1;                   ///< iterations between two exchanges; only with `implementation::chare`
   int imbalance = 1;               ///< a quarter of the blocks costs so many times as much as the others
   std::int64_t wander = 0;         ///< iterations after which the dear quarter begins a block further; 0: it stays
   std::string balance;             ///< strategy by which the runtime moves blocks; empty: none

@@ -26,7 +26,7 @@ LEVEL = {
 }
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {
-    "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop"}],
+    "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop", "star"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
     "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat"}],

@@ -1,7 +1,5 @@
 #include "chares/chare_deep_steps.h"
 
-#include <fmt/format.h>
-
 #include "field/change_sum.h"
 #include "field/initial_state.h"
 #include "memory_check.h"
@@ -10,34 +8,9 @@ namespace jacobi {
 
 std::uint64_t host_bytes_of_all_blocks(const decomposition& blocks, const options& o) {
   if (o.steps == 1) return bytes_of_all_blocks(blocks);
-  const bool periodic = o.boundary.periodic;
-  const extents least = blocks.cells(blocks.position(blocks.num_blocks() - 1)).size;  // none is smaller
-  const auto check = [&](char axis, std::int64_t cells, int num) {
-    if ((num > 1 || periodic) && cells < o.steps) {
-      throw imbrex::usage_error(
-          fmt::format("--steps {} needs blocks of as many cells, but with {} blocks in {} there are {}: use fewer "
-                      "steps, or fewer chares",
-                      o.steps, num, axis, cells));
-    }
-  };
-  check('x', least.nx, blocks.cx());
-  check('y', least.ny, blocks.cy());
-  check('z', least.nz, blocks.cz());
+  check_steps_fit(blocks, o);
   return static_cast<std::uint64_t>(blocks.num_blocks()) *
          deep_field::bytes_needed(blocks.cells({0, 0, 0}).size, o.steps);
-}
-
-open_sides deep_steps::sides_of(const std::vector<neighbour>& around) {
-  open_sides open{};
-  for (const neighbour& n : around) {
-    if (n.offset == std::array{-1, 0, 0}) open[static_cast<std::size_t>(face::xlo)] = true;
-    if (n.offset == std::array{1, 0, 0}) open[static_cast<std::size_t>(face::xhi)] = true;
-    if (n.offset == std::array{0, -1, 0}) open[static_cast<std::size_t>(face::ylo)] = true;
-    if (n.offset == std::array{0, 1, 0}) open[static_cast<std::size_t>(face::yhi)] = true;
-    if (n.offset == std::array{0, 0, -1}) open[static_cast<std::size_t>(face::zlo)] = true;
-    if (n.offset == std::array{0, 0, 1}) open[static_cast<std::size_t>(face::zhi)] = true;
-  }
-  return open;
 }
 
 imbrex::task<> deep_steps::advance(imbrex::stream_set* streams, int steps, int) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chares/block_place.h"
+#include "chares/deep_neighbours.h"
 #include "field/aligned_array.h"
 #include "field/deep_field.h"
 #include "kernels/kernel.h"
@@ -21,7 +22,7 @@ class deep_steps {
  public:
   template <class Chare>
   deep_steps(Chare& self, const block_place& at)
-      : around_(neighbours_of(self.index(), self.extent(), at.given)),
+      : around_(deep_neighbours(self.index(), self.extent(), at.given)),
         field_(at.cells.size, at.given.steps, sides_of(around_), at.given.boundary.value),
         kernel_(at.given.formula, store_policy::cached) {
     const extents n = at.cells.size;
@@ -45,15 +46,9 @@ class deep_steps {
   }
 
  private:
-  using neighbour = imbrex::neighbour<imbrex::index3d>;
-  static std::vector<neighbour> neighbours_of(imbrex::index3d at, imbrex::index3d extent, const options& o) {
-    const bool p = o.boundary.periodic;
-    return imbrex::neighbours(at, extent, {.diagonal = true, .periodic = {p, p, p}});
-  }
-  static open_sides sides_of(const std::vector<neighbour>& around);
   double* room();
 
-  std::vector<neighbour> around_;
+  std::vector<deep_neighbour> around_;
   deep_field field_;
   update_kernel kernel_;
   imbrex::halo<double> halos_;

@@ -26,8 +26,8 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
     auto with_tasks = start_with_tasks(rt);
     co_return co_await with_tasks;
   }
-  if (o.steps > 1 && rt.kind_of_device() != ix::device_kind::host)
-    throw ix::usage_error(fmt::format("--steps {} is for the host: add --device host", o.steps));
+  if (o.steps > 1 && rt.kind_of_device() == ix::device_kind::opencl)
+    throw ix::usage_error(fmt::format("--steps {} is for the host and for CUDA: add --device host", o.steps));
 #if IMBREX_HAVE_CUDA
   if (rt.kind_of_device() == ix::device_kind::cuda) {
     auto on_gpus = run_on_gpus(rt, job, restarted);

@@ -29,9 +29,12 @@ std::size_t number(face f) { return static_cast<std::size_t>(f); }
 }  // namespace
 
 std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how) {
-  std::int64_t doubles = 2 * gpu_layout::of(size).doubles();
-  if (how.fusion != fusion_strategy::d) {
-    const int num_buffers = how.halos == halo_path::host ? 4 : 2;  // outgoing ones, and what comes by way of the host
+  const gpu_layout layout = gpu_layout::of(size, size, how.steps);
+  std::int64_t doubles = 2 * layout.doubles();
+  const int num_buffers = how.halos == halo_path::host ? 4 : 2;  // outgoing ones, and what comes by way of the host
+  if (how.steps > 1) {
+    doubles += num_buffers * gpu_deep_steps::halo_doubles(layout);
+  } else if (how.fusion != fusion_strategy::d) {
     for (const face f : all_faces) doubles += num_buffers * face_cells(size, f);
   }
   return static_cast<std::uint64_t>(doubles) * sizeof(double);
@@ -43,7 +46,8 @@ gpu_block::gpu_block()
       blocks_(options_.grid, extent().x, extent().y, extent().z),
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
-      layout_(gpu_layout::of(cells_.size, blocks_.cells({0, 0, 0}).size)),  // no block is larger than the first
+      layout_(gpu_layout::of(cells_.size, blocks_.cells({0, 0, 0}).size,  // no block is larger than the first
+                             strategy_.steps)),
       ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
       streams_(gpu_streams::of(strategy_.streams, on_device(),
                                fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))),
@@ -52,6 +56,10 @@ gpu_block::gpu_block()
   if (strategy_.streams == stream_design::device || strategy_.fusion == fusion_strategy::d) pin();
   const auto doubles = static_cast<std::size_t>(layout_.doubles());
   for (auto& f : fields_) f = imbrex::buffer<double>(on_device(), doubles);
+  if (strategy_.steps > 1) {
+    deep_.emplace(*this, options_, layout_);
+    return;
+  }
   for (const face f : all_faces) {
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
@@ -160,6 +168,25 @@ imbrex::task<> gpu_block::one_iteration() {
   if (++enqueued_ % steps_between_looks == 0) co_await ahead_.step(*streams_.compute);
 }
 
+std::int64_t gpu_block::steps_within(std::int64_t most) const {
+  const std::int64_t steps = std::min<std::int64_t>(options_.steps, most);
+  return options_.balance_every > 0 ? std::min(steps, options_.balance_every - enqueued_ % options_.balance_every)
+                                    : steps;
+}
+
+imbrex::task<> gpu_block::advance(std::int64_t steps, bool keeps_previous) {
+  if (!deep_) {
+    auto one = one_iteration();
+    co_await one;
+    co_return;
+  }
+  const std::array<double*, 2> fields{fields_[0].data(), fields_[1].data()};
+  auto several = deep_->advance(streams_.compute, fields, &parity_, static_cast<int>(steps), keeps_previous);
+  co_await several;
+  enqueued_ += steps;
+  co_await ahead_.step(*streams_.compute);
+}
+
 // ------------------------------------------------------------------------------------------------ a repeat
 
 imbrex::task<> gpu_block::set_initial_state() {
@@ -180,13 +207,16 @@ imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
   outcome_ = {};
   const std::string failures = co_await allreduce(failure, imbrex::concatenate);
   if (failures.empty() && strategy_.fusion != fusion_strategy::d) {
-    for (std::int64_t i = 0; i < options_.warm_up; ++i) {
-      co_await one_iteration();
+    for (std::int64_t done = 0; done < options_.warm_up;) {
+      const std::int64_t steps = steps_within(options_.warm_up - done);
+      auto advanced = advance(steps, false);
+      co_await advanced;
+      done += steps;
       if (balances_after(options_, enqueued_)) {
         auto balanced = balance_when_idle();
         co_await balanced;
       }
-      if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + i + 1);
+      if (this_job.shown != nullptr && is_first()) this_job.shown->update(done_before + done);
     }
     co_await streams_.compute->done();
   }
@@ -226,14 +256,18 @@ imbrex::task<> gpu_block::iterate_on() {
     streams_.compute->copy(next(), current(), fields_[0].size() * sizeof(double));
   }
   while (reached_ < rule.limit() && !outcome_.converged) {
-    const std::int64_t k = ++reached_;
+    // The next iteration whose change is looked at, or after which there may be a checkpoint, is the last of its pass.
+    std::int64_t next = std::min(rule.limit(), (reached_ / options_.point_every + 1) * options_.point_every);
+    if (options_.tolerance) next = std::min(next, (reached_ / options_.check_every + 1) * options_.check_every);
+    const std::int64_t steps = steps_within(next - reached_), k = reached_ += steps;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
       outcome_.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
       outcome_.has_norm = true;
       outcome_.converged = rule.met(outcome_.norm);
     }
-    co_await one_iteration();
+    auto advanced = advance(steps, rule.is_check(k));
+    co_await advanced;
     if (rule.is_check(k) && !outcome_.converged) {
       auto changed = squared_changes();
       const apps::exact_sum::limb_array limbs = co_await changed;

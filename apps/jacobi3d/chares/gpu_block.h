@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chares/chare_block.h"
+#include "chares/gpu_deep_steps.h"
 #include "chares/gpu_strategy.h"
 #include "decomposition.h"
 #include "kernels/gpu_kernels.h"
@@ -49,6 +50,10 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
 
  private:
   imbrex::task<> balance_when_idle();
+  /// So many iterations at once, of at most `most`.
+  std::int64_t steps_within(std::int64_t most) const;
+  /// Enqueues so many iterations. With `keeps_previous` the field before the last one is kept.
+  imbrex::task<> advance(std::int64_t steps, bool keeps_previous);
   /// Enqueues one iteration; waits only until the messages that announce the neighbours' faces have come.
   imbrex::task<> one_iteration();
   void pack();
@@ -80,6 +85,8 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   std::vector<face> neighbours_;
   gpu_streams streams_;
   std::array<imbrex::buffer<double>, 2> fields_;
+
+  std::optional<gpu_deep_steps> deep_;  ///< with `--steps`
 
   // Fusion none, A, B, C.
   int parity_ = 0;

@@ -118,6 +118,7 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted) {
   r.gpus = rt.num_gpus();
   r.gpu_strategy = how.text();
   check_report_writable(o);
+  check_steps_fit(cut, o);
   check_gpu_memory(rt, o, cut, how);
   if (o.verify) check_memory(serial_reference::bytes_needed(o.grid));
   guarded_outputs outputs(o, cut);

@@ -6,6 +6,26 @@ namespace jacobi {
 
 gpu_directory this_gpu_directory;
 
+namespace {
+
+gpu_strategy with_several_steps(gpu_strategy s, const options& o) {
+  const auto refuse = [&](const char* what) {
+    throw imbrex::usage_error(
+        fmt::format("{} is for single steps, and --steps {} for several: give one", what, o.steps));
+  };
+  if (o.gpu.fusion) refuse("--fusion");
+  if (o.gpu.graph.value_or(false)) refuse("--graph");
+  if (o.steps > gpu_layout::most_depth) {
+    throw imbrex::usage_error(
+        fmt::format("--steps {} is too large for GPUs: use at most {}; 4 is best", o.steps, gpu_layout::most_depth));
+  }
+  s.fusion = fusion_strategy::none;
+  s.graph = false;
+  return s;
+}
+
+}  // namespace
+
 gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
   const int num_ranks = rt.num_ranks();
   const imbrex::checkpoint_options& checkpoint = rt.options().checkpoint;
@@ -15,6 +35,8 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
   gpu_strategy s;
   s.streams = g.streams.value_or(stream_design::chare);
   s.halos = g.halos.value_or(halo_path::device);
+  s.steps = o.steps;
+  if (s.steps > 1) return with_several_steps(s, o);
   const bool can_store = num_ranks == 1 && !checkpoints && !uneven && s.halos == halo_path::device && !g.streams;
   s.fusion = g.fusion.value_or(can_store ? fusion_strategy::d : fusion_strategy::c);
   s.graph = g.graph.value_or(s.fusion == fusion_strategy::d);
@@ -33,7 +55,7 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
 }
 
 std::string gpu_strategy::text() const {
-  std::string t = fmt::format("fusion {}", name(fusion));
+  std::string t = steps > 1 ? fmt::format("{} steps a pass", steps) : fmt::format("fusion {}", name(fusion));
   if (graph) t += ", graph";
   if (fusion != fusion_strategy::d) t += fmt::format(", streams {}", name(streams));
   return t + fmt::format(", comm {}", name(halos));

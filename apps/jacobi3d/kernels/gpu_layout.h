@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "decomposition.h"
@@ -20,28 +22,45 @@ struct gpu_face {
   std::int64_t num_a = 0, num_b = 0;
 };
 
-/// Where the cells of a block lie in GPU memory: one array with the ghosts inside. Cell (x, y, z), from -1 to the
-/// extent in each direction, is at `index(x, y, z)`.
+/// A direction from a block: -1, 0 or 1 along x, y, z.
+using gpu_direction = std::array<int, 3>;
+
+/// A box of cells in a padded block: rows of `nx` cells from `first` on.
+struct gpu_cells {
+  std::int64_t first = 0;
+  std::int64_t nx = 0, ny = 0, nz = 0;
+
+  constexpr std::int64_t count() const { return nx * ny * nz; }
+};
+
+/// Where the cells of a block lie in GPU memory: one array with the ghosts inside, `depth` deep. Cell (x, y, z), from
+/// -depth to the extent and depth - 1 beyond in each direction, is at `index(x, y, z)`.
 ///
-/// Rows start at multiples of 128 bytes from the start of the array, which must be aligned to 256. The ghost x = -1 is
-/// the last double of the padding before its row. Pairs of cells (even x, x + 1) may be loaded from x = 0 to beyond the
-/// ghost at x = nx. Ghosts on edges and corners are never read.
+/// Rows start at multiples of 128 bytes from the start of the array, which must be aligned to 256. The ghosts x < 0 are
+/// the last doubles of the padding before their row. Pairs of cells (even x, x + 1) may be loaded from x = 0 to beyond
+/// the ghost at x = nx, and where ghosts are deeper from the last pair before them to the first behind. Ghosts on edges
+/// and corners are read where ghosts are deeper than 1.
 struct gpu_layout {
   extents size;
+  std::int64_t depth = 1;   ///< of the ghosts
   std::int64_t pitch = 0;   ///< doubles between rows
   std::int64_t plane = 0;   ///< doubles between planes
   std::int64_t origin = 0;  ///< index of cell (0, 0, 0)
 
+  static constexpr int most_depth = 12;
+
   /// Of a block of at least one cell in each direction.
   static constexpr gpu_layout of(extents size) { return of(size, size); }
   /// The same with the distances between rows and planes that a block of `largest` would have, so that blocks of
-  /// slightly different extents have them in common.
-  static constexpr gpu_layout of(extents size, extents largest) {
+  /// slightly different extents have them in common. `depth` is at most `most_depth`.
+  static constexpr gpu_layout of(extents size, extents largest, std::int64_t depth = 1) {
     gpu_layout l;
     l.size = size;
-    l.pitch = (largest.nx + 3 + row_alignment - 1) / row_alignment * row_alignment;
-    l.plane = l.pitch * (largest.ny + 2);
-    l.origin = l.plane + l.pitch + row_alignment;
+    l.depth = depth;
+    const std::int64_t around = depth == 1 ? 3 : 2 * (depth + 1);
+    l.pitch = (largest.nx + around + row_alignment - 1) / row_alignment * row_alignment;
+    l.plane = l.pitch * (largest.ny + 2 * depth);
+    l.origin = depth * (l.plane + l.pitch) + row_alignment;
     return l;
   }
 
@@ -50,10 +69,14 @@ struct gpu_layout {
   }
 
   /// Size of the array.
-  constexpr std::int64_t doubles() const { return index(0, size.ny + 1, size.nz); }
+  constexpr std::int64_t doubles() const { return index(0, size.ny + depth, size.nz + depth - 1) + (depth - 1); }
 
   /// Bytes of so many passes over all cells.
   double bytes(int passes) const { return static_cast<double>(size.cells()) * passes * sizeof(double); }
+
+  /// What a neighbour in direction `d` needs, `depth` deep, and where what comes from there goes.
+  constexpr gpu_cells inner_cells(const gpu_direction& d) const { return cells(d, false); }
+  constexpr gpu_cells ghost_cells(const gpu_direction& d) const { return cells(d, true); }
 
   /// The outermost cells on that side.
   JACOBI_HOST_DEVICE constexpr gpu_face inner_face(face f) const {
@@ -64,6 +87,18 @@ struct gpu_layout {
 
  private:
   static constexpr std::int64_t row_alignment = 16;
+
+  constexpr gpu_cells cells(const gpu_direction& d, bool ghosts) const {
+    const std::array<std::int64_t, 3> n{size.nx, size.ny, size.nz};
+    std::array<std::int64_t, 3> first{}, count = n;
+    for (std::size_t a = 0; a < 3; ++a) {
+      if (d[a] == 0) continue;
+      count[a] = depth;
+      if (ghosts) first[a] = d[a] < 0 ? -depth : n[a];
+      if (!ghosts) first[a] = d[a] < 0 ? 0 : n[a] - depth;
+    }
+    return {index(first[0], first[1], first[2]), count[0], count[1], count[2]};
+  }
 
   JACOBI_HOST_DEVICE constexpr gpu_face at(face f, std::int64_t low, std::int64_t x, std::int64_t y,
                                            std::int64_t z) const {

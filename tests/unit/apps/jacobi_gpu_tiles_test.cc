@@ -49,6 +49,34 @@ TEST(gpu_tiling, covers_every_cell_once) {
   }
 }
 
+TEST(gpu_layout, deep_ghosts_have_places_of_their_own) {
+  for (const std::int64_t depth : {2, 3, 4, 7, 12}) {
+    const extents n{29, 13, 12};
+    const gpu_layout l = gpu_layout::of(n, {30, 14, 12}, depth);
+    std::vector<int> used(static_cast<std::size_t>(l.doubles()));
+    EXPECT_GE(l.index(-depth - 1, -depth, -depth), 0) << "pairs may begin before the ghosts";
+    EXPECT_EQ(l.origin % 2, 0);
+    std::int64_t cells = 0;
+    for (int z = -1; z <= 1; ++z)
+      for (int y = -1; y <= 1; ++y)
+        for (int x = -1; x <= 1; ++x) {
+          const gpu_direction d{x, y, z};
+          const gpu_cells ghosts = l.ghost_cells(d), inner = l.inner_cells(d);
+          EXPECT_EQ(ghosts.count(), inner.count());
+          cells += ghosts.count();
+          for (std::int64_t c = 0; c < ghosts.nz; ++c)
+            for (std::int64_t b = 0; b < ghosts.ny; ++b)
+              for (std::int64_t a = 0; a < ghosts.nx; ++a)
+                ++used.at(static_cast<std::size_t>(ghosts.first + c * l.plane + b * l.pitch + a));
+        }
+    EXPECT_EQ(cells, (n.nx + 2 * depth) * (n.ny + 2 * depth) * (n.nz + 2 * depth));
+    for (const int u : used) ASSERT_LE(u, 1);
+    EXPECT_EQ(l.inner_cells({1, 0, 0}).first, l.index(n.nx - depth, 0, 0));
+    EXPECT_EQ(l.inner_cells({-1, 0, 1}).first, l.index(0, 0, n.nz - depth));
+    EXPECT_EQ(l.ghost_cells({-1, 1, 0}).first, l.index(-depth, n.ny, 0));
+  }
+}
+
 TEST(gpu_layout, gives_every_cell_and_ghost_a_place_of_its_own) {
   const extents n{17, 5, 3};
   const gpu_layout l = gpu_layout::of(n);

@@ -96,6 +96,11 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
 }
 
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* of, const void*) {
+  *of = {};
+  of->ptxVersion = 90;
+  return cudaSuccess;
+}
 
 cudaError_t cudaGraphCreate(cudaGraph_t* made, unsigned) {
   *made = reinterpret_cast<cudaGraph_t>(new fake_graph);

@@ -30,9 +30,27 @@ void cuda_launch::run(const void* function, dim3 grid, dim3 block, std::size_t s
                       const kernel_values& arguments, std::size_t batch_bytes) {
   const auto shape = [&] { return launch_shape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes}; };
   if (is_simulated_) return stream_.launched(name_, shape(), nullptr);
+  if (shared_bytes > std::size_t{48} * 1024 && !allow_shared(function, grid, block, shared_bytes)) return;
   if (is_kept_) [[unlikely]]
     return static_cast<cuda_stream&>(stream_).keep_kernel(name_, function, shape(), arguments, batch_bytes);
   done(cudaLaunchKernel(function, grid, block, arguments.at, shared_bytes, native_), grid, block, shared_bytes);
+}
+
+int cuda_launch::make_gpu_current() const {
+  const cuda_gpu& gpu = static_cast<cuda_stream&>(stream_).gpu();
+  gpu.make_current();
+  return gpu.number();
+}
+
+/// More than what every kernel may have. False, after the error has been noted, if it is too much.
+bool cuda_launch::allow_shared(const void* function, dim3 grid, dim3 block, std::size_t bytes) {
+  make_gpu_current();
+  const cudaError_t status =
+      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (status == cudaSuccess) [[likely]]
+    return true;
+  done(status, grid, block, bytes);
+  return false;
 }
 
 void cuda_launch::run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,

@@ -42,7 +42,8 @@ class cuda_launch {
   }
   /// Launches it, or has the stream of a simulated device count it or one that records keep it, and throws as `done`.
   /// With `mark` the first argument, of the kernel's own kind, tells of its end. `batch_bytes`: the only argument is a
-  /// `kernel_batch` of so many bytes for each.
+  /// `kernel_batch` of so many bytes for each. The kernel gets as much dynamic shared memory as it asks for, if the GPU
+  /// has it.
   void run(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes, const kernel_values& arguments,
            std::size_t batch_bytes = 0);
   void run_marked(const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,
@@ -51,11 +52,15 @@ class cuda_launch {
   kernel_mark mark() const;
   /// Whether nothing is to be launched: the stream is one of a simulated device, and `run` counts what would be.
   bool is_simulated() const { return is_simulated_; }
+  /// The GPU, by its place among those of the process; it is the thread's current one from then on. Not of a simulated
+  /// device.
+  int make_gpu_current() const;
   /// Throws `device_error` naming kernel, stream and launch configuration when the launch was refused.
   void done(cudaError_t status, dim3 grid, dim3 block, std::size_t shared_bytes);
 
  private:
   [[noreturn]] void refuse_native() const;
+  bool allow_shared(const void* function, dim3 grid, dim3 block, std::size_t bytes);
 
   stream& stream_;
   const char* name_;
@@ -64,21 +69,14 @@ class cuda_launch {
   cudaStream_t native_ = nullptr;
 };
 
-/// For kernels of the dialect: `kernel` is a __global__ function. Lets it have more than 48 KiB of dynamic shared
-/// memory.
+/// For kernels of the dialect: `kernel` is a __global__ function.
 template <class... P>
 void launch_function(stream& s, const char* name, void (*kernel)(P...), const launch_shape& shape,
                      void* const* arguments) {
-  const auto* const function = reinterpret_cast<const void*>(kernel);
   cuda_launch at(s, name);
-  const dim3 grid(shape.groups[0], shape.groups[1], shape.groups[2]),
-      block(shape.group[0], shape.group[1], shape.group[2]);
-  if (shape.shared_bytes > std::size_t{48} * 1024 && !at.is_simulated()) {
-    const cudaError_t status = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                    static_cast<int>(shape.shared_bytes));
-    if (status != cudaSuccess) return at.done(status, grid, block, shape.shared_bytes);
-  }
-  at.run(function, grid, block, shape.shared_bytes, values_of(kernel, const_cast<void**>(arguments)));
+  at.run(reinterpret_cast<const void*>(kernel), dim3(shape.groups[0], shape.groups[1], shape.groups[2]),
+         dim3(shape.group[0], shape.group[1], shape.group[2]), shape.shared_bytes,
+         values_of(kernel, const_cast<void**>(arguments)));
 }
 
 template <class T>
@@ -90,7 +88,7 @@ struct exactly {
 
 #if defined(__CUDACC__)
 /// Launches `kernel` in the order of stream `s` and returns at once; what the arguments point to must live until it has
-/// finished. `name`, of static lifetime, stands for it in traces and errors.
+/// finished. `name`, of static lifetime, stands for it in traces and errors. `shared_bytes` may be more than 48 KiB.
 /// Throws `device_error` when the launch is refused. A failure while it runs ends the job with a report that names the
 /// kernel and the stream.
 template <class... P>
