@@ -51,10 +51,10 @@ struct star_cut {
   constexpr long num_tiles() const { return static_cast<long>(tiles_x) * tiles_y * tiles_z; }
   constexpr long num_blocks() const { return num_tiles() * cluster; }
 
-  /// The cells that tile `number` writes. Those at the ends of x take longest, and go first.
+  /// The cells that tile `number` writes. Those at the ends take longest, and go first.
   IMBREX_STAR_ANYWHERE constexpr star_box tile(int number) const {
-    const int nth = number % tiles_x, x = nth == 0 ? 0 : nth == 1 ? tiles_x - 1 : nth - 1;
-    const int rest = number / tiles_x, y = rest % tiles_y, z = rest / tiles_y;
+    const int z = number % tiles_z, rest = number / tiles_z;
+    const int y = ends_first(rest % tiles_y, tiles_y), x = ends_first(rest / tiles_y, tiles_x);
     star_box b{box.x0 + x * own_x, 0, box.y0 + y * own_y, 0, box.z0 + z * depth, 0};
     b.x1 = lesser(b.x0 + own_x, box.x1);
     b.y1 = lesser(b.y0 + own_y, box.y1);
@@ -78,14 +78,19 @@ struct star_cut {
   IMBREX_STAR_ANYWHERE static constexpr int lesser(int a, int b) { return a < b ? a : b; }
   static constexpr int parts(int whole, int part) { return (whole + part - 1) / part; }
 
-  /// A multiprocessor has one column at a time. A tile needs 2 * steps planes more than it writes, and the last round
-  /// of tiles may leave multiprocessors idle: the depth with which both cost least.
+  IMBREX_STAR_ANYWHERE static constexpr int ends_first(int nth, int of) {
+    return nth == 0 ? 0 : nth == 1 ? of - 1 : nth - 1;
+  }
+
+  /// A multiprocessor has one column at a time. A tile needs 2 * steps planes more than it writes; and in the end
+  /// multiprocessors are idle for half a tile, on average: the depth with which both cost least.
   constexpr void set_depth(int steps, int at_once) {
     const int planes = box.z1 - box.z0, columns = tiles_x * tiles_y;
     long least = 0;
     for (int n = 1; n <= planes && n <= 64; ++n) {
-      const int each = parts(planes, n), num = parts(planes, each);
-      const long rounds = parts(columns * num, at_once), time = rounds * (each + 2 * steps);
+      const int each = parts(planes, n), num = parts(planes, each), of_tile = each + 2 * steps;
+      const long tiles = static_cast<long>(columns) * num;
+      const long even = tiles * of_tile / at_once + of_tile / 2, time = std::max<long>(even, of_tile);
       if (n > 1 && time >= least) continue;
       least = time;
       depth = each;

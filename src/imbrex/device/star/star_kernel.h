@@ -133,13 +133,13 @@ class star_thread {
     touches_end_ = first_x < t.there.x0 || first_x + shape::width > t.there.x1 || first_y < t.there.y0 ||
                    first_y + cluster * shape::rows > t.there.y1;
     // Memory.
-    const int from_x = min(max(x_, t.readable.x0 & ~1), (t.readable.x1 - 1) & ~1);
     next_z_ = z0_ - steps;
-    const int from_z = min(max(next_z_, t.readable.z0), t.readable.z1 - 1);
-    from_ = t.in + from_x + from_z * t.plane + y_ * t.pitch;
+    from_ = t.in + x_ + next_z_ * t.plane + y_ * t.pitch;
 #pragma unroll
-    for (int r = 0; r < rows; ++r)
-      row_[r] = static_cast<int>((min(max(y_ + r, t.readable.y0), t.readable.y1 - 1) - y_) * t.pitch);
+    for (int r = 0; r < rows; ++r) {
+      const bool is_row = y_ + r >= t.readable.y0 && y_ + r < t.readable.y1;
+      if (is_row && x_ + 1 >= t.readable.x0 && x_ < t.readable.x1) reads_ |= 1u << r;
+    }
     to_ = t.out + x_ + static_cast<std::int64_t>(z0_ - 2 * steps) * t.plane + y_ * t.pitch;
     incoming_ = memory + warp_ * rows * pairs + lane_;
     double2* const edges = memory + shared::planes_under_way * shared::plane_pairs;
@@ -169,6 +169,8 @@ class star_thread {
     }
     const int number_of_thread = warp_ * pairs + lane_;
     if (number_of_thread < shared::barriers) star_barrier{barriers + 8u * number_of_thread}.init();
+#pragma unroll
+    for (int slot = 0; slot < shared::planes_under_way; ++slot) set_outside(slot);
     __syncthreads();
     if constexpr (cluster > 1) star_peer::synchronize();
   }
@@ -176,9 +178,8 @@ class star_thread {
   __device__ __forceinline__ void run() {
     cells a = {}, b = {};
     const int planes = z1_ - z0_ + 2 * steps;
-    planes_to_fetch_ = planes;
 #pragma unroll
-    for (int i = 0; i < shared::planes_under_way; ++i) fetch(i);
+    for (int i = 0; i < shared::planes_under_way; ++i) fetch<true>(i);
     // Planes of which all steps lie within the domain need no look at its ends.
     const int calm_from = touches_end_ ? planes : max(t_.there.z0 - z0_ + 2 * steps, 0);
     const int calm_to = min(t_.there.z1 - z0_ + steps, planes);
@@ -200,23 +201,40 @@ class star_thread {
     return n;
   }
 
-  /// This thread's cells of the next plane, on their way to shared memory.
+  /// This thread's cells of the next plane, on their way to shared memory. Those that cannot be read are, and stay,
+  /// `outside`.
+  template <bool at_ends>
   __device__ __forceinline__ void fetch(int slot) {
-    if (planes_to_fetch_ > 0) {
+    if (next_z_ >= t_.readable.z0 && next_z_ < t_.readable.z1) {
       const unsigned to = shared_address(incoming_ + slot * shared::plane_pairs);
 #if __CUDA_ARCH__ >= 800
 #pragma unroll
-      for (int r = 0; r < rows; ++r)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + 16 * r * pairs), "l"(from_ + row_[r])
-                     : "memory");
+      for (int r = 0; r < rows; ++r) {
+        if ((reads_ >> r & 1u) == 0) continue;
+        const unsigned row = to + 16 * r * pairs;
+        const double* const cells = from_ + r * t_.pitch;
+        if (at_ends && first_beyond_) {
+          asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(row + 8), "l"(cells + 1) : "memory");
+        } else if (at_ends && second_beyond_) {
+          asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(row), "l"(cells) : "memory");
+        } else {
+          asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(row), "l"(cells) : "memory");
+        }
+      }
 #endif
-      if (next_z_ >= t_.readable.z0 && next_z_ < t_.readable.z1 - 1) from_ += t_.plane;
-      ++next_z_;
-      --planes_to_fetch_;
+    } else {
+      set_outside(slot);
     }
+    from_ += t_.plane;
+    ++next_z_;
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
+  }
+  __device__ __forceinline__ void set_outside(int slot) const {
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+      incoming_[slot * shared::plane_pairs + r * pairs] = make_double2(t_.outside, t_.outside);
   }
 
   /// Cells beyond the domain keep their value.
@@ -247,7 +265,6 @@ class star_thread {
 #pragma unroll
     for (int r = 0; r < rows; ++r) c[r] = incoming_[slot_ * shared::plane_pairs + r * pairs];
     const int z = z0_ - steps + n;
-    if constexpr (at_ends) keep_outside(c, z);
     if constexpr (cluster > 1) {
       if (touches_peer_ && lane_ == 0) star_barrier{peer_done_ + 8 * turn}.arrive_expecting(steps * pairs * 16);
     }
@@ -262,13 +279,15 @@ class star_thread {
         sums[s][r] = c[r];
         c[r] = next;
       }
-      if constexpr (at_ends) keep_outside(c, z - s - 1);
+      if constexpr (at_ends) {
+        if (s < steps - 1) keep_outside(c, z - s - 1);  // after the last step only cells of the domain are written
+      }
     }
     __syncwarp();
     if (lane_ == 0) star_barrier{done_ + 8 * turn}.arrive();
     if (n >= 2 * steps) write(c);
     to_ += t_.plane;
-    fetch(slot_);
+    fetch<at_ends>(slot_);
     if (++slot_ == shared::planes_under_way) slot_ = 0;
     add_up<turn>(n / 2 & 1, sums, latest);
   }
@@ -326,12 +345,11 @@ class star_thread {
   const Rule& rule_;
   const int lane_, warp_;
   int x_, y_, z0_, z1_;
-  unsigned writes_ = 0, beyond_ = 0;  ///< rows, a bit each
+  unsigned writes_ = 0, reads_ = 0, beyond_ = 0;  ///< rows, a bit each
   bool writes_second_, first_beyond_, second_beyond_, touches_end_;
   bool touches_peer_ = false, is_first_ = false;
   const double* from_;
-  int row_[rows];
-  int next_z_, planes_to_fetch_ = 0;
+  int next_z_;
   double* to_;
   int slot_ = 0;
   double2 *incoming_, *mine_;
