@@ -1,38 +1,46 @@
 #include "chares/gpu_deep_steps.h"
 
+#include <algorithm>
+
 namespace jacobi {
 
 std::int64_t gpu_deep_steps::halo_doubles(const gpu_layout& layout) {
-  std::int64_t doubles = 0;
-  for (const int x : {-1, 0, 1}) {
-    for (const int y : {-1, 0, 1}) {
-      for (const int z : {-1, 0, 1}) {
-        if (x != 0 || y != 0 || z != 0) doubles += layout.inner_cells({x, y, z}).count();
-      }
-    }
-  }
-  return doubles;
+  const extents& n = layout.size;
+  const std::int64_t around = 2 * layout.depth;
+  return (n.nx + around) * (n.ny + around) * (n.nz + around) - n.cells();
+}
+
+imbrex::star_grid gpu_deep_steps::grid_of(const gpu_layout& layout, const open_sides& open, double outside) {
+  imbrex::star_grid g;
+  g.nx = static_cast<int>(layout.size.nx);
+  g.ny = static_cast<int>(layout.size.ny);
+  g.nz = static_cast<int>(layout.size.nz);
+  g.pitch = layout.pitch;
+  g.plane = layout.plane;
+  std::ranges::copy(open, g.open);
+  g.outside = outside;
+  return g;
 }
 
 void gpu_deep_steps::pack(imbrex::stream& s, const double* field) {
-  std::vector<gpu_box_copy> boxes;
+  std::vector<imbrex::star_halo> halos;
   for (int i = 0; i < halos_.size(); ++i)
-    boxes.push_back({layout_.inner_cells(around_[static_cast<std::size_t>(i)].offset), field, halos_.out(i).data});
-  gpu_pack_boxes(s, layout_, boxes);
+    halos.push_back({around_[static_cast<std::size_t>(i)].offset, halos_.out(i).data});
+  gpu_pack_deep(s, grid_, layout_, field, halos);
 }
 
 void gpu_deep_steps::unpack(imbrex::stream& s, double* field) {
-  std::vector<gpu_box_copy> boxes;
-  for (int i = 0; i < halos_.size(); ++i)
-    boxes.push_back({layout_.ghost_cells(around_[static_cast<std::size_t>(i)].offset), halos_.in(i).data, field});
-  gpu_unpack_boxes(s, layout_, boxes);
+  std::vector<imbrex::star_halo> halos;
+  for (int i = 0; i < halos_.size(); ++i)  // which are only read
+    halos.push_back({around_[static_cast<std::size_t>(i)].offset, const_cast<double*>(halos_.in(i).data)});
+  gpu_unpack_deep(s, grid_, layout_, field, halos);
 }
 
 void gpu_deep_steps::compute(imbrex::stream& s, const std::array<double*, 2>& fields, int* parity, int steps,
                              bool keeps_previous) const {
   const auto now = static_cast<std::size_t>(*parity);
   double* const result =
-      gpu_several_steps(s, layout_, formula_, open_, outside_, fields[now], fields[now ^ 1], steps, keeps_previous);
+      gpu_several_steps(s, grid_, layout_, formula_, fields[now], fields[now ^ 1], steps, keeps_previous);
   *parity = result == fields[0] ? 0 : 1;
 }
 

@@ -20,9 +20,8 @@ class gpu_deep_steps {
   template <class Chare>
   gpu_deep_steps(Chare& self, const options& o, const gpu_layout& layout)
       : around_(deep_neighbours(self.index(), self.extent(), o)),
-        open_(sides_of(around_)),
+        grid_(grid_of(layout, sides_of(around_), o.boundary.value)),
         formula_(o.formula),
-        outside_(o.boundary.value),
         layout_(layout),
         halos_(imbrex::memory_kind::device, o.gpu.halos.value_or(imbrex::halo_path::device)) {
     const extents n = layout.size;
@@ -41,15 +40,15 @@ class gpu_deep_steps {
   static std::int64_t halo_doubles(const gpu_layout& layout);
 
  private:
+  static imbrex::star_grid grid_of(const gpu_layout& layout, const open_sides& open, double outside);
   void pack(imbrex::stream& s, const double* field);
   void unpack(imbrex::stream& s, double* field);
   void compute(imbrex::stream& s, const std::array<double*, 2>& fields, int* parity, int steps,
                bool keeps_previous) const;
 
   const std::vector<deep_neighbour> around_;
-  const open_sides open_;
+  const imbrex::star_grid grid_;
   const stencil formula_;
-  const double outside_;
   const gpu_layout& layout_;
   imbrex::halo<double> halos_;
 };

@@ -6,6 +6,7 @@
 
 #include "decomposition.h"
 #include "field/stencil.h"
+#include "imbrex/device/star/star_halos.h"
 #include "kernels/gpu_layout.h"
 #include "kernels/gpu_tiles.h"
 
@@ -57,21 +58,17 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
                       double* out, const const_face_buffers& halos_in, const face_buffers& halos_out,
                       bool backwards = false);
 
-/// Does `steps` iterations (see star_steps): of `field`, whose ghosts on `open` sides are as deep as there are steps;
-/// beyond the others all cells have the value `outside`. Both fields are overwritten. Returns the one that holds the
-/// new state; with `keeps_previous` the other one holds that of one iteration before.
-double* gpu_several_steps(imbrex::stream& s, const gpu_layout& layout, stencil formula,
-                          const std::array<bool, num_faces>& open, double outside, double* field, double* other,
-                          int steps, bool keeps_previous);
+/// Does `steps` iterations of the block `g` (see star_steps): of `field`, whose ghosts on open sides are as deep as
+/// there are steps. Both fields are overwritten. Returns the one that holds the new state; with `keeps_previous` the
+/// other one holds that of one iteration before.
+double* gpu_several_steps(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, stencil formula,
+                          double* field, double* other, int steps, bool keeps_previous);
 
-/// From boxes of a field to buffers, or the other way: each box dense, x fastest. At most 26 pairs, one kernel.
-struct gpu_box_copy {
-  gpu_cells cells;
-  const double* from = nullptr;  ///< the field, or a buffer
-  double* to = nullptr;          ///< a buffer, or the field
-};
-void gpu_pack_boxes(imbrex::stream& s, const gpu_layout& layout, std::span<const gpu_box_copy> boxes);
-void gpu_unpack_boxes(imbrex::stream& s, const gpu_layout& layout, std::span<const gpu_box_copy> boxes);
+/// Its exchange, as deep as the layout's ghosts (see star_pack).
+void gpu_pack_deep(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, const double* field,
+                   std::span<const imbrex::star_halo> halos);
+void gpu_unpack_deep(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, double* field,
+                     std::span<const imbrex::star_halo> halos);
 
 /// One iteration of all blocks in the table: reads the fields of `parity`, ghosts included, and writes the fields of
 /// the other parity and, with the outermost cells, the ghosts of the neighbours' fields of the other parity. Nobody may

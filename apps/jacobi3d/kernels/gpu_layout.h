@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "decomposition.h"
@@ -20,17 +18,6 @@ struct gpu_face {
   std::int64_t first = 0;
   std::int64_t stride_a = 0, stride_b = 0;
   std::int64_t num_a = 0, num_b = 0;
-};
-
-/// A direction from a block: -1, 0 or 1 along x, y, z.
-using gpu_direction = std::array<int, 3>;
-
-/// A box of cells in a padded block: rows of `nx` cells from `first` on.
-struct gpu_cells {
-  std::int64_t first = 0;
-  std::int64_t nx = 0, ny = 0, nz = 0;
-
-  constexpr std::int64_t count() const { return nx * ny * nz; }
 };
 
 /// Where the cells of a block lie in GPU memory: one array with the ghosts inside, `depth` deep. Cell (x, y, z), from
@@ -74,10 +61,6 @@ struct gpu_layout {
   /// Bytes of so many passes over all cells.
   double bytes(int passes) const { return static_cast<double>(size.cells()) * passes * sizeof(double); }
 
-  /// What a neighbour in direction `d` needs, `depth` deep, and where what comes from there goes.
-  constexpr gpu_cells inner_cells(const gpu_direction& d) const { return cells(d, false); }
-  constexpr gpu_cells ghost_cells(const gpu_direction& d) const { return cells(d, true); }
-
   /// The outermost cells on that side.
   JACOBI_HOST_DEVICE constexpr gpu_face inner_face(face f) const {
     return at(f, 0, size.nx - 1, size.ny - 1, size.nz - 1);
@@ -87,18 +70,6 @@ struct gpu_layout {
 
  private:
   static constexpr std::int64_t row_alignment = 16;
-
-  constexpr gpu_cells cells(const gpu_direction& d, bool ghosts) const {
-    const std::array<std::int64_t, 3> n{size.nx, size.ny, size.nz};
-    std::array<std::int64_t, 3> first{}, count = n;
-    for (std::size_t a = 0; a < 3; ++a) {
-      if (d[a] == 0) continue;
-      count[a] = depth;
-      if (ghosts) first[a] = d[a] < 0 ? -depth : n[a];
-      if (!ghosts) first[a] = d[a] < 0 ? 0 : n[a] - depth;
-    }
-    return {index(first[0], first[1], first[2]), count[0], count[1], count[2]};
-  }
 
   JACOBI_HOST_DEVICE constexpr gpu_face at(face f, std::int64_t low, std::int64_t x, std::int64_t y,
                                            std::int64_t z) const {

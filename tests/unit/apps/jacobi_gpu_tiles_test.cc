@@ -56,24 +56,10 @@ TEST(gpu_layout, deep_ghosts_have_places_of_their_own) {
     std::vector<int> used(static_cast<std::size_t>(l.doubles()));
     EXPECT_GE(l.index(-depth - 1, -depth, -depth), 0) << "pairs may begin before the ghosts";
     EXPECT_EQ(l.origin % 2, 0);
-    std::int64_t cells = 0;
-    for (int z = -1; z <= 1; ++z)
-      for (int y = -1; y <= 1; ++y)
-        for (int x = -1; x <= 1; ++x) {
-          const gpu_direction d{x, y, z};
-          const gpu_cells ghosts = l.ghost_cells(d), inner = l.inner_cells(d);
-          EXPECT_EQ(ghosts.count(), inner.count());
-          cells += ghosts.count();
-          for (std::int64_t c = 0; c < ghosts.nz; ++c)
-            for (std::int64_t b = 0; b < ghosts.ny; ++b)
-              for (std::int64_t a = 0; a < ghosts.nx; ++a)
-                ++used.at(static_cast<std::size_t>(ghosts.first + c * l.plane + b * l.pitch + a));
-        }
-    EXPECT_EQ(cells, (n.nx + 2 * depth) * (n.ny + 2 * depth) * (n.nz + 2 * depth));
+    for (std::int64_t z = -depth; z < n.nz + depth; ++z)
+      for (std::int64_t y = -depth; y < n.ny + depth; ++y)
+        for (std::int64_t x = -depth; x < n.nx + depth; ++x) ++used.at(static_cast<std::size_t>(l.index(x, y, z)));
     for (const int u : used) ASSERT_LE(u, 1);
-    EXPECT_EQ(l.inner_cells({1, 0, 0}).first, l.index(n.nx - depth, 0, 0));
-    EXPECT_EQ(l.inner_cells({-1, 0, 1}).first, l.index(0, 0, n.nz - depth));
-    EXPECT_EQ(l.ghost_cells({-1, 1, 0}).first, l.index(-depth, n.ny, 0));
   }
 }
 

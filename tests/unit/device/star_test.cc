@@ -1,6 +1,7 @@
 // How passes of `star_steps` are cut, and its twin on the host. The kernels run on GPUs only: jacobi3d --steps and
 // example 20 compare them, bit for bit.
 #include "imbrex/device/star/star_cut.h"
+#include "imbrex/device/star/star_halos.h"
 #include "imbrex/device/star/star_on_host.h"
 
 #include <gtest/gtest.h>
@@ -70,6 +71,38 @@ TEST(star_cut, passes_have_the_rest_first) {
   EXPECT_EQ(passes(4), std::vector<int>{4});
   EXPECT_EQ(passes(6), (std::vector<int>{2, 4}));
   EXPECT_EQ(passes(11), (std::vector<int>{3, 4, 4}));
+}
+
+TEST(star_halos, what_one_packs_the_other_unpacks) {
+  star_grid g{.nx = 7, .ny = 5, .nz = 6, .pitch = 16, .plane = 16 * 11};
+  const int depth = 3;
+  const auto size = static_cast<std::size_t>(g.plane * 12 + 64);
+  const auto origin = static_cast<std::ptrdiff_t>(depth * (g.plane + g.pitch) + 4);
+  std::vector<double> field(size), seen(size);
+  for (std::size_t i = 0; i < size; ++i) field[i] = static_cast<double>(i);
+  // A block of its own, periodic in all directions: every ghost is a cell of the other end.
+  std::vector<std::vector<double>> buffers;
+  std::vector<star_halo> out, in;
+  for (int z = -1; z <= 1; ++z)
+    for (int y = -1; y <= 1; ++y)
+      for (int x = -1; x <= 1; ++x) {
+        if (x == 0 && y == 0 && z == 0) continue;
+        const std::array<int, 3> offset{x, y, z}, back{-x, -y, -z};
+        const star_box inner = inner_cells(g, offset, depth), ghosts = ghost_cells(g, back, depth);
+        ASSERT_EQ(num_cells(inner), num_cells(ghosts));
+        buffers.emplace_back(static_cast<std::size_t>(num_cells(inner)));
+        out.push_back({offset, buffers.back().data()});
+        in.push_back({back, buffers.back().data()});
+      }
+  star_pack_on_host(g, field.data() + origin, depth, out);
+  star_unpack_on_host(g, field.data() + origin, depth, in);
+  const auto at = [&](int x, int y, int z) {
+    return field[static_cast<std::size_t>(origin + z * g.plane + y * g.pitch + x)];
+  };
+  for (int z = -depth; z < g.nz + depth; ++z)
+    for (int y = -depth; y < g.ny + depth; ++y)
+      for (int x = -depth; x < g.nx + depth; ++x)
+        ASSERT_EQ(at(x, y, z), at((x + g.nx) % g.nx, (y + g.ny) % g.ny, (z + g.nz) % g.nz)) << x << y << z;
 }
 
 struct sum_of_weights {
