@@ -20,7 +20,7 @@ namespace {
 struct raw_options {
   std::optional<std::int64_t> nx, ny, nz, check_every;
   std::optional<double> alpha, beta;
-  std::string init, input, boundary = "0", impl = "chare", map, streams, halos, fusion;
+  std::string init, input, boundary = "0", impl = "chare", map, streams, halos, fusion, odf, steps;
   bool graph = false, no_graph = false;
 };
 
@@ -43,14 +43,28 @@ CLI::Validator whole() {
   return CLI::Validator(complaint, "");
 }
 
+/// The same, or "auto".
+template <class Number>
+CLI::Validator whole_or_auto() {
+  auto complaint = [](std::string& text) {
+    return text == "auto" || parse<Number>(text)
+               ? std::string()
+               : fmt::format("{} is no whole number that can be used, nor auto", text);
+  };
+  return CLI::Validator(complaint, "");
+}
+
 void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("-x", raw.nx, "cells in x (default 256; one extent given sets all three)")
       ->check(whole<std::int64_t>());
   app.add_option("-y", raw.ny, "cells in y")->check(whole<std::int64_t>());
   app.add_option("-z", raw.nz, "cells in z")->check(whole<std::int64_t>());
   app.add_option("-c", o.num_chares, "number of chares in all")->check(whole<std::int64_t>());
-  app.add_option("--odf", o.odf, fmt::format("chares per PE (default {}, or the most the grid allows)", default_odf))
-      ->check(whole<int>());
+  app.add_option("--odf", raw.odf,
+                 fmt::format("chares per PE (default {}, or the most the grid allows), or auto: what is fastest, found "
+                             "by trying, and remembered (docs/performance.md)",
+                             default_odf))
+      ->check(whole_or_auto<int>());
   app.add_option("-w", o.warm_up, "warm-up iterations")->check(whole<std::int64_t>())->capture_default_str();
   app.add_option("-i", o.iterations, "iterations in each repeat")->check(whole<std::int64_t>())->capture_default_str();
   app.add_option("--repeats", o.repeats, "how often all of it is repeated")->check(whole<int>())->capture_default_str();
@@ -71,10 +85,10 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--impl", raw.impl, "chare, mpi (one block for each rank) or hetero (objects and tasks)")
       ->capture_default_str();
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
-  app.add_option("--steps", o.steps,
+  app.add_option("--steps", raw.steps,
                  "iterations between two exchanges, which a block does in one pass over its memory (default 1; where "
-                 "memory is the limit 4 to 8 on the host, 4 on GPUs)")
-      ->check(whole<int>());
+                 "memory is the limit 4 to 8 on the host, 4 on GPUs), or auto")
+      ->check(whole_or_auto<int>());
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
   app.add_option("--imbalance", o.imbalance,
                  "a quarter of the chares computes each iteration so many times (default 1: once)")
@@ -98,7 +112,7 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
                  "halos on GPUs: device (default; with --impl mpi where MPI can) or host, by way of host memory");
   app.add_option("--fusion", raw.fusion,
                  "kernels on GPUs: none, A, B or C, by messages between chares; or D: one kernel for each GPU and "
-                 "iteration, chares only hold the memory (default: D in one process, else C)");
+                 "iteration, chares only hold the memory (default: D in one process, else C), or auto");
   app.add_flag("--graph", raw.graph, "on GPUs: iterations as CUDA graphs (default: with fusion D)");
   app.add_flag("--no-graph", raw.no_graph, "on GPUs: no graphs");
   app.add_option("--completion", o.gpu.completion, "on GPUs: flag (default), event, callback or sync");
@@ -173,7 +187,15 @@ std::optional<Value> read_word(const char* option, const std::string& text, std:
   refuse(fmt::format("{} {} is unknown: use {}", option, text, known));
 }
 
+void read_numbers_or_auto(options& o, const raw_options& raw) {
+  o.tuned.odf = raw.odf == "auto";
+  o.tuned.steps = raw.steps == "auto";
+  if (!raw.odf.empty() && !o.tuned.odf) o.odf = *parse<int>(raw.odf);
+  if (!raw.steps.empty() && !o.tuned.steps) o.steps = *parse<int>(raw.steps);
+}
+
 void read_words(options& o, const raw_options& raw) {
+  read_numbers_or_auto(o, raw);
   const auto impl = read_word("--impl", raw.impl, {implementation::chare, implementation::mpi, implementation::hetero});
   if (!impl) refuse("--impl is empty: use chare, mpi or hetero");
   o.impl = *impl;
@@ -210,8 +232,9 @@ void read_gpu_options(options& o, const raw_options& raw) {
   gpu_options& g = o.gpu;
   g.streams = read_word("--streams", raw.streams, {stream_design::chare, stream_design::split, stream_design::device});
   g.halos = read_word("--comm", raw.halos, {halo_path::host, halo_path::device});
+  o.tuned.fusion = raw.fusion == "auto";
   g.fusion = read_word(
-      "--fusion", raw.fusion,
+      "--fusion", o.tuned.fusion ? std::string() : raw.fusion,
       {fusion_strategy::none, fusion_strategy::a, fusion_strategy::b, fusion_strategy::c, fusion_strategy::d});
   if (raw.graph && raw.no_graph) refuse("--graph and --no-graph contradict each other: give one");
   if (raw.graph || raw.no_graph) g.graph = raw.graph;
@@ -225,7 +248,7 @@ void read_gpu_options(options& o, const raw_options& raw) {
   }
   if (g.graph == true && g.halos == halo_path::host)
     refuse("--graph needs --comm device: between its kernels a graph cannot wait for messages");
-  const bool any = g.gpus > 0 || g.streams || g.halos || g.fusion || g.graph || !g.completion.empty();
+  const bool any = g.gpus > 0 || g.streams || g.halos || g.fusion || o.tuned.fusion || g.graph || !g.completion.empty();
   if (any && o.device == "host")
     refuse(
         "--gpus, --streams, --comm, --fusion, --graph and --completion are about GPUs: leave them out, or use "
@@ -276,8 +299,18 @@ void check_steps(const options& o) {
                     o.steps, o.imbalance));
 }
 
+void check_tuned(const options& o) {
+  if (!o.tuned.any()) return;
+  if (o.impl != implementation::chare) refuse("auto needs --impl chare: give numbers, or leave --impl out");
+  if (o.tuned.odf && o.num_chares)
+    refuse(fmt::format("-c {} and --odf auto contradict each other: give one", *o.num_chares));
+  if (o.tuned.steps && o.imbalance > 1)
+    refuse(fmt::format("--steps auto and --imbalance {} contradict each other: give one", o.imbalance));
+}
+
 void check_implementation(const options& o, const raw_options& raw) {
   check_steps(o);
+  check_tuned(o);
   if (o.impl == implementation::mpi) return check_mpi(o, raw);
   if (o.overlap) refuse("--overlap needs --impl mpi: chares overlap by themselves, so leave it out");
   if (o.impl == implementation::hetero) {

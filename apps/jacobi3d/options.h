@@ -35,6 +35,13 @@ struct gpu_options {
   std::string completion;  ///< "flag", "event", "callback" or "sync"
 };
 
+/// What is found out by trying before the run begins (`auto`).
+struct tuned_options {
+  bool odf = false, steps = false, fusion = false;
+
+  bool any() const { return odf || steps || fusion; }
+};
+
 /// What the ghost cells outside the domain hold.
 struct boundary_condition {
   bool periodic = false;
@@ -80,6 +87,7 @@ struct options {
   std::string trace;                 ///< Chrome-trace JSON, written by the runtime; empty: none
   std::string device = "auto";       ///< "host", "cuda", "opencl" (hetero), or "auto": cuda where there is a GPU
   gpu_options gpu;
+  tuned_options tuned;
 };
 
 /// Reads a command line. Arguments that start with `--imbrex-` belong to the runtime and are passed over, with the

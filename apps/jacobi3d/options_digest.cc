@@ -20,7 +20,7 @@ std::string digest(const options& o) {
   auto line = [&text](const char* option, const std::string& value) { text += fmt::format("{}={}\n", option, value); };
   line("-x -y -z", fmt::format("{} {} {}", o.grid.nx, o.grid.ny, o.grid.nz));
   line("-c", o.num_chares ? fmt::format("{}", *o.num_chares) : "not given");
-  line("--odf", o.odf ? fmt::format("{}", *o.odf) : "not given");
+  line("--odf", o.tuned.odf ? "auto" : o.odf ? fmt::format("{}", *o.odf) : "not given");
   line("--pes", o.pes != 0 ? fmt::format("{}", o.pes) : "not given");
   line("-w", fmt::format("{}", o.warm_up));
   line("-i", fmt::format("{}", o.iterations));
@@ -33,7 +33,7 @@ std::string digest(const options& o) {
   line("--point-every", fmt::format("{}", o.point_every));
   line("--impl", name(o.impl));
   line("--map", name(o.map));
-  line("--steps", fmt::format("{}", o.steps));
+  line("--steps", o.tuned.steps ? "auto" : fmt::format("{}", o.steps));
   line("--imbalance", fmt::format("{}", o.imbalance));
   line("--wander", fmt::format("{}", o.wander));
   line("--balance", o.balance);
@@ -48,7 +48,7 @@ std::string digest(const options& o) {
   line("--gpus", fmt::format("{}", o.gpu.gpus));
   line("--streams", o.gpu.streams ? name(*o.gpu.streams) : "not given");
   line("--comm", o.gpu.halos ? name(*o.gpu.halos) : "not given");
-  line("--fusion", o.gpu.fusion ? name(*o.gpu.fusion) : "not given");
+  line("--fusion", o.tuned.fusion ? "auto" : o.gpu.fusion ? name(*o.gpu.fusion) : "not given");
   line("--graph", !o.gpu.graph ? "not given" : *o.gpu.graph ? "given" : "--no-graph");
   line("--completion", o.gpu.completion);
   return text;

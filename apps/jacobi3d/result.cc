@@ -62,6 +62,7 @@ std::string header_text(const options& o, const result& known) {
   text += fmt::format(", device {}, transport {}\n", known.device, known.transport);
   if (!known.why_no_gpu.empty()) text += fmt::format("  no GPU is used: {}\n", known.why_no_gpu);
   if (!known.gpu_strategy.empty()) text += fmt::format("  {}: {}\n", plural(known.gpus, "GPU"), known.gpu_strategy);
+  if (!known.tuned.empty()) text += fmt::format("  tuned: {}\n", known.tuned);
   text += fmt::format("  init {}, boundary {}; {} of warm-up, {} of {}\n", initial_text(o.initial),
                       boundary_text(o.boundary), plural(o.warm_up, "iteration"), plural(o.repeats, "repeat"),
                       plural(o.iterations, "iteration"));
@@ -112,6 +113,7 @@ std::string report_json(const options& o, const result& r) {
   j["impl"] = name(r.impl);
   j["overlap"] = r.overlap;
   j["steps"] = o.steps;
+  j["tuned"] = r.tuned;
   j["imbalance"] = o.imbalance;
   j["wander"] = o.wander;
   if (!o.balance.empty()) {

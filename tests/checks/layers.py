@@ -23,6 +23,7 @@ LEVEL = {
     "fields": 7,
     "virtual_time": 7,
     "runtime": 8,
+    "tuning": 9,
 }
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {

@@ -20,7 +20,8 @@ namespace jacobi {
 
 /// What all chares of a process read. Set before the job starts, from the command line, which is the same on all ranks.
 struct chare_job {
-  const options* given = nullptr;
+  const options* given = nullptr;             ///< what is in force
+  const options* of_command_line = nullptr;   ///< the same, but for `auto`
   apps::iteration_progress* shown = nullptr;  ///< rank 0 only
 };
 extern chare_job this_job;

@@ -161,8 +161,8 @@ ix::task<int> conclude(ix::array_proxy<Block> blocks, const options* o, const de
   co_return exit_code(*r);
 }
 
-/// The main chare on GPUs; `restarted`: of what `job` knows.
-ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted);
+/// The main chare on GPUs; `restarted`: of what `job` knows; `tuned`: what `auto` was found to be.
+ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted, std::string tuned);
 /// The main chare of --impl hetero, on any device.
 ix::task<int> start_with_tasks(ix::runtime& rt);
 

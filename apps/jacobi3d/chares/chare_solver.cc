@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "chares/chare_driver.h"
+#include "chares/chare_tuning.h"
 #include "imbrex/base/build_config.h"
 #include "memory_check.h"
 
@@ -19,6 +20,12 @@ void check_host_memory(const ix::runtime& rt, const options& o, const decomposit
 }
 
 ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
+  std::string tuned;
+  if (this_job.given->tuned.any()) {
+    if (restarted) throw ix::usage_error("auto is for runs from the beginning: give the numbers that the header named");
+    auto choosing = choose_options(rt);
+    tuned = co_await choosing;
+  }
   const options& o = *this_job.given;
   if (o.impl == implementation::hetero) {
     if (restarted || rt.options().checkpoint.at_points())
@@ -30,7 +37,7 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
     throw ix::usage_error(fmt::format("--steps {} is for the host and for CUDA: add --device host", o.steps));
 #if IMBREX_HAVE_CUDA
   if (rt.kind_of_device() == ix::device_kind::cuda) {
-    auto on_gpus = run_on_gpus(rt, job, restarted);
+    auto on_gpus = run_on_gpus(rt, job, restarted, tuned);
     co_return co_await on_gpus;
   }
 #endif
@@ -38,6 +45,7 @@ ix::task<int> run_job(ix::runtime& rt, job_state* job, bool restarted) {
   const decomposition cut =
       restarted ? job->cut() : decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), x_face_weight(o));
   result r = facts_of(rt, o, cut);
+  r.tuned = tuned;
   check_report_writable(o);
   check_host_memory(rt, o, cut);
   guarded_outputs outputs(o, cut);
@@ -69,8 +77,25 @@ struct program {
 
 }  // namespace
 
+ix::task<double> try_on_host(ix::runtime& rt) {
+  const options& o = *this_job.given;
+  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), x_face_weight(o));
+  check_host_memory(rt, o, cut);
+  const blocks_proxy blocks = create_blocks<block>(rt, o, cut);
+  result r;
+  auto one = run_repeat(blocks, &o, &r, 0, nullptr);
+  co_await one;
+  blocks.destroy();
+  co_await rt.quiescence();
+  co_return r.iteration_us.back();
+}
+
+#if !IMBREX_HAVE_CUDA
+ix::task<double> try_on_gpus(ix::runtime& rt) { return try_on_host(rt); }
+#endif
+
 int run_chare_solver(int argc, char** argv, const options& o) {
-  this_job.given = &o;
+  this_job.given = this_job.of_command_line = &o;
   std::vector<std::string> words(argv, argv + argc);
   if (o.pes > 0) words.push_back(fmt::format("--imbrex-pes={}", o.pes));
   words.push_back("--imbrex-device=" + o.device);

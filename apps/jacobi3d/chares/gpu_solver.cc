@@ -4,6 +4,7 @@
 #include <map>
 
 #include "chares/chare_driver.h"
+#include "chares/chare_tuning.h"
 #include "chares/gpu_block.h"
 #include "chares/gpu_strategy.h"
 #include "chares/gpu_team.h"
@@ -34,6 +35,11 @@ void check_gpu_memory(const ix::runtime& rt, const options& o, const decompositi
         "(-x -y -z) or more GPUs",
         gpu, rt.gpu(gpu).name(), static_cast<double>(bytes) / gb, static_cast<double>(free) / gb));
   }
+}
+
+void prepare_directory(const decomposition& cut, bool fused) {
+  this_gpu_directory = {};
+  if (fused) this_gpu_directory.blocks.resize(static_cast<std::size_t>(cut.num_blocks()));
 }
 
 /// So many iterations of fusion D, between which nothing is looked at.
@@ -107,7 +113,27 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
 
 }  // namespace
 
-ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted) {
+ix::task<double> try_on_gpus(ix::runtime& rt) {
+  const options& o = *this_job.given;
+  const gpu_strategy how = gpu_strategy::of(o, rt);
+  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+  check_steps_fit(cut, o);
+  check_gpu_memory(rt, o, cut, how);
+  const bool fused = how.fusion == fusion_strategy::d;
+  prepare_directory(cut, fused);
+  const gpu_blocks blocks = create_blocks<gpu_block>(rt, o, cut);
+  const gpu_teams teams = fused ? rt.create_group<gpu_team>() : gpu_teams();
+  job_state job;
+  result r;
+  auto one = run_repeat(blocks, teams, fused, &o, &r, &job);
+  co_await one;
+  blocks.destroy();
+  if (fused) teams.destroy();
+  co_await rt.quiescence();
+  co_return r.iteration_us.back();
+}
+
+ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted, std::string tuned) {
   const options& o = *this_job.given;
   const gpu_strategy how = gpu_strategy::of(o, rt);
   if (restarted) check_restarted_state(*job, o, true);
@@ -117,6 +143,7 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted) {
   r.device = "cuda";
   r.gpus = rt.num_gpus();
   r.gpu_strategy = how.text();
+  r.tuned = std::move(tuned);
   check_report_writable(o);
   check_steps_fit(cut, o);
   check_gpu_memory(rt, o, cut, how);
@@ -126,8 +153,7 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted) {
   std::fflush(stdout);
 
   const bool fused = how.fusion == fusion_strategy::d;
-  this_gpu_directory = {};
-  if (fused) this_gpu_directory.blocks.resize(static_cast<std::size_t>(cut.num_blocks()));
+  prepare_directory(cut, fused);
   const std::int64_t each = o.warm_up + o.iterations;
   apps::iteration_progress shown(o.repeats * each, !o.quiet);
   this_job.shown = &shown;

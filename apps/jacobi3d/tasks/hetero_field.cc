@@ -63,7 +63,7 @@ std::uint64_t hetero_field::bytes_needed(extents size) {
 }
 
 jacobi3d_block hetero_field::arguments() const {
-  const ix::launch_shape s = shape();
+  const ix::launch_shape s = shape(1);
   jacobi3d_block b{};
   b.nx = static_cast<int>(size_.nx);
   b.ny = static_cast<int>(size_.ny);
@@ -79,8 +79,10 @@ jacobi3d_block hetero_field::arguments() const {
   return b;
 }
 
-/// On the host long loops over x, in tiles of rows that pass through all planes; on GPUs a few rows of one plane.
-ix::launch_shape hetero_field::shape() const {
+/// On the host long loops over x, in tiles of rows that pass through all planes; on GPUs pairs of cells in a few rows,
+/// and some planes of them.
+/// `cells_of_item` in x on GPUs.
+ix::launch_shape hetero_field::shape(unsigned cells_of_item) const {
   if (where_.kind() == ix::device_kind::host) {
     const std::int64_t fitting = tile_bytes / (3 * pitch_ * static_cast<std::int64_t>(sizeof(double)));
     const auto x = static_cast<unsigned>(std::min<std::int64_t>(size_.nx, ix::launch_shape::max_items));
@@ -88,9 +90,10 @@ ix::launch_shape hetero_field::shape() const {
             .group = {x},
             .shared_bytes = x * sizeof(double)};
   }
-  constexpr unsigned x = 32, y = 8;
+  constexpr unsigned x = 32, y = 8, planes = 8;
   const std::int64_t rows = std::max<std::int64_t>(y, groups(size_.ny, most_groups));
-  return {.groups = {groups(size_.nx, x), groups(size_.ny, rows), groups(size_.nz, groups(size_.nz, most_groups))},
+  return {.groups = {groups(size_.nx, cells_of_item * x), groups(size_.ny, rows),
+                     groups(size_.nz, std::max<std::int64_t>(planes, groups(size_.nz, most_groups)))},
           .group = {x, y}};
 }
 
@@ -109,7 +112,7 @@ void hetero_field::make_missing(faces& some) const {
 void hetero_field::pack() {
   make_missing(outgoing_);
   const faces& o = outgoing_;
-  ix::submit(task("pack"), jacobi3d_pack, shape(), arguments(), field_, ix::write(o[0]), ix::write(o[1]),
+  ix::submit(task("pack"), jacobi3d_pack, shape(1), arguments(), field_, ix::write(o[0]), ix::write(o[1]),
              ix::write(o[2]), ix::write(o[3]), ix::write(o[4]), ix::write(o[5]));
 }
 
@@ -123,7 +126,7 @@ ix::hetero_task hetero_field::update(faces&& arrived) {
   const faces& o = outgoing_;
   const auto& kernel = where_.kind() == ix::device_kind::host ? jacobi3d_update : jacobi3d_update_tiles;
   ix::hetero_task t =
-      ix::submit(task("update"), kernel, shape(), arguments(), field_, in[0], in[1], in[2], in[3], in[4], in[5], next_,
+      ix::submit(task("update"), kernel, shape(2), arguments(), field_, in[0], in[1], in[2], in[3], in[4], in[5], next_,
                  ix::write(o[0]), ix::write(o[1]), ix::write(o[2]), ix::write(o[3]), ix::write(o[4]), ix::write(o[5]));
   std::swap(field_, next_);
   for (const face f : all_faces) {

@@ -62,7 +62,7 @@ class hetero_field {
   static constexpr std::int64_t front = 8;  ///< doubles before the first row, and behind the last
 
   jacobi3d_block arguments() const;
-  imbrex::launch_shape shape() const;
+  imbrex::launch_shape shape(unsigned cells_of_item) const;
   imbrex::task_options task(imbrex::task_name name) const;
   void make_missing(faces& some) const;
 

@@ -129,6 +129,36 @@ def balanced(p, folder):
     return 0
 
 
+def tuned(p, folder):
+    """What is `auto` is found by trying, leaves nothing behind in the result, and is remembered."""
+    os.environ["IMBREX_TUNING"] = os.path.join(folder, "tuning.json")  # as --imbrex-tuning
+    base = "--device host -x 40 -y 36 -z 44 -w 2 -i 40 --repeats 1 --init random:3 --tolerance 1e-9 --check-every 8".split()
+    expected = report_of([p.jacobi, *base, "-c", "1", "--pes", "1"], folder).get("field_hash")
+    for way in ("--pes 1", "--pes 2", "--pes 1 --imbrex-ranks 3", "--pes 2 --imbrex-ranks 2"):
+        for auto in ("--odf auto --steps auto", "--odf auto", "--odf 2 --steps auto"):
+            words = [p.jacobi, *base, *way.split(), *auto.split()]
+            first, second = report_of(words, folder), report_of(words, folder)
+            text = " ".join(words)
+            expect(first.get("field_hash") == expected is not None, f"{text}: another field: {first}")
+            expect("trials" in first.get("tuned", ""), f"{text}: nothing was tried: {first}")
+            expect("remembered" in second.get("tuned", ""), f"{text}: not remembered: {second}")
+            same = ("field_hash", "chares", "steps")
+            expect([first.get(k) for k in same] == [second.get(k) for k in same], f"{text}: {first} and then {second}")
+    # On GPUs that are simulated, where that is built.
+    words = [p.jacobi, *"--device cuda -x 192 -i 100 -w 4 --repeats 1 --odf auto --steps auto --fusion auto".split(),
+             "--imbrex-machine=h200-x4", "--imbrex-ranks=1", "--imbrex-gpus=4", "--imbrex-machine-data=off"]
+    path = os.path.join(folder, "simulated.json")
+    done = run([*words, "--report", path], code=None)
+    if done.returncode == 0:
+        with open(path) as f:
+            expect("trials" in json.load(f)["tuned"], f"{' '.join(words)}: nothing was tried")
+        expect("tuned: " in done.stdout, f"the header does not say what was found: {done.stdout}")
+    else:
+        expect("not built" in done.stderr or "IMBREX" in done.stderr, f"{' '.join(words)}: {done.stderr}")
+        print(f"skipped: simulated GPUs: {done.stderr.strip()}")
+    return 0
+
+
 def devices_there(p, kind):
     probe = subprocess.run([p.tool, "info", "--json"], capture_output=True, text=True)
     return [d for d in json.loads(probe.stdout)["devices"] if d["kind"] == kind] if probe.returncode == 0 else []
@@ -236,6 +266,9 @@ def gpu(p, folder):
                  "-c", "12", "--map", "round-robin"])
     ways.append([p.jacobi, "--fusion", "B", "--gpus", "1", "--pes", "1", "-c", "6", "--imbrex-ranks", "2"])
     ways.append([p.jacobi, "--fusion", "C", "--comm", "host", "--gpus", "1", "--pes", "2", "-c", "9", "--imbrex-ranks", "2"])
+    for steps, count, chares, more in ((2, 1, 1, ""), (4, 1, 6, ""), (5, len(gpus), 4, ""), (4, len(gpus), 2, "--comm host"),
+                                       (7, 1, 2, "--imbrex-ranks 2 --pes 1")):
+        ways.append([p.jacobi, "--steps", str(steps), "--gpus", str(count), "-c", str(chares * count), *more.split()])
     same_bits(p, folder, ways)
     return 0
 
@@ -313,7 +346,8 @@ def bad_input(p, folder):
         ("--impl hetero --overlap", 2, "--overlap"), ("--device opencl", 2, "--impl hetero"),
         (f"--impl hetero --device host --input {wrong}", 2, "<f4"), ("--impl hetero --device host -x 30000", None, "memory"),
         ("--impl hetero --device host -x 4 -c 1000", 2, "1000"),
-        ("--steps 3 --impl hetero", 2, "--steps 3"), ("--steps 3 --imbalance 2", 2, "--imbalance 2"), ("--steps 0", 2, "0"),
+        ("--steps 3 --impl hetero", 2, "--steps 3"), ("--odf auto -c 4", 2, "--odf auto"), ("--odf never", 2, "never"),
+        ("--steps auto --impl mpi", 2, "auto"), ("--steps auto --imbalance 2", 2, "--imbalance 2"), ("--steps 3 --imbalance 2", 2, "--imbalance 2"), ("--steps 0", 2, "0"),
         ("-x 30 -c 8 --device host --steps 20", None, "15"),
         ("-x 30000", None, "memory"), ("--imbrex-pes nonsense", 2, "nonsense"), ("-x 8 --trace /nowhere/t.json", None, "/nowhere"),
     ]:
@@ -347,7 +381,7 @@ def main():
     assert words[0] == "--bin"
     p = programs(words[1], words[3:] if len(words) > 3 else [])
     with tempfile.TemporaryDirectory() as folder:
-        code = {"same_bits": same_bits, "balanced": balanced, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks, "opencl": opencl}[group](p, folder)
+        code = {"same_bits": same_bits, "balanced": balanced, "tuned": tuned, "files": files, "bad_input": bad_input, "mpi": mpi, "seeds": seeds, "gpu": gpu, "gpu_ranks": gpu_ranks, "opencl": opencl}[group](p, folder)
     for f in FAILURES:
         print("FAILED:", f)
     return 1 if FAILURES else code or 0

@@ -72,6 +72,16 @@ TEST(jacobi_options, everything_is_read) {
   EXPECT_TRUE(parse("--boundary periodic").boundary.periodic);
 }
 
+TEST(jacobi_options, auto_is_found_by_trying) {
+  const options o = parse("--odf auto --steps auto");
+  EXPECT_TRUE(o.tuned.odf && o.tuned.steps && o.tuned.any());
+  EXPECT_FALSE(o.odf);
+  EXPECT_EQ(o.steps, 1);
+  EXPECT_FALSE(parse("--odf 3 --steps 4").tuned.any());
+  EXPECT_EQ(parse("--steps 4").steps, 4);
+  EXPECT_NE(digest(o), digest(parse("")));
+}
+
 TEST(jacobi_options, one_extent_sets_all) {
   EXPECT_EQ(parse("-y 9").grid, (extents{9, 9, 9}));
   EXPECT_THAT(refusal("-x 5 -z 6"), testing::HasSubstr("third"));
@@ -94,6 +104,9 @@ TEST(jacobi_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("-c 0"), HasSubstr("-c 0"));
   EXPECT_THAT(refusal("-c 4 --odf 2"), HasSubstr("contradict"));
   EXPECT_THAT(refusal("--odf 0"), HasSubstr("--odf 0"));
+  EXPECT_THAT(refusal("--odf most"), AllOf(HasSubstr("most"), HasSubstr("auto")));
+  EXPECT_THAT(refusal("-c 4 --odf auto"), HasSubstr("contradict"));
+  EXPECT_THAT(refusal("--impl mpi --steps auto"), HasSubstr("auto"));
   EXPECT_THAT(refusal("--init cold"), AllOf(HasSubstr("cold"), HasSubstr("hot-face")));
   EXPECT_THAT(refusal("--init random:x"), HasSubstr("random:x"));
   EXPECT_THAT(refusal("--init sine --input a.npy"), HasSubstr("contradict"));

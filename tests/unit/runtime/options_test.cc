@@ -49,6 +49,7 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.pin, fields.pin);
   EXPECT_EQ(parsed.protocols, fields.protocols);
   EXPECT_EQ(parsed.protocols_file, fields.protocols_file);
+  EXPECT_EQ(parsed.tuning_file, fields.tuning_file);
   EXPECT_EQ(parsed.spin_us, fields.spin_us);
   EXPECT_EQ(parsed.log, fields.log);
   EXPECT_EQ(parsed.device, fields.device);
@@ -82,26 +83,14 @@ TEST(options, costs_of_tasks_are_kept_for_a_policy_that_learns) {
 }
 
 TEST(options, every_option_reaches_its_field) {
-  const runtime_options o = options_for({"--imbrex-pes=3",
-                                         "--imbrex-transport=loopback",
-                                         "--imbrex-ranks=4",
-                                         "--imbrex-loopback-seed=5",
-                                         "--imbrex-loopback-delay-us=6",
-                                         "--imbrex-loopback-reorder",
-                                         "--imbrex-trace=t.json",
-                                         "--imbrex-trace-gpu=events",
-                                         "--imbrex-schedule-seed=18446744073709551615",
-                                         "--imbrex-pin=off",
-                                         "--imbrex-spin-us=0",
-                                         "--imbrex-device=auto",
-                                         "--imbrex-gpus=2",
-                                         "--imbrex-gpu-map=0,1,1",
-                                         "--imbrex-completion=event",
-                                         "--imbrex-check-races",
-                                         "--imbrex-protocol=direct",
-                                         "--imbrex-protocols=p.json",
-                                         "--imbrex-log=debug",
-                                         "--imbrex-help"});
+  const runtime_options o = options_for(
+      {"--imbrex-pes=3",           "--imbrex-transport=loopback",  "--imbrex-ranks=4",
+       "--imbrex-loopback-seed=5", "--imbrex-loopback-delay-us=6", "--imbrex-loopback-reorder",
+       "--imbrex-trace=t.json",    "--imbrex-trace-gpu=events",    "--imbrex-schedule-seed=18446744073709551615",
+       "--imbrex-pin=off",         "--imbrex-spin-us=0",           "--imbrex-device=auto",
+       "--imbrex-gpus=2",          "--imbrex-gpu-map=0,1,1",       "--imbrex-completion=event",
+       "--imbrex-check-races",     "--imbrex-protocol=direct",     "--imbrex-protocols=p.json",
+       "--imbrex-tuning=t.json",   "--imbrex-log=debug",           "--imbrex-help"});
   EXPECT_EQ(o.pes, 3);
   EXPECT_EQ(o.transport, "loopback");
   EXPECT_EQ(o.ranks, 4);
@@ -120,6 +109,7 @@ TEST(options, every_option_reaches_its_field) {
   EXPECT_TRUE(o.check_races);
   EXPECT_EQ(o.protocols.forced, imbrex::protocol_table::way::direct);
   EXPECT_EQ(o.protocols_file, "p.json");
+  EXPECT_EQ(o.tuning_file, "t.json");
   EXPECT_EQ(o.log, imbrex::log_level::debug);
   EXPECT_TRUE(o.help);
 }

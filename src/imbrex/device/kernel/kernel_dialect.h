@@ -53,11 +53,20 @@
   type* const name = reinterpret_cast<type*>(ix_dynamic_shared)
 #define IX_PRIVATE(type, name) type name
 #define IX_MY(name) name
+#define IX_DOUBLE2 double2
+#define IX_FLOAT2 float2
+#define IX_MAKE_DOUBLE2(a, b) make_double2(a, b)
+#define IX_MAKE_FLOAT2(a, b) make_float2(a, b)
+#define IX_LOAD_DOUBLE2(p) (*reinterpret_cast<const double2*>(p))
+#define IX_LOAD_FLOAT2(p) (*reinterpret_cast<const float2*>(p))
+#define IX_STORE_DOUBLE2(p, pair) (*reinterpret_cast<double2*>(p) = (pair))
+#define IX_STORE_FLOAT2(p, pair) (*reinterpret_cast<float2*>(p) = (pair))
 
 #else
 
 #include <math.h>
 
+#include "imbrex/device/kernel/cpu_pair.h"
 #include "imbrex/device/kernel/cpu_private.h"
 #include "imbrex/device/kernel/cpu_streaming.h"
 #include "imbrex/device/kernel/kernel.h"
@@ -90,7 +99,15 @@
   "#define IX_SHARED __local\n"                                                                         \
   "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n" \
   "#define IX_PRIVATE(type, name) type name\n"                                                          \
-  "#define IX_MY(name) name\n"
+  "#define IX_MY(name) name\n"                                                                          \
+  "#define IX_DOUBLE2 double2\n"                                                                        \
+  "#define IX_FLOAT2 float2\n"                                                                          \
+  "#define IX_MAKE_DOUBLE2(a, b) ((double2)(a, b))\n"                                                   \
+  "#define IX_MAKE_FLOAT2(a, b) ((float2)(a, b))\n"                                                     \
+  "#define IX_LOAD_DOUBLE2(p) (*(__global const double2*)(p))\n"                                        \
+  "#define IX_LOAD_FLOAT2(p) (*(__global const float2*)(p))\n"                                          \
+  "#define IX_STORE_DOUBLE2(p, pair) (*(__global double2*)(p) = (pair))\n"                              \
+  "#define IX_STORE_FLOAT2(p, pair) (*(__global float2*)(p) = (pair))\n"
 
 // `group` is (x, y, z), or () where any size will do.
 #define IX_CPU_TYPES(name, group, parameters)                      \
@@ -171,6 +188,15 @@
 #define IX_PRIVATE(type, name) alignas(64) type name[decltype(ix_group)::max_items]
 #define IX_MY(name) \
   ::imbrex::detail::of_item(name, (ix_local_2 * ix_group.size(1) + ix_local_1) * ix_group.size(0) + ix_local_0)
+
+#define IX_DOUBLE2 ::imbrex::detail::cpu_pair<double>
+#define IX_FLOAT2 ::imbrex::detail::cpu_pair<float>
+#define IX_MAKE_DOUBLE2(a, b) (::imbrex::detail::cpu_pair<double>{(a), (b)})
+#define IX_MAKE_FLOAT2(a, b) (::imbrex::detail::cpu_pair<float>{(a), (b)})
+#define IX_LOAD_DOUBLE2(p) ::imbrex::detail::load_pair<double>(p)
+#define IX_LOAD_FLOAT2(p) ::imbrex::detail::load_pair<float>(p)
+#define IX_STORE_DOUBLE2(p, pair) ::imbrex::detail::store_pair<double>(p, pair)
+#define IX_STORE_FLOAT2(p, pair) ::imbrex::detail::store_pair<float>(p, pair)
 
 #define IX_STRING(text) #text
 #define IX_LINE(line) IX_STRING(line)

@@ -67,6 +67,10 @@ std::vector<setting> settings_of_every_run() {
        .default_value = "auto",
        .help = "file of sizes up to which data go which way, as imbrex tune writes it; auto: that of this user, "
                "none: built-in sizes"},
+      {.name = "tuning",
+       .kind = text,
+       .default_value = "auto",
+       .help = "file in which searches of `ix::tuner` remember what was fastest; auto: tuning.json of this user; none"},
       {.name = "heartbeat-s",
        .kind = integer,
        .default_value = "10",
@@ -351,6 +355,7 @@ runtime_options options_from(const config& settings) {
   o.transport = settings.get<std::string>("transport");
   o.protocols.forced = protocol_table::parse(settings.text("protocol"));
   o.protocols_file = settings.get<std::string>("protocols");
+  o.tuning_file = settings.get<std::string>("tuning");
   o.heartbeat_s = settings.get<int>("heartbeat-s");
   o.ranks = settings.get<int>("ranks");
   o.loopback_seed = settings.get<std::uint64_t>("loopback-seed");
@@ -456,7 +461,8 @@ std::string options_help() {
     std::string usage = "--imbrex-" + s.name;
     if (s.kind == setting_kind::integer || s.kind == setting_kind::seed) usage += " N";
     if (s.kind == setting_kind::text)
-      usage += s.name == "trace" || s.name == "protocols" || s.name == "task-costs" || s.name == "machine-report"
+      usage += s.name == "trace" || s.name == "protocols" || s.name == "tuning" || s.name == "task-costs" ||
+                       s.name == "machine-report"
                    ? " FILE"
                    : " NAME";
     if (s.kind == setting_kind::flag && s.name != "help") usage += "[=on|off]";

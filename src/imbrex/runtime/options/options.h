@@ -36,6 +36,7 @@ struct runtime_options {
   protocol_table protocols;         ///< how data go to other ranks; in a job, what is in force
   /// File of `imbrex tune`; "auto": the user's own, "none": built-in sizes.
   std::string protocols_file = "auto";
+  std::string tuning_file = "auto";  ///< where `tuner` remembers; "auto": of this user; "none": nowhere
   completion_mode completion = completion_mode::flag;  ///< cuda: how a PE notices that GPU work has finished
   bool kernels_wait = true;                            ///< a GPU's kernel may wait for another GPU
   hetero_options tasks;                                ///< objects and tasks: memory, streams, policy
