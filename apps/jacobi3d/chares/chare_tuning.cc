@@ -64,28 +64,34 @@ struct chooser : ix::chare<chooser, ix::index1d> {
   }
 };
 
-/// How long trials may go on.
+/// How long trials may go on: what making blocks and their first exchanges take does not count, which would end
+/// searches of several processes before they have seen anything.
 class budget {
  public:
   explicit budget(const options& o) : iterations_(std::max<std::int64_t>(100, o.iterations / 10)) {}
 
-  void spend(std::int64_t iterations) { spent_ += iterations; }
+  void spend(std::int64_t iterations, double us_each) {
+    spent_ += iterations;
+    iterating_us_ += static_cast<double>(iterations) * us_each;
+  }
   std::int64_t spent() const { return spent_; }
   double seconds() const { return std::chrono::duration<double>(ix::clock::now() - began_).count(); }
-  bool is_over() const { return spent_ >= iterations_ && seconds() >= least_seconds; }
+  bool is_over() const { return spent_ >= iterations_ && iterating_us_ >= least_us; }
 
  private:
-  static constexpr double least_seconds = 0.1;
+  static constexpr double least_us = 100'000;
   const ix::clock::time_point began_ = ix::clock::now();
   const std::int64_t iterations_;
   std::int64_t spent_ = 0;
+  double iterating_us_ = 0;
 };
 
-/// Iterations of a trial: whole passes, few, but for a millisecond or more where they are short.
+/// Iterations of a trial: whole passes, few, but for some milliseconds where they are short: a trial's beginning and
+/// end take some 50 us, which are to be less than the differences that count.
 std::int64_t iterations_of_trial(int steps, double least_us) {
-  constexpr double enough_us = 1000;
+  constexpr double enough_us = 4000;
   const auto by_time = static_cast<std::int64_t>(enough_us / std::max(least_us, 1.0));
-  const std::int64_t some = std::clamp<std::int64_t>(by_time, 6, 200);
+  const std::int64_t some = std::clamp<std::int64_t>(by_time, 6, 1000);
   return std::max<std::int64_t>((some + steps - 1) / steps, 2) * steps;
 }
 
@@ -152,13 +158,17 @@ ix::task<std::string> choose_options(ix::runtime& rt) {
   while (const auto p = t.next()) {
     choice c = choice_of(given, *p);
     const int steps = c.steps > 0 ? c.steps : given.steps;
-    c.warm_up = std::max(steps, 2);
+    c.warm_up = std::max(steps, 4);
     c.iterations = iterations_of_trial(steps, std::isfinite(least_us) ? least_us : 1000);
     auto set = set_on_all(all, c);
     co_await set;
+    if (t.num_trials() == 0) {  // what comes first finds everything cold
+      auto cold = cost_of(rt, on_gpus);
+      co_await cold;
+    }
     auto tried = cost_of(rt, on_gpus);
     const double us = co_await tried;
-    if (std::isfinite(us)) left.spend(c.warm_up + c.iterations);
+    if (std::isfinite(us)) left.spend(c.warm_up + c.iterations, us);
     least_us = std::min(least_us, us);
     t.tell(us);
     if (left.is_over()) t.stop();

@@ -90,10 +90,11 @@ ix::launch_shape hetero_field::shape(unsigned cells_of_item) const {
             .group = {x},
             .shared_bytes = x * sizeof(double)};
   }
-  constexpr unsigned x = 32, y = 8, planes = 8;
+  constexpr unsigned x = JACOBI3D_TILE_X, y = JACOBI3D_TILE_Y;
+  const std::int64_t most_planes = size_.cells() < (std::int64_t{1} << 28) ? 8 : 16;  // measured: 512^3, 768^3, H200
+  const std::int64_t planes = std::max<std::int64_t>(most_planes, groups(size_.nz, most_groups));
   const std::int64_t rows = std::max<std::int64_t>(y, groups(size_.ny, most_groups));
-  return {.groups = {groups(size_.nx, cells_of_item * x), groups(size_.ny, rows),
-                     groups(size_.nz, std::max<std::int64_t>(planes, groups(size_.nz, most_groups)))},
+  return {.groups = {groups(size_.nx, cells_of_item * x), groups(size_.ny, rows), groups(size_.nz, planes)},
           .group = {x, y}};
 }
 

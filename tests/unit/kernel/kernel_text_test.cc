@@ -14,6 +14,8 @@ TEST(kernel_text, kernels_get_a_first_parameter) {
   EXPECT_EQ(with_first_parameters("IX_KERNEL(f, (int n)) {}"), "IX_KERNEL(f, (IX_FIRST int n)) {}");
   EXPECT_EQ(with_first_parameters("IX_KERNEL_OF_GROUP(g, (8, 8, 1),\n (int n)) {}\nIX_KERNEL (h,( int n)) {}"),
             "IX_KERNEL_OF_GROUP(g, (8, 8, 1),\n (IX_FIRST int n)) {}\nIX_KERNEL (h,(IX_FIRST  int n)) {}");
+  EXPECT_EQ(with_first_parameters("IX_KERNEL_RESIDENT(g, (8, 8, 1), 4, (int n)) {}"),
+            "IX_KERNEL_RESIDENT(g, (8, 8, 1), 4, (IX_FIRST int n)) {}");
   EXPECT_EQ(with_first_parameters("IX_KERNEL(f, // (a\n /* b, (c */ (int n)) {}"),
             "IX_KERNEL(f, // (a\n /* b, (c */ (IX_FIRST int n)) {}");
 }

@@ -23,6 +23,8 @@
 #define IX_KERNEL(name, parameters) IX_CUDA_KERNEL(name, , parameters)
 #define IX_KERNEL_OF_GROUP(name, group, parameters) \
   IX_CUDA_KERNEL(name, __launch_bounds__(IX_PRODUCT group), parameters)
+#define IX_KERNEL_RESIDENT(name, group, groups, parameters) \
+  IX_CUDA_KERNEL(name, __launch_bounds__(IX_PRODUCT group, groups), parameters)
 #define IX_INLINE_KERNEL_IN(region, text, name, parameters, ...) \
   IX_KERNEL(name, parameters) {                                  \
     region {                                                     \
@@ -73,40 +75,41 @@
 
 /// In front of every OpenCL program. A kernel's first parameter, IX_FIRST, is its dynamic shared memory; kernel_text.h
 /// puts it there.
-#define IX_OPENCL_DIALECT                                                                               \
-  "#ifdef cl_khr_fp64\n"                                                                                \
-  "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"                                                     \
-  "#endif\n"                                                                                            \
-  "#pragma OPENCL FP_CONTRACT OFF\n"                                                                    \
-  "#define IX_FIRST __local ulong2* ix_dynamic_shared,\n"                                               \
-  "#define IX_KERNEL(name, parameters) __kernel void name parameters\n"                                 \
-  "#define IX_KERNEL_OF_GROUP(name, group, parameters) \\\n"                                            \
-  "  __kernel __attribute__((reqd_work_group_size group)) void name parameters\n"                       \
-  "#define IX_FUNCTION static\n"                                                                        \
-  "#define IX_GLOBAL __global\n"                                                                        \
-  "#define IX_LOCAL __local\n"                                                                          \
-  "#define IX_RESTRICT restrict\n"                                                                      \
-  "#define IX_GROUP_ID(d) ((int)get_group_id(d))\n"                                                     \
-  "#define IX_NUM_GROUPS(d) ((int)get_num_groups(d))\n"                                                 \
-  "#define IX_GROUP_SIZE(d) ((int)get_local_size(d))\n"                                                 \
-  "#define IX_LOCAL_ID(d) ((int)get_local_id(d))\n"                                                     \
-  "#define IX_GLOBAL_ID(d) ((int)get_global_id(d))\n"                                                   \
-  "#define IX_ITEMS for (int ix_once = 1; ix_once != 0; \\\n"                                           \
-  "  ix_once = 0, barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE))\n"                               \
-  "#define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))\n"                                     \
-  "#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value\n"                          \
-  "#define IX_PREFETCH_BELOW(n, place) (void)0\n"                                                       \
-  "#define IX_SHARED __local\n"                                                                         \
-  "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n" \
-  "#define IX_PRIVATE(type, name) type name\n"                                                          \
-  "#define IX_MY(name) name\n"                                                                          \
-  "#define IX_DOUBLE2 double2\n"                                                                        \
-  "#define IX_FLOAT2 float2\n"                                                                          \
-  "#define IX_MAKE_DOUBLE2(a, b) ((double2)(a, b))\n"                                                   \
-  "#define IX_MAKE_FLOAT2(a, b) ((float2)(a, b))\n"                                                     \
-  "#define IX_LOAD_DOUBLE2(p) (*(__global const double2*)(p))\n"                                        \
-  "#define IX_LOAD_FLOAT2(p) (*(__global const float2*)(p))\n"                                          \
-  "#define IX_STORE_DOUBLE2(p, pair) (*(__global double2*)(p) = (pair))\n"                              \
+#define IX_OPENCL_DIALECT                                                                                     \
+  "#ifdef cl_khr_fp64\n"                                                                                      \
+  "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"                                                           \
+  "#endif\n"                                                                                                  \
+  "#pragma OPENCL FP_CONTRACT OFF\n"                                                                          \
+  "#define IX_FIRST __local ulong2* ix_dynamic_shared,\n"                                                     \
+  "#define IX_KERNEL(name, parameters) __kernel void name parameters\n"                                       \
+  "#define IX_KERNEL_OF_GROUP(name, group, parameters) \\\n"                                                  \
+  "  __kernel __attribute__((reqd_work_group_size group)) void name parameters\n"                             \
+  "#define IX_KERNEL_RESIDENT(name, group, groups, parameters) IX_KERNEL_OF_GROUP(name, group, parameters)\n" \
+  "#define IX_FUNCTION static\n"                                                                              \
+  "#define IX_GLOBAL __global\n"                                                                              \
+  "#define IX_LOCAL __local\n"                                                                                \
+  "#define IX_RESTRICT restrict\n"                                                                            \
+  "#define IX_GROUP_ID(d) ((int)get_group_id(d))\n"                                                           \
+  "#define IX_NUM_GROUPS(d) ((int)get_num_groups(d))\n"                                                       \
+  "#define IX_GROUP_SIZE(d) ((int)get_local_size(d))\n"                                                       \
+  "#define IX_LOCAL_ID(d) ((int)get_local_id(d))\n"                                                           \
+  "#define IX_GLOBAL_ID(d) ((int)get_global_id(d))\n"                                                         \
+  "#define IX_ITEMS for (int ix_once = 1; ix_once != 0; \\\n"                                                 \
+  "  ix_once = 0, barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE))\n"                                     \
+  "#define IX_ITEMS_BELOW(n) IX_ITEMS if (IX_GLOBAL_ID(0) < (n))\n"                                           \
+  "#define IX_STREAM_BELOW(n, place, value) IX_ITEMS_BELOW(n) place = value\n"                                \
+  "#define IX_PREFETCH_BELOW(n, place) (void)0\n"                                                             \
+  "#define IX_SHARED __local\n"                                                                               \
+  "#define IX_DYNAMIC_SHARED(type, name) __local type* const name = (__local type*)ix_dynamic_shared\n"       \
+  "#define IX_PRIVATE(type, name) type name\n"                                                                \
+  "#define IX_MY(name) name\n"                                                                                \
+  "#define IX_DOUBLE2 double2\n"                                                                              \
+  "#define IX_FLOAT2 float2\n"                                                                                \
+  "#define IX_MAKE_DOUBLE2(a, b) ((double2)(a, b))\n"                                                         \
+  "#define IX_MAKE_FLOAT2(a, b) ((float2)(a, b))\n"                                                           \
+  "#define IX_LOAD_DOUBLE2(p) (*(__global const double2*)(p))\n"                                              \
+  "#define IX_LOAD_FLOAT2(p) (*(__global const float2*)(p))\n"                                                \
+  "#define IX_STORE_DOUBLE2(p, pair) (*(__global double2*)(p) = (pair))\n"                                    \
   "#define IX_STORE_FLOAT2(p, pair) (*(__global float2*)(p) = (pair))\n"
 
 // `group` is (x, y, z), or () where any size will do.
@@ -159,6 +162,7 @@
 
 #define IX_KERNEL(name, parameters) IX_CPU_KERNEL(name, (), parameters)
 #define IX_KERNEL_OF_GROUP(name, group, parameters) IX_CPU_KERNEL(name, group, parameters)
+#define IX_KERNEL_RESIDENT(name, group, groups, parameters) IX_CPU_KERNEL(name, group, parameters)
 #define IX_FUNCTION [[maybe_unused]] static inline
 #define IX_GLOBAL
 #define IX_LOCAL

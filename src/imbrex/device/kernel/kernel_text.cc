@@ -101,7 +101,7 @@ std::vector<named_place> named_places(std::string_view text) {
 }  // namespace
 
 std::string with_first_parameters(std::string_view text) {
-  constexpr std::string_view plain = "IX_KERNEL", of_group = "IX_KERNEL_OF_GROUP";
+  constexpr std::string_view plain = "IX_KERNEL", of_group = "IX_KERNEL_OF_GROUP", resident = "IX_KERNEL_RESIDENT";
   std::string out;
   std::size_t copied = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -117,8 +117,8 @@ std::string with_first_parameters(std::string_view text) {
     while (end < text.size() && in_name(text[end])) ++end;
     const std::string_view name = text.substr(at, end - at);
     at = end;
-    if (name != plain && name != of_group) continue;
-    const std::size_t place = first_parameter(text, end, name == plain ? 1 : 2);
+    if (name != plain && name != of_group && name != resident) continue;
+    const std::size_t place = first_parameter(text, end, name == plain ? 1 : name == of_group ? 2 : 3);
     if (place == npos) continue;
     out.append(text.substr(copied, place - copied)).append("IX_FIRST ");
     copied = at = place;

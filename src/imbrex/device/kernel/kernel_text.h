@@ -7,8 +7,8 @@
 namespace imbrex {
 
 /// The text of a program with IX_FIRST, which declares a kernel's first parameter, put in front of the parameters of
-/// each IX_KERNEL and IX_KERNEL_OF_GROUP. A macro cannot do that: OpenCL C has none of variable length. Lines stay
-/// where they are; a text without kernels of the dialect is not changed.
+/// each IX_KERNEL, IX_KERNEL_OF_GROUP and IX_KERNEL_RESIDENT. A macro cannot do that: OpenCL C has none of variable
+/// length. Lines stay where they are; a text without kernels of the dialect is not changed.
 std::string with_first_parameters(std::string_view text);
 
 /// A compiler's log with the lines that it calls "<kernel>:12:", as NVIDIA's does, which counts all lines of the text

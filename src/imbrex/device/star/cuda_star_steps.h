@@ -73,10 +73,12 @@ void star_pass_of(int steps, stream& s, const char* name, const star_grid& g, in
 ///
 /// `field` is the current state and `other` memory of the same form; both are overwritten. Returns the one that holds
 /// the new state: of the block's own cells only. With `star_last_step::alone` the other one holds the state of one
-/// iteration before. Around the block, on sides that are open, `field` must hold the
-/// neighbours' cells `steps` deep, and both fields' memory must reach from x = -steps to nx + steps, each rounded up to
-/// an even number. `field` and `other` point to cell (0, 0, 0), in memory of the stream's GPU, and are multiples of 16
-/// bytes.
+/// iteration before.
+///
+/// Around the block, on sides that are open, `field` must hold the neighbours' cells `steps` deep, and both fields'
+/// memory must reach from x = -steps to nx + steps, each rounded up to an even number. `field` and `other` point to
+/// cell (0, 0, 0), in memory of the stream's GPU, and are multiples of 16 bytes. A block has less than 2^30 cells in
+/// each direction.
 ///
 /// `rule` says how a cell is computed, in double precision, and is copied:
 ///

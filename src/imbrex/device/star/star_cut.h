@@ -82,15 +82,15 @@ struct star_cut {
     return nth == 0 ? 0 : nth == 1 ? of - 1 : nth - 1;
   }
 
-  /// A multiprocessor has one column at a time. A tile needs 2 * steps planes more than it writes; and in the end
-  /// multiprocessors are idle for half a tile, on average: the depth with which both cost least.
+  /// A multiprocessor has one column at a time, and a tile needs 2 * steps planes more than it writes: the depth with
+  /// which the rounds of tiles take least. Tiles at ends take longer than others, so of nearly the same the flatter.
   constexpr void set_depth(int steps, int at_once) {
     const int planes = box.z1 - box.z0, columns = tiles_x * tiles_y;
     long least = 0;
     for (int n = 1; n <= planes && n <= 64; ++n) {
       const int each = parts(planes, n), num = parts(planes, each), of_tile = each + 2 * steps;
-      const long tiles = static_cast<long>(columns) * num;
-      const long even = tiles * of_tile / at_once + of_tile / 2, time = std::max<long>(even, of_tile);
+      const long rounds = (static_cast<long>(columns) * num + at_once - 1) / at_once;
+      const long time = 8 * rounds * of_tile + of_tile;
       if (n > 1 && time >= least) continue;
       least = time;
       depth = each;

@@ -16,6 +16,7 @@ struct star_task {
   star_cut cut;
   star_box there;     ///< cells beyond it have the value `outside`
   star_box readable;  ///< cells that are needed and there
+  int unused = 0;     ///< no gap: rounds that are repeated are compared byte by byte
   double outside = 0.0;
 };
 
