@@ -4,6 +4,13 @@ if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND NOT CMAKE_CUDA20_STANDARD_COMPIL
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 endif()
 
+# Where the language was enabled after this file had been read (find_package before enable_language).
+function(imbrex_say_cuda_standard target)
+  if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+  endif()
+endfunction()
+
 # imbrex_add_kernels(name file.cu ...): a static library of CUDA kernels, compiled as C++20 without contraction to FMA,
 # to be linked to a program beside imbrex::imbrex.
 function(imbrex_add_kernels name)
@@ -12,10 +19,12 @@ function(imbrex_add_kernels name)
   endif()
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(${name} PUBLIC imbrex::cuda)
+  # The library behind it, in whatever order a program names the two.
+  target_link_libraries(${name} PUBLIC imbrex::cuda INTERFACE imbrex::imbrex)
   target_compile_options(${name} PRIVATE -fmad=false --expt-relaxed-constexpr -lineinfo
     -Xcompiler=-Wall,-Wextra,-Wshadow)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)
+  imbrex_say_cuda_standard(${name})
 endfunction()
 
 set(IMBREX_EMBED_KERNEL "${CMAKE_CURRENT_LIST_DIR}/imbrexEmbedKernel.cmake")
@@ -97,6 +106,7 @@ function(imbrex_add_kernel_files target)
       return()
     endif()
     add_library(${on_cuda_target} OBJECT ${cuda_files})
+    imbrex_say_cuda_standard(${on_cuda_target})
     target_link_libraries(${on_cuda_target} PRIVATE imbrex::cuda)
     target_compile_options(${on_cuda_target} PRIVATE -fmad=false --expt-relaxed-constexpr -lineinfo
       -Xcompiler=-Wall,-Wextra,-Wshadow)
