@@ -24,6 +24,7 @@ imbrex::star_grid gpu_deep_steps::grid_of(const gpu_layout& layout, const open_s
 
 void gpu_deep_steps::pack(imbrex::stream& s, const double* field) {
   std::vector<imbrex::star_halo> halos;
+  halos.reserve(around_.size());
   for (int i = 0; i < halos_.size(); ++i)
     halos.push_back({around_[static_cast<std::size_t>(i)].offset, halos_.out(i).data});
   gpu_pack_deep(s, grid_, layout_, field, halos);
@@ -31,6 +32,7 @@ void gpu_deep_steps::pack(imbrex::stream& s, const double* field) {
 
 void gpu_deep_steps::unpack(imbrex::stream& s, double* field) {
   std::vector<imbrex::star_halo> halos;
+  halos.reserve(around_.size());
   for (int i = 0; i < halos_.size(); ++i)  // which are only read
     halos.push_back({around_[static_cast<std::size_t>(i)].offset, const_cast<double*>(halos_.in(i).data)});
   gpu_unpack_deep(s, grid_, layout_, field, halos);

@@ -53,6 +53,7 @@ std::vector<tuning_parameter> checked(std::vector<tuning_parameter> all) {
 
 std::vector<line_search::axis> axes_of(const std::vector<tuning_parameter>& all) {
   std::vector<line_search::axis> axes;
+  axes.reserve(all.size());
   for (const tuning_parameter& p : all) axes.push_back({p.values.size(), p.ordered});
   return axes;
 }
@@ -79,6 +80,8 @@ tuner::tuner(std::string machine, std::string path, std::string program, std::st
 tuning_point tuner::at(const line_search::place& p) const {
   std::vector<std::string> names;
   std::vector<int> values;
+  names.reserve(p.size());
+  values.reserve(p.size());
   for (std::size_t i = 0; i < p.size(); ++i) {
     names.push_back(parameters_[i].name);
     values.push_back(parameters_[i].values[p[i]]);
