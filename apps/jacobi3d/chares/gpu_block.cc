@@ -257,9 +257,9 @@ imbrex::task<> gpu_block::iterate_on() {
   }
   while (reached_ < rule.limit() && !outcome_.converged) {
     // The next iteration whose change is looked at, or after which there may be a checkpoint, is the last of its pass.
-    std::int64_t next = std::min(rule.limit(), (reached_ / options_.point_every + 1) * options_.point_every);
-    if (options_.tolerance) next = std::min(next, (reached_ / options_.check_every + 1) * options_.check_every);
-    const std::int64_t steps = steps_within(next - reached_), k = reached_ += steps;
+    std::int64_t until = std::min(rule.limit(), (reached_ / options_.point_every + 1) * options_.point_every);
+    if (options_.tolerance) until = std::min(until, (reached_ / options_.check_every + 1) * options_.check_every);
+    const std::int64_t steps = steps_within(until - reached_), k = reached_ += steps;
     if (rule.consumed_before(k)) {
       auto sum = co_await changes(consumed_++);
       outcome_.norm = std::sqrt(apps::exact_sum(std::get<0>(sum)).to_double());
