@@ -63,6 +63,14 @@ std::map<const void*, fake_kernel>& kernels() {
   return all;
 }
 
+/// How much dynamic shared memory kernels may have beyond what all may, each on each GPU.
+constexpr std::size_t shared_of_all = std::size_t{48} << 10, most_shared = std::size_t{227} << 10;
+std::map<std::pair<const void*, int>, std::size_t>& allowed_shared() {
+  static std::map<std::pair<const void*, int>, std::size_t> all;
+  return all;
+}
+std::mutex allowed_shared_mutex;
+
 /// With its own copy of the arguments.
 std::function<void()> launch_of(const void* function, dim3 grid, dim3 block, void* const* arguments) {
   const auto at = kernels().find(function);
@@ -88,14 +96,24 @@ void fake_cuda::define_kernel(const void* function, std::vector<std::size_t> arg
 
 extern "C" {
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t,
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                              cudaStream_t s) {
   count_call("cudaLaunchKernel");
+  if (shared > shared_of_all) {
+    const std::lock_guard hold(allowed_shared_mutex);
+    const auto allowed = allowed_shared().find({function, current_gpu});
+    if (allowed == allowed_shared().end() || allowed->second < shared) return cudaErrorInvalidValue;
+  }
   if (kernels().contains(function)) fake_cuda::launch(s, launch_of(function, grid, block, arguments));
   return cudaSuccess;
 }
 
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute, int bytes) {
+  if (static_cast<std::size_t>(bytes) > most_shared) return cudaErrorInvalidValue;
+  const std::lock_guard hold(allowed_shared_mutex);
+  allowed_shared()[{function, current_gpu}] = static_cast<std::size_t>(bytes);
+  return cudaSuccess;
+}
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* of, const void*) {
   *of = {};
   of->ptxVersion = 90;
