@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "imbrex/async/progress_source.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/device/host/host_device.h"
 #include "unit/async/bare_pe.h"
