@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "chares/deep_neighbours.h"
+#include "chares/chare_deep_neighbours.h"
 
 namespace jacobi {
 

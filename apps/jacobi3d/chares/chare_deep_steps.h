@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "chares/block_place.h"
-#include "chares/deep_neighbours.h"
+#include "chares/chare_deep_neighbours.h"
 #include "field/aligned_array.h"
 #include "field/deep_field.h"
 #include "kernels/kernel.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "chares/deep_neighbours.h"
+#include "chares/chare_deep_neighbours.h"
 #include "decomposition.h"
 #include "kernels/gpu_kernels.h"
 #include "options.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
@@ -72,9 +73,17 @@ tuner::tuner(std::string machine, std::string path, std::string program, std::st
       subject_{std::move(program), std::move(problem), std::move(machine), text_of(parameters_)},
       search_(axes_of(parameters_), most_trials) {
   const auto found = memory_.find(subject_);
-  if (!found || found->size() != parameters_.size()) return;
+  if (!found || !is_offered(*found)) return;
   tuning_point p = at(line_search::place(parameters_.size(), 0));
   remembered_ = tuning_point(p.names(), *found);
+}
+
+bool tuner::is_offered(const std::vector<int>& values) const {
+  if (values.size() != parameters_.size()) return false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::ranges::find(parameters_[i].values, values[i]) == parameters_[i].values.end()) return false;
+  }
+  return true;
 }
 
 tuning_point tuner::at(const line_search::place& p) const {

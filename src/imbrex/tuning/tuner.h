@@ -53,6 +53,7 @@ class tuner {
   void stop();
 
  private:
+  bool is_offered(const std::vector<int>& values) const;
   tuning_point at(const line_search::place& p) const;
   void keep() const;
 

@@ -1,15 +1,17 @@
 // How passes of `star_steps` are cut, and its twin on the host. The kernels run on GPUs only: jacobi3d --steps and
 // example 20 compare them, bit for bit.
+#include "imbrex/base/error.h"
 #include "imbrex/device/star/star_cut.h"
 #include "imbrex/device/star/star_halos.h"
 #include "imbrex/device/star/star_on_host.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <array>
 #include <cstddef>
 #include <map>
 #include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -103,6 +105,33 @@ TEST(star_halos, what_one_packs_the_other_unpacks) {
     for (int y = -depth; y < g.ny + depth; ++y)
       for (int x = -depth; x < g.nx + depth; ++x)
         ASSERT_EQ(at(x, y, z), at((x + g.nx) % g.nx, (y + g.ny) % g.ny, (z + g.nz) % g.nz)) << x << y << z;
+}
+
+TEST(star_grid, what_cannot_be_worked_on_is_named) {
+  alignas(16) double memory[64];
+  const star_grid good{.nx = 3, .ny = 2, .nz = 2, .pitch = 8, .plane = 16};
+  EXPECT_NO_THROW(detail::check_star("s", good, memory, memory + 32, 4));
+  const auto complaint = [&](star_grid g, const double* field, const double* other, int steps) -> std::string {
+    try {
+      detail::check_star("heat", g, field, other, steps);
+    } catch (const usage_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  using testing::HasSubstr;
+  star_grid g = good;
+  g.pitch = 7;
+  EXPECT_THAT(complaint(g, memory, memory + 32, 4), testing::AllOf(HasSubstr("heat"), HasSubstr("pitch of 7")));
+  g = good;
+  g.plane = 14;
+  EXPECT_THAT(complaint(g, memory, memory + 32, 4), HasSubstr("too little"));
+  g = good;
+  g.nz = -1;
+  EXPECT_THAT(complaint(g, memory, memory + 32, 4), HasSubstr("-1 cells"));
+  EXPECT_THAT(complaint(good, memory + 1, memory + 32, 4), HasSubstr("multiple of 16"));
+  EXPECT_THAT(complaint(good, memory, memory, 4), HasSubstr("same memory"));
+  EXPECT_THAT(complaint(good, memory, memory + 32, -2), HasSubstr("-2 steps"));
 }
 
 struct sum_of_weights {

@@ -67,6 +67,12 @@ TEST_F(tuning, a_broken_file_is_replaced) {
   EXPECT_FALSE(t.was_remembered());
   search(t);
   EXPECT_TRUE(of("100^3").was_remembered());
+  std::string text;
+  std::getline(std::ifstream(path()), text, '\0');
+  const std::size_t at = text.find("4,", text.find("\"values\""));
+  ASSERT_NE(at, std::string::npos);
+  std::ofstream(path()) << text.replace(at, 1, "3");
+  EXPECT_FALSE(of("100^3").was_remembered()) << "odf 3 is not offered";
   std::ofstream(path()) << R"({"found": [7, {"program": 3}, {"program": "test", "values": "x"}]})";
   EXPECT_FALSE(of("100^3").was_remembered());
 }

@@ -93,11 +93,13 @@ void star_pass_of(int steps, stream& s, const char* name, const star_grid& g, in
 /// sums: `__dmul_rn` and `__dadd_rn` have it not.)
 ///
 /// Returns at once; all happens in the order of `s`. `name`, of static lifetime, stands for it in traces and errors.
-/// Nothing is done with no steps, or no cells. Throws what `launch` throws, and `device_error` for GPUs before compute
-/// capability 8.0. From 9.0 on two thread blocks share what lies between them (clusters).
+/// Nothing is done with no steps, or no cells. Throws what `launch` throws, `usage_error` where the above does not hold
+/// as far as it can be seen, and `device_error` for GPUs before compute capability 8.0. From 9.0 on two thread blocks
+/// share what lies between them (clusters).
 template <class Rule>
 double* star_steps(stream& s, const char* name, const star_grid& g, double* field, double* other, int steps,
                    const Rule& rule, star_last_step last = star_last_step::fused) {
+  detail::check_star(name, g, field, other, steps);
   if (grown(g, 0).is_empty()) return field;
   const int apart = last == star_last_step::alone ? 1 : 0;
   for (int left = steps; left > 0;) {

@@ -48,4 +48,11 @@ constexpr star_box domain(const star_grid& g) {
   return grown(g, far);
 }
 
+namespace detail {
+
+/// Throws `usage_error` where `star_steps` cannot work on such a grid and such fields: name, value and remedy.
+void check_star(const char* name, const star_grid& g, const double* field, const double* other, int steps);
+
+}  // namespace detail
+
 }  // namespace imbrex
