@@ -146,8 +146,19 @@ def same_bits(starter, _):
                 expect(report.get("ranks") == num_hosts, f"{way}: {report.get('ranks')} ranks on {num_hosts} hosts")
                 expect(sent >= halo_bytes(iterations, num_hosts), f"{way}: only {sent} bytes by a host's device")
             starter.run(n, [starter.program("job_test"), "work", "--imbrex-pes=2"])
+            if num_hosts == 3:
+                brief_jobs(starter, n)
             print(f"{num_hosts} hosts: {len(ways)} ways compared with field hash {reference['field_hash']}, "
                   f"the last with {sent} bytes from a host; job_test work")
+
+
+def brief_jobs(starter, n):
+    """They end while ranks still open their ways to each other: several at once, so that some do so slowly."""
+    for _ in range(4):
+        words = [starter.jacobi, *small(18), *LIKE_ONE_PROCESS, "--quiet"]
+        for job in [starter.start(n, words) for _ in range(4)]:
+            text = ended(job, 120)
+            expect(job.returncode == 0, f"one of four brief jobs at once: exit {job.returncode}\n{text}")
 
 
 def ways_to_slow(wanted):

@@ -30,7 +30,19 @@ ucx_heartbeat::ucx_heartbeat(const ucx_context& context, int num_ranks, int sile
   ucx_check(ucp_worker_set_am_recv_handler(worker_.get(), &handler), "ucp_worker_set_am_recv_handler", worker_.rank());
 }
 
-ucx_heartbeat::~ucx_heartbeat() { stop(); }
+ucx_heartbeat::~ucx_heartbeat() {
+  stop();
+  constexpr std::int64_t moment = 50'000'000;
+  const auto progress_until = [this](auto over, std::int64_t limit_ns) {
+    for (const std::int64_t start = now_ns(); !over() && now_ns() - start < limit_ns;) {
+      if (!worker_.progress()) std::this_thread::yield();
+    }
+  };
+  const auto closed = [this] { return worker_.closed(); };
+  if (worker_.any_open()) progress_until([] { return false; }, moment);
+  worker_.begin_close(true);
+  progress_until(closed, 20 * moment);
+}
 
 void ucx_heartbeat::start(ucx_addresses addresses, std::vector<std::atomic<bool>>& talked) {
   addresses_ = std::move(addresses);
@@ -47,8 +59,6 @@ void ucx_heartbeat::stop() {
   }
   wake_.notify_one();
   thread_.join();
-  worker_.begin_close(true);
-  while (!worker_.closed()) worker_.progress();
 }
 
 void ucx_heartbeat::run() {

@@ -23,6 +23,7 @@ class ucx_heartbeat {
  public:
   /// `silence_s` is at least 1.
   ucx_heartbeat(const ucx_context& context, int num_ranks, int silence_s);
+  /// Stops; what is still open is given a moment and then closed with force.
   ~ucx_heartbeat();
   ucx_heartbeat(const ucx_heartbeat&) = delete;
   ucx_heartbeat& operator=(const ucx_heartbeat&) = delete;
@@ -38,6 +39,13 @@ class ucx_heartbeat {
   void expect_closing() { closing_.store(true, std::memory_order_relaxed); }
   /// Ends the thread; silence is no failure from now on.
   void stop();
+
+  /// Once the thread has ended, for the thread that ended it: makes progress, and closes the ways to others as
+  /// `ucx_worker` does. A way that is still being opened must be closed without force, and by all ranks together: UCX
+  /// 1.13 ends the process when a worker goes away before its part of the opening has left.
+  bool progress() noexcept { return !thread_.joinable() && worker_.progress(); }
+  void begin_close(bool force) { worker_.begin_close(force); }
+  bool closed() { return worker_.closed(); }
 
  private:
   struct watched {

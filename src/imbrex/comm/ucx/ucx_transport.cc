@@ -266,6 +266,7 @@ bool ucx_transport::state::progress() {
     any = (failing ? pe->worker.progress() : pe->worker.poll()) || any;
     if (taking_unwanted) pe->data.take_unwanted();
   }
+  if (heartbeat) any = heartbeat->progress() || any;
   return any;
 }
 
@@ -413,9 +414,12 @@ bool ucx_transport::state::close(bool force, std::int64_t deadline) {
     pe->data.forget_keys();
     pe->worker.begin_close(force);
   }
-  return progress_until(
-      [&] { return std::all_of(pes.begin(), pes.end(), [](const auto& pe) { return pe->worker.closed(); }); },
-      deadline);
+  if (heartbeat) heartbeat->begin_close(force);
+  const auto closed = [&] {
+    return std::all_of(pes.begin(), pes.end(), [](const auto& pe) { return pe->worker.closed(); }) &&
+           (!heartbeat || heartbeat->closed());
+  };
+  return progress_until(closed, deadline);
 }
 
 // After a failure the endpoints are still open.

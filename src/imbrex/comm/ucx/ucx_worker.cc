@@ -79,6 +79,10 @@ void ucx_worker::note(ucs_status_t status, const char* what, rank_id other) noex
 
 void ucx_worker::throw_failure() { std::rethrow_exception(std::exchange(failure_, nullptr)); }
 
+bool ucx_worker::any_open() const {
+  return std::any_of(peers_.begin(), peers_.end(), [](const peer& p) { return p.endpoint != nullptr; });
+}
+
 void ucx_worker::begin_close(bool force) {
   closing_ = true;
   for (peer& p : peers_) {

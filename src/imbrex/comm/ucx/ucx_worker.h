@@ -76,6 +76,7 @@ class ucx_worker {
 
   /// From now on losing a peer is no failure: all are about to close.
   void expect_closing() { closing_ = true; }
+  bool any_open() const;
   /// Starts to close all endpoints; with `force` without the other side. What is under way then is cancelled.
   void begin_close(bool force);
   /// Whether they are closed; `progress` in between.
