@@ -1,5 +1,5 @@
 # cmake -DFILE=saxpy.hk -DSHOWN=kernels/saxpy.hk -DOUTPUT=saxpy.hk.cc -DON_CUDA=0|1 -P imbrexEmbedKernel.cmake
-# With -DOPENCL_CHECKER=clang -DDIALECT=.../kernel_dialect.h it has the kernels checked as OpenCL C: what only a C++
+# With -DOPENCL_CHECKER=clang -DDIALECT=.../dialect_opencl.h it has the kernels checked as OpenCL C: what only a C++
 # compiler takes is an error, at its line.
 # Writes the C++ file that defines the kernels of a .hk file: their CPU versions, for several instruction sets, and their
 # text for OpenCL, whose build errors name SHOWN and its lines. Compilers take string literals of any length in pieces.

@@ -29,8 +29,8 @@ LEVEL = {
 ROOMS = {
     "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop", "star"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
-    "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}],
-    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat"}],
+    "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}, {"windows"}],
+    "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat", "distribution"}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],
     "runtime": [{"options"}, {""}, {"rank"}, {"virtual_time"}, {"job"}],

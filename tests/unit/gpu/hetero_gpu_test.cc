@@ -6,6 +6,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/windows/task_window.h"
 #include "test_kernels.h"
 
 #include "imbrex/device/kernel/kernel_dialect.h"

@@ -8,6 +8,7 @@
 
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/windows/task_window.h"
 #include "unit/async/bare_pe.h"
 
 namespace imbrex_test {

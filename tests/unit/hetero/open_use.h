@@ -3,6 +3,7 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/windows/task_window.h"
 
 namespace imbrex_test {
 

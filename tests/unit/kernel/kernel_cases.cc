@@ -1,9 +1,12 @@
 #include "unit/kernel/kernel_cases.h"
 
+#include <cstdint>
+
 #include "imbrex/device/kernel/kernel_dialect.h"
 // After the dialect.
 #include "unit/kernel/cases.hk"
 #include "unit/kernel/matrix.hk"
+#include "unit/kernel/together.hk"
 
 IX_INLINE_KERNEL(only_on_cpu, (int n, IX_GLOBAL int* x), if (i < n) x[i] = i);
 
@@ -18,12 +21,62 @@ std::vector<T> numbers(std::size_t n, T step) {
 }
 }  // namespace
 
+namespace {
+std::vector<kernel_case> cases_together() {
+  const auto bits = [](float v) { return imbrex::half(v).bits; };
+  std::vector<std::uint16_t> halves;
+  for (const float v : numbers<float>(500, 0.37F)) halves.push_back(bits(v * v));
+  halves[3] = bits(1e9F), halves[4] = bits(-3e-7F), halves[5] = bits(6e-5F), halves[6] = bits(-65504.0F);
+  const auto doubles = numbers<double>(720, 0.1);
+  return {
+      {&histogram,
+       imbrex::launch_shape::over(1000, 96),
+       {given::value(997), given::value(100), given::memory(numbers<int>(1000, 1)),
+        given::memory(std::vector<unsigned>(100, 3))}},
+      {&atomic_numbers,
+       imbrex::launch_shape::over(1000, 128),
+       {given::value(1000), given::memory(numbers<int>(1000, 1)), given::memory(std::vector<int>{50, 3, 5, 1}),
+        given::memory(std::vector<long>{1, 2, 3, 4}), given::memory(std::vector<float>{1, 2, 3, 4}),
+        given::memory(std::vector<double>{1, 2, 3, 4, 5})}},
+      {&tickets,
+       {.groups = {10}, .group = {50}},
+       {given::memory(std::vector<int>{0}), given::memory(std::vector<int>(500))}},
+      {&group_values,
+       {.groups = {3}, .group = {240}},
+       {given::memory(doubles), given::memory(std::vector<double>(720))}},
+      {&group_values,
+       {.groups = {1, 2, 6}, .group = {20, 1, 3}},
+       {given::memory(doubles), given::memory(std::vector<double>(720))}},
+      {&group_values, {.groups = {720}}, {given::memory(doubles), given::memory(std::vector<double>(720))}},
+      {&group_values, {.group = {720}}, {given::memory(doubles), given::memory(std::vector<double>(720))}},
+      {&compacted,
+       {.groups = {5}, .group = {200}},
+       {given::memory(numbers<int>(1000, 1)), given::memory(std::vector<int>(1000)),
+        given::memory(std::vector<int>(5))}},
+      {&compacted,
+       {.groups = {50}, .group = {20}},
+       {given::memory(numbers<int>(1000, 1)), given::memory(std::vector<int>(1000)),
+        given::memory(std::vector<int>(50))}},
+      {&corner,
+       {.groups = {3, 2, 4}, .group = {8, 8, 2}},
+       {given::value(19), given::value(14), given::value(7), given::value(24),
+        given::memory(numbers<double>(24UL * 24 * 8, 0.3))}},
+      {&fours,
+       imbrex::launch_shape::over(100, 64),
+       {given::value(97), given::memory(numbers<float>(400, 0.3F)), given::memory(numbers<int>(400, 3))}},
+      {&halved,
+       imbrex::launch_shape::over(500, 64),
+       {given::value(490), given::value(0.3F), given::memory(halves), given::memory(std::vector<float>(500))}},
+  };
+}
+}  // namespace
+
 std::vector<kernel_case> all_cases() {
   const std::size_t n = 1000;
   const int count = static_cast<int>(n);
   const auto over_n = imbrex::launch_shape::over(n, 128);
   const auto doubles = numbers<double>(512, 0.1);
-  return {
+  std::vector<kernel_case> all{
       {&write_ids, {.groups = {3}, .group = {5}}, {given::memory(std::vector<int>(12UL * 15))}},
       {&write_ids, {.groups = {3, 2}, .group = {5, 4}}, {given::memory(std::vector<int>(12UL * 15 * 8))}},
       {&write_ids, {.groups = {3, 2, 4}, .group = {5, 4, 2}}, {given::memory(std::vector<int>(12UL * 15 * 8 * 8))}},
@@ -62,6 +115,9 @@ std::vector<kernel_case> all_cases() {
        {given::value(extents{20, 14, 10, 0.3}), given::memory(numbers<double>(2800, 0.01)),
         given::memory(numbers<double>(2800, 1.0))}},
   };
+  const auto together = cases_together();
+  all.insert(all.end(), together.begin(), together.end());
+  return all;
 }
 
 kernel_case case_without_cuda() {

@@ -44,7 +44,7 @@ struct kernel_case {
   std::vector<given> arguments;
 };
 
-/// Of the kernels of cases.hk and matrix.hk.
+/// Of the kernels of cases.hk, matrix.hk and together.hk.
 std::vector<kernel_case> all_cases();
 /// Of an inline kernel in a file that CMake was not told of.
 kernel_case case_without_cuda();

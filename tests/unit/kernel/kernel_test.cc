@@ -67,9 +67,9 @@ TEST(kernel, items_beyond_the_end_do_nothing) {
   const auto before = find(cases, scale_below).arguments[2].as<double>();
   const auto after = run(scale_below)[2].as<double>();
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], i < 1000 ? before[i] * 1.1 : before[i]) << i;
-  EXPECT_EQ(detail::items_below(cpu_group{{2, 0, 0}, {4, 1, 1}, {10, 1, 1}, nullptr}, 25), 5);
-  EXPECT_EQ(detail::items_below(cpu_group{{3, 0, 0}, {4, 1, 1}, {10, 1, 1}, nullptr}, 25), 0);
-  EXPECT_EQ(detail::items_below(cpu_group{{0, 0, 0}, {4, 1, 1}, {10, 1, 1}, nullptr}, 25L), 10);
+  EXPECT_EQ(detail::items_below(cpu_group{{2, 0, 0}, {4, 1, 1}, {10, 1, 1}, nullptr}, 0, 25), 5);
+  EXPECT_EQ(detail::items_below(cpu_group{{3, 0, 0}, {4, 1, 1}, {10, 1, 1}, nullptr}, 0, 25), 0);
+  EXPECT_EQ(detail::items_below(cpu_group{{0, 0, 0}, {1, 4, 1}, {1, 10, 1}, nullptr}, 1, 25L), 10);
 }
 
 TEST(kernel, streamed_rows_are_those_below_the_bound) {

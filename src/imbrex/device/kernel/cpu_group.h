@@ -42,14 +42,14 @@ struct select_group<X, Y, Z> {
 template <int... N>
 inline constexpr extent3 fixed = select_group<N...>::size;
 
-/// How many items of the group in x have a global id below `n`.
+/// How many items of the group in dimension `d` have a global id below `n`.
 template <class Group, class N>
-constexpr int items_below(const Group& g, N n) {
-  const auto first = static_cast<long long>(g.id(0)) * g.size(0);
+constexpr int items_below(const Group& g, int d, N n) {
+  const auto first = static_cast<long long>(g.id(d)) * g.size(d);
   auto below = static_cast<long long>(n);
   if constexpr (std::is_floating_point_v<N>) below += static_cast<N>(below) < n ? 1 : 0;  // of 2.5, items 0, 1 and 2
   const long long left = below - first;
-  return left < 0 ? 0 : left < g.size(0) ? static_cast<int>(left) : g.size(0);
+  return left < 0 ? 0 : left < g.size(d) ? static_cast<int>(left) : g.size(d);
 }
 }  // namespace detail
 

@@ -57,6 +57,11 @@ void unseen_failures::see(const void* key) {
   }
 }
 
+std::exception_ptr unseen_failures::first() const {
+  const auto earlier = [](const auto& a, const auto& b) { return a.second.number < b.second.number; };
+  return std::ranges::min_element(of_, earlier)->second.failure;
+}
+
 std::vector<std::string> unseen_failures::texts(std::size_t limit) const {
   std::vector<const entry*> all;
   all.reserve(of_.size());

@@ -18,6 +18,8 @@ class unseen_failures {
   /// Somebody was told.
   void see(const std::exception_ptr& e);
 
+  /// The one that happened first; there is one.
+  std::exception_ptr first() const;
   std::uint64_t size() const { return of_.size(); }
   /// What they say, in the order in which they happened, at most `limit`, and how many more there are.
   std::vector<std::string> texts(std::size_t limit) const;

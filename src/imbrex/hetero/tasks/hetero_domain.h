@@ -16,6 +16,7 @@
 #include "imbrex/hetero/placement/placement.h"
 #include "imbrex/hetero/placement/ready_list.h"
 #include "imbrex/hetero/task_node.h"
+#include "imbrex/hetero/tasks/domain_wait.h"
 #include "imbrex/hetero/tasks/hetero_task.h"
 
 namespace imbrex {
@@ -54,6 +55,13 @@ class hetero_domain final : placement_view {
   /// Tasks submitted and not over.
   std::uint64_t num_outstanding() const { return num_outstanding_; }
   hetero_copies& copies() { return copies_; }
+  /// \name See `all_tasks` and `fewer_tasks_than`
+  ///@{
+  domain_wait all_over();
+  domain_wait fewer_than(std::uint64_t n);
+  ///@}
+  /// The oldest task up to that age that is not over, and no view.
+  const task_node* first_left(std::uint64_t last_age) const;
   /// Whether nobody has an object, and no task is not over.
   bool is_unused() const { return copies_.num_objects() == 0 && num_outstanding_ == 0; }
 
@@ -102,6 +110,7 @@ class hetero_domain final : placement_view {
   const task_node* first_outstanding() const { return first_outstanding_; }
 
  private:
+  friend class domain_wait;
   struct turn : work {
     hetero_domain* owner = nullptr;
     static void take(work* w, work_action action);
@@ -152,6 +161,9 @@ class hetero_domain final : placement_view {
   void complete(task_node& t);
   void release(task_node& t);
   void release_uses(task_node& t);
+  // Who waits for tasks as a whole: domain_wait.cc
+  bool is_over(const domain_wait& w) const;
+  void wake_domain_waits();
   // Of all at once: hetero_domain.cc
   void drop(task_node& t);
   void wake_up();
@@ -170,6 +182,7 @@ class hetero_domain final : placement_view {
   std::uint64_t num_outstanding_ = 0;
   std::uint64_t num_in_progress_ = 0;  // of these: neither blocked by another task nor held open by a coroutine
   unseen_failures failures_;
+  work* waits_ = nullptr;  // `domain_wait`s
   task_node* first_outstanding_ = nullptr;
   task_node* last_outstanding_ = nullptr;
   ready_list doomed_;                        // they will fail

@@ -29,6 +29,8 @@ void hetero_domain::complete(task_node& t) {
   --num_outstanding_;
   if (t.fault == task_fault::own) [[unlikely]]
     failures_.add(t.failure);
+  if (waits_ != nullptr) [[unlikely]]
+    wake_domain_waits();
   rest(t);
   changed_ = true;
   t.release();

@@ -31,6 +31,27 @@ struct round_robin {
   }
 };
 
+/// As a chess board of `nx` by `ny` by `nz` PEs (of ranks, for objects of a `task_graph`), again and again: neighbours
+/// in each dimension on different ones, and rows and columns of a matrix on few.
+struct block_cyclic {
+  int nx = 1, ny = 1, nz = 1;
+
+  /// For a matrix: as square as that many can be laid out.
+  static constexpr block_cyclic over(int n) {
+    int a = 1;
+    for (int b = 1; b * b <= n; ++b) {
+      if (n % b == 0) a = b;
+    }
+    return {n / a, a, 1};
+  }
+  int operator()(const index1d& i, int num_pes) const { return place(i.x, 0, 0, num_pes); }
+  int operator()(const index2d& i, int num_pes) const { return place(i.x, i.y, 0, num_pes); }
+  int operator()(const index3d& i, int num_pes) const { return place(i.x, i.y, i.z, num_pes); }
+
+ private:
+  int place(int x, int y, int z, int num_pes) const { return ((z % nz * ny + y % ny) * nx + x % nx) % num_pes; }
+};
+
 /// By hash of the index: for indices without an extent.
 struct hash {
   template <class Index>

@@ -6,6 +6,7 @@
 
 #include "imbrex/device/kernel/kernel_dialect.h"
 #include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/windows/task_window.h"
 #include "mix.hk"
 
 /// What a task of a random graph over devices does, and the same on plain memory.

@@ -1,4 +1,4 @@
-#include "imbrex/hetero/tasks/task_window.h"
+#include "imbrex/hetero/windows/task_window.h"
 
 #include <algorithm>
 #include <new>

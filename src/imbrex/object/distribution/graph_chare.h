@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include "imbrex/async/task.h"
+#include "imbrex/object/chare.h"
+#include "imbrex/object/distribution/distributed.h"
+#include "imbrex/object/distribution/task_graph.h"
+
+namespace imbrex::detail {
+
+template <auto F>
+struct graph_result;
+template <class R, class... A, task<R> (*F)(task_graph&, A...)>
+struct graph_result<F> {
+  using type = R;
+};
+
+/// A graph on one rank.
+template <auto F>
+class graph_chare;
+template <class R, class... A, task<R> (*F)(task_graph&, A...)>
+class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
+ public:
+  graph_chare() : graph_(this->index().x, static_cast<int>(volume(this->extent())), *this) {}
+
+  task<R> run(A... arguments) {
+    std::exception_ptr failure;
+    try {
+      if constexpr (std::is_void_v<R>) {
+        task<> submitting = F(graph_, std::move(arguments)...);
+        co_await std::move(submitting);
+        co_await graph_.done();
+        co_return;
+      } else {
+        task<R> submitting = F(graph_, std::move(arguments)...);
+        R result = co_await std::move(submitting);
+        co_await graph_.done();
+        co_return result;
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    graph_.abandon(failure);
+    for (bool failed = true; failed;) {
+      failed = false;
+      try {
+        co_await graph_.done();
+      } catch (...) {
+        failed = true;  // of what this rank has submitted; the first failure is what it ends by
+      }
+    }
+    std::rethrow_exception(failure);
+  }
+  void take(rank_id from, std::uint64_t object, std::uint32_t version, object_parcel data) {
+    graph_.take(from, object, version, std::move(data));
+  }
+  void lost(rank_id rank, object_failure why) { graph_.lost(rank, why); }
+
+ private:
+  void send_object(rank_id to, std::uint64_t object, std::uint32_t version, object_parcel data) override {
+    this->array()[to].template send<&graph_chare::take>(graph_.rank(), object, version, std::move(data));
+  }
+  void send_failure(rank_id to, const object_failure& why) override {
+    this->array()[to].template send<&graph_chare::lost>(graph_.rank(), why);
+  }
+
+  task_graph graph_;
+};
+
+}  // namespace imbrex::detail

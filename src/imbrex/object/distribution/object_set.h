@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "imbrex/base/ids.h"
+#include "imbrex/hetero/hetero_data.h"
+
+namespace imbrex {
+class task_graph;
+}
+
+namespace imbrex::detail {
+
+class object_set;
+
+/// What every rank knows of one object of a graph: the same everywhere, besides `here`, as far as tasks have been
+/// submitted.
+struct shared_object {
+  static constexpr std::uint32_t never = 0xffff'ffff;
+
+  object_set* set = nullptr;
+  std::uint32_t index = 0;       ///< in the set
+  rank_id owner = 0;             ///< who always has the newest data, or will
+  std::uint32_t version = 0;     ///< tasks submitted that write it
+  std::uint32_t here = never;    ///< of another rank's: the version that this rank keeps, or expects
+  std::vector<rank_id> holders;  ///< of one's own: others that have this version
+};
+
+/// The objects that a graph knows by one number, and their handles on this rank.
+class object_set {
+ public:
+  object_set() = default;
+  object_set(const object_set&) = delete;
+  object_set& operator=(const object_set&) = delete;
+  virtual ~object_set() = default;
+
+  /// The object on this rank, made now if it is the first time.
+  virtual hetero_data& here(std::size_t i) = 0;
+  /// An object of another rank: gives this rank's handle up. What uses it goes on.
+  virtual void give_up(std::size_t i) = 0;
+
+  task_graph* graph = nullptr;
+  std::uint32_t number = 0;
+};
+
+}  // namespace imbrex::detail

@@ -1,0 +1,155 @@
+#include "imbrex/object/distribution/task_graph.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "imbrex/base/error.h"
+#include "imbrex/base/hash.h"
+#include "imbrex/hetero/tasks/hetero_domain.h"
+#include "imbrex/pe/scheduler.h"
+
+namespace imbrex {
+
+using detail::graph_use;
+using detail::shared_object;
+
+namespace {
+std::uint64_t number_of(const shared_object& o) { return std::uint64_t{o.set->number} << 32 | o.index; }
+detail::object_desk& desk() { return detail::object_desk::of(scheduler::current()); }
+}  // namespace
+
+std::size_t task_graph::key_hash::operator()(const key& k) const {
+  return static_cast<std::size_t>(mix(k.object ^ std::uint64_t{k.version} << 40));
+}
+
+task_graph::task_graph(rank_id rank, int num_ranks, detail::graph_link& link)
+    : rank_(rank), num_ranks_(num_ranks), domain_(hetero_domain::current()), link_(link) {}
+
+task_graph::~task_graph() = default;
+
+// ------------------------------------------------------------------------------------------------ submission
+
+rank_id task_graph::place(const graph_task_options& o, std::span<const graph_use> uses) const {
+  if (o.rank >= 0) {
+    if (o.rank < num_ranks_) return o.rank;
+    throw usage_error(
+        fmt::format("task '{}' for rank {}: there are ranks 0 to {}", o.name.text(), o.rank, num_ranks_ - 1));
+  }
+  for (const graph_use& u : uses) {
+    if (writes(u.mode)) return u.what->owner;
+  }
+  return uses.empty() ? 0 : uses.front().what->owner;
+}
+
+/// Before the task: what it reads comes from who owns it.
+void task_graph::bring(rank_id where, const graph_use& use) {
+  shared_object& o = *use.what;
+  if (o.set->graph != this) throw usage_error("a task of a graph uses an object of another graph");
+  if (where != rank_) {
+    if (o.owner != rank_ || !reads(use.mode) || std::ranges::find(o.holders, where) != o.holders.end()) return;
+    o.holders.push_back(where);
+    return send(o, where, o.version);
+  }
+  if (o.owner == rank_) {
+    o.set->here(o.index);
+  } else if (!reads(use.mode)) {
+    drop(o);  // earlier uses of what is here need not end first
+    o.set->here(o.index);
+  } else if (o.here != o.version) {
+    drop(o);
+    ++num_kept_;
+    o.here = o.version;
+    expect(o, o.owner, o.version);
+  }
+}
+
+/// Behind the task: what it has written goes to who owns it.
+void task_graph::send_home(rank_id where, const graph_use& use) {
+  shared_object& o = *use.what;
+  if (!writes(use.mode) || o.owner == where) return;
+  if (where == rank_) send(o, o.owner, o.version + 1);
+  if (o.owner == rank_) expect(o, where, o.version + 1);
+}
+
+void task_graph::note_write(rank_id where, const graph_use& use) {
+  if (!writes(use.mode)) return;
+  shared_object& o = *use.what;
+  ++o.version;
+  if (o.owner == rank_) {
+    o.holders.clear();
+    if (where != rank_) o.holders.push_back(where);
+  } else if (where == rank_) {
+    if (o.here == shared_object::never) ++num_kept_;
+    o.here = o.version;
+  } else if (o.here != shared_object::never) {
+    drop(o);
+  }
+}
+
+void task_graph::drop(shared_object& o) {
+  if (o.here != shared_object::never) --num_kept_;
+  o.here = shared_object::never;
+  o.set->give_up(o.index);
+}
+
+// ------------------------------------------------------------------------------------------------ on their way
+
+void task_graph::send(shared_object& o, rank_id to, std::uint32_t version) {
+  hetero_data& d = o.set->here(o.index);
+  try {
+    link_.send_object(to, number_of(o), version, detail::object_parcel::of(d));
+  } catch (const usage_error& e) {
+    throw usage_error(fmt::format("object {} of the graph's {}. distributed, for rank {}: {}", o.index,
+                                  o.set->number + 1, to, e.what()));
+  }
+}
+
+void task_graph::expect(shared_object& o, rank_id from, std::uint32_t version) {
+  const std::uint64_t arrival = desk().expect(o.set->here(o.index), {});
+  const key k{number_of(o), version};
+  if (const auto at = early_.find(k); at != early_.end()) {
+    detail::object_parcel data = std::move(at->second.data);
+    early_.erase(at);
+    return desk().grant(arrival, std::move(data));
+  }
+  if (const auto gone = lost_.find(from); gone != lost_.end()) return desk().refuse(arrival, gone->second);
+  expected_.emplace(k, expectation{arrival, from});
+}
+
+void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version, detail::object_parcel data) {
+  ++num_received_;
+  const auto at = expected_.find({object, version});
+  if (at != expected_.end()) {
+    const std::uint64_t arrival = at->second.arrival;
+    expected_.erase(at);
+    desk().grant(arrival, std::move(data));
+  } else if (!abandoned_ && !lost_.contains(from)) {  // else nobody will ask for them
+    early_.emplace(key{object, version}, parcel_from{std::move(data), from});
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ failures
+
+void task_graph::abandon(const std::exception_ptr& why) {
+  abandoned_ = true;
+  early_.clear();
+  detail::object_failure said = detail::object_failure::of(why);
+  said.what = fmt::format("rank {} has given the graph up: {}", rank_, said.what);
+  for (rank_id r = 0; r < num_ranks_; ++r) {
+    if (r != rank_) link_.send_failure(r, said);
+  }
+}
+
+void task_graph::lost(rank_id rank, const detail::object_failure& why) {
+  lost_.emplace(rank, why);
+  std::erase_if(early_, [&](const auto& e) { return e.second.from == rank; });
+  std::vector<std::uint64_t> refused;
+  std::erase_if(expected_, [&](const auto& e) {
+    if (e.second.from == rank) refused.push_back(e.second.arrival);
+    return e.second.from == rank;
+  });
+  for (const std::uint64_t arrival : refused) desk().refuse(arrival, why);
+}
+
+}  // namespace imbrex

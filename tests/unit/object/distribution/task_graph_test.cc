@@ -1,0 +1,277 @@
+// Graphs over ranks against the same tasks one after the other.
+#include <gmock/gmock.h>
+#include <imbrex/task_graph.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+
+#include "unit/object/distribution/graph_plan.h"
+#include "unit/object/job.h"
+
+using namespace imbrex;
+using namespace imbrex_test;
+using testing::HasSubstr;
+
+namespace {
+
+void submit_step(task_graph& g, distributed<std::uint64_t>& x, const step& s) {
+  const graph_task_options o{.name = "step", .rank = s.rank};
+  switch (s.kind) {
+    case 0: g.submit(o, &set, write(x(s.c)), s.value); break;
+    case 1: g.submit(o, &stir, x(s.c), s.value); break;
+    case 2: g.submit(o, &add, x(s.a), x(s.c)); break;
+    case 3: g.submit(o, &add_both, x(s.a), x(s.b), x(s.c)); break;
+    case 4: g.submit(o, &cross, x(s.b), x(s.c)); break;
+    default: g.submit(o, &from, x(s.a), write(x(s.c)));
+  }
+}
+
+task<std::vector<numbers>> random_graph(task_graph& g, plan p) {
+  const auto sizes = [&](const index1d& i) { return size_of(p, i.x); };
+  distributed<std::uint64_t> x(g, p.num_objects, sizes, anyhow{p.seed});
+  for (const step& s : steps_of(p, g.num_ranks())) {
+    submit_step(g, x, s);
+    EXPECT_LE(g.domain().num_outstanding(), static_cast<std::uint64_t>(p.throttle) + 10);
+    co_await g.fewer_tasks_than(static_cast<std::uint64_t>(p.throttle));
+  }
+  // All to all ranks.
+  std::vector<numbers> result(static_cast<std::size_t>(p.num_objects));
+  for (rank_id r = 0; r < g.num_ranks(); ++r) {
+    for (int i = 0; i < p.num_objects; ++i) {
+      numbers* const to = &result[static_cast<std::size_t>(i)];
+      g.submit({.name = "collect", .rank = r}, [to](in v) { to->assign(v.begin(), v.end()); }, x(i));
+    }
+  }
+  co_await g.done();
+  EXPECT_EQ(result, one_after_the_other(p, g.num_ranks())) << "rank " << g.rank() << ", seed " << p.seed;
+  EXPECT_EQ(g.domain().num_outstanding(), 0U);
+  co_return result;
+}
+
+task<int> random_graphs(runtime& rt, std::uint64_t first_seed, int num_graphs, int throttle) {
+  for (int k = 0; k < num_graphs; ++k) {
+    const plan p{.seed = first_seed + static_cast<std::uint64_t>(k), .throttle = throttle};
+    const auto result = co_await run_graph<&random_graph>(rt, p);
+    EXPECT_EQ(result, one_after_the_other(p, rt.num_ranks())) << p.seed;
+  }
+  co_return 0;
+}
+
+class graphs : public testing::TestWithParam<job_shape> {};
+INSTANTIATE_TEST_SUITE_P(of_jobs, graphs, testing::ValuesIn(all_shapes()));
+
+TEST_P(graphs, at_random_give_what_one_task_after_the_other_gives) {
+  EXPECT_EQ(run_job_with(GetParam(), &random_graphs, std::uint64_t{GetParam().seed * 100}, 6, 1'000'000), 0);
+}
+
+TEST(task_graph, of_many_ranks_and_schedules) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const job_shape s{.pes = 1 + static_cast<int>(seed % 2),
+                      .ranks = 2 + static_cast<int>(seed % 5),
+                      .seed = seed,
+                      .delay_us = seed % 3 == 0 ? 200 : 0};
+    EXPECT_EQ(run_job_with(s, &random_graphs, seed * 1000, 3, seed % 2 == 0 ? 20 : 1'000'000), 0) << to_text(s);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ what travels
+
+task<> once_to_each_reader(task_graph& g) {
+  distributed<std::uint64_t> x(g, 8, 1000, map::constant{0}), y(g, 8, 1, map::round_robin{});
+  for (int i = 0; i < 8; ++i) {
+    g.submit({}, &set, write(x(i)), std::uint64_t{1});
+    g.submit({}, &set, write(y(i)), std::uint64_t{2});
+  }
+  for (int k = 0; k < 10; ++k) {
+    for (int i = 0; i < 8; ++i) g.submit({}, &add, x(0), y(i));
+  }
+  co_await g.done();
+  const bool reads_there = g.rank() != 0 && g.rank() < 8;
+  EXPECT_EQ(g.num_received(), reads_there ? 1U : 0U);
+  EXPECT_EQ(g.num_kept(), reads_there ? 1U : 0U);
+  g.submit({}, &stir, x(0), std::uint64_t{3});  // what is kept is worth nothing now
+  EXPECT_EQ(g.num_kept(), 0U);
+  EXPECT_EQ(x.here(0).exists(), g.rank() == 0);
+  for (int i = 0; i < 8; ++i) g.submit({}, &add, x(0), y(i));
+  co_await g.done();
+  EXPECT_EQ(g.num_received(), reads_there ? 2U : 0U);
+}
+task<int> run_once_to_each_reader(runtime& rt) {
+  co_await run_graph<&once_to_each_reader>(rt);
+  co_return 0;
+}
+
+TEST(task_graph, brings_data_once_to_each_rank_that_reads_them) {
+  for (const int ranks : {1, 2, 3, 5}) EXPECT_EQ(run_job_with({.ranks = ranks}, &run_once_to_each_reader), 0);
+}
+
+task<int> pieces(task_graph& g, int factor) {
+  distributed<std::uint64_t, index3d> x(g, {3, 4, 5}, 10, map::block_cyclic{2, 1});
+  for (int z = 0; z < 5; ++z)
+    for (int y = 0; y < 4; ++y)
+      for (int i = 0; i < 3; ++i) {
+        const auto ref = x(i, y, z);
+        EXPECT_EQ(ref.owner(), (i % 2) % g.num_ranks());
+        g.submit({}, &set, write(ref), static_cast<std::uint64_t>(factor));
+      }
+  EXPECT_THROW(x(3, 0, 0), usage_error);
+  EXPECT_THROW(x(0, -1, 0), usage_error);
+  EXPECT_THROW(g.submit({.rank = g.num_ranks()}, &stir, x(0, 0, 0), std::uint64_t{1}), usage_error);
+  co_await g.done();
+  const auto mine = x.here(0, 0, 0);
+  if (g.rank() == 0) {
+    auto access = mine.host(access_mode::read);
+    const auto view = co_await access;
+    EXPECT_EQ(view[9], static_cast<std::uint64_t>(factor) + 9);
+  }
+  co_return g.rank() * 100 + factor;
+}
+task<int> several_at_once(runtime& rt) {
+  std::vector<task<int>> graphs;
+  for (int k = 0; k < 4; ++k) graphs.push_back(run_graph<&pieces>(rt, k));
+  auto all = when_all(std::move(graphs));
+  const std::vector<int> results = co_await std::move(all);
+  EXPECT_THAT(results, testing::ElementsAre(0, 1, 2, 3));
+  co_return 0;
+}
+
+TEST(task_graph, several_run_at_a_time) {
+  for (const int ranks : {1, 2, 4}) EXPECT_EQ(run_job_with({.ranks = ranks}, &several_at_once), 0);
+}
+
+// ------------------------------------------------------------------------------------------------ failures
+
+void fails(out) { throw std::runtime_error("the sun is too bright"); }
+
+task<> with_a_failing_task(task_graph& g) {
+  distributed<std::uint64_t> x(g, g.num_ranks(), 2000, map::round_robin{});
+  for (int i = 0; i < g.num_ranks(); ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  g.submit({.name = "burn"}, &fails, x(g.num_ranks() - 1));
+  for (int i = 0; i + 1 < g.num_ranks(); ++i) g.submit({.name = "after"}, &add, x(g.num_ranks() - 1), x(i));
+  const hetero_task last = g.submit({.name = "last"}, &stir, x(0), std::uint64_t{2});
+  if (g.rank() == 0) {
+    std::string text;
+    try {
+      co_await last;
+    } catch (const std::exception& e) {
+      text = e.what();
+    }
+    EXPECT_THAT(text, HasSubstr("the sun is too bright"));
+  }
+}
+task<int> sees_the_failure(runtime& rt) {
+  std::string text;
+  try {
+    co_await run_graph<&with_a_failing_task>(rt);
+  } catch (const std::exception& e) {
+    text = e.what();
+  }
+  EXPECT_THAT(text, HasSubstr("the sun is too bright"));
+  co_await run_graph<&once_to_each_reader>(rt);  // the next is none the worse
+  co_return 0;
+}
+
+TEST(task_graph, a_task_that_fails_is_told_on_every_rank_that_reads_its_data) {
+  for (const int ranks : {2, 3, 5}) {
+    EXPECT_EQ(run_job_with({.ranks = ranks}, &sees_the_failure), 0) << ranks;
+    EXPECT_EQ(run_job_with({.ranks = ranks, .seed = 3, .delay_us = 100}, &sees_the_failure), 0) << ranks;
+  }
+}
+
+task<> gives_up(task_graph& g, int when) {
+  distributed<std::uint64_t> x(g, 6, 3000, map::round_robin{});
+  for (int i = 0; i < 6; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  for (int k = 0; k < 20; ++k) {
+    if (k == when && g.rank() == 1) throw std::runtime_error("no more");
+    for (int i = 0; i < 6; ++i) g.submit({}, &add, x((i + 1) % 6), x(i));
+  }
+  co_return;
+}
+task<int> sees_who_gave_up(runtime& rt, int when) {
+  std::string text;
+  try {
+    co_await run_graph<&gives_up>(rt, when);
+  } catch (const std::exception& e) {
+    text = e.what();
+  }
+  EXPECT_THAT(text, HasSubstr("no more"));
+  co_return 0;
+}
+
+TEST(task_graph, a_rank_that_gives_up_leaves_nobody_waiting) {
+  for (const int ranks : {2, 3, 4}) {
+    for (const int when : {0, 3, 19}) {
+      EXPECT_EQ(run_job_with({.ranks = ranks}, &sees_who_gave_up, when), 0);
+      EXPECT_EQ(run_job_with({.ranks = ranks, .seed = 5, .delay_us = 100}, &sees_who_gave_up, when), 0);
+    }
+  }
+}
+
+task<> reads_what_nobody_wrote(task_graph& g) {
+  distributed<std::uint64_t> x(g, 2, 10, map::round_robin{});
+  g.submit({}, &set, write(x(1)), std::uint64_t{1});
+  g.submit({}, &add, x(0), x(1));
+  co_return;
+}
+task<int> sees_what_was_not_written(runtime& rt) {
+  std::string text;
+  try {
+    co_await run_graph<&reads_what_nobody_wrote>(rt);
+  } catch (const std::exception& e) {
+    text = e.what();
+  }
+  EXPECT_THAT(text, HasSubstr("object 0 of the graph's 1. distributed, for rank 1"));
+  co_return 0;
+}
+
+TEST(task_graph, data_that_nobody_has_written_do_not_travel) {
+  EXPECT_EQ(run_job_with({.ranks = 2}, &sees_what_was_not_written), 0);
+}
+
+// ------------------------------------------------------------------------------------------------ tasks as a whole
+
+task<int> waits_for_all(runtime&) {
+  std::atomic<int> num_run = 0;
+  auto* const count = &num_run;
+  hetero_object<int> x(100);
+  for (int i = 0; i < 1000; ++i) {
+    submit({}, [count](std::span<int> v, int k) { v[0] = k, ++*count; }, write(x), i);
+    if (i % 100 == 50) {
+      co_await fewer_tasks_than(20);
+      EXPECT_LT(hetero_domain::current().num_outstanding(), 20U);
+    }
+  }
+  co_await all_tasks();
+  EXPECT_EQ(num_run, 1000);
+  co_await all_tasks();
+  auto access = x.host(access_mode::read);
+  const auto view = co_await access;
+  EXPECT_EQ(view[0], 999);
+  co_await all_tasks();  // a view of one's own is not waited for
+  EXPECT_THROW(static_cast<void>(fewer_tasks_than(0)), usage_error);
+  co_return 0;
+}
+task<int> is_told_of_each_failure(runtime&) {
+  hetero_object<int> x(1), y(1);
+  submit({}, [](std::span<int>) { throw std::runtime_error("first"); }, write(x));
+  submit({}, [](std::span<int>) { throw std::runtime_error("second"); }, write(y));
+  std::vector<std::string> told;
+  for (int i = 0; i < 3; ++i) {
+    try {
+      co_await all_tasks();
+      told.emplace_back("nothing");
+    } catch (const std::exception& e) {
+      told.emplace_back(e.what());
+    }
+  }
+  EXPECT_THAT(told, testing::ElementsAre(HasSubstr("first"), HasSubstr("second"), "nothing"));
+  co_return 0;
+}
+
+TEST(all_tasks, waits_for_what_was_submitted) {
+  for (const int pes : {1, 2}) EXPECT_EQ(run_job_with({.pes = pes}, &waits_for_all), 0);
+}
+TEST(all_tasks, throws_what_nobody_has_been_told_of) { EXPECT_EQ(run_job_with({}, &is_told_of_each_failure), 0); }
+
+}  // namespace
