@@ -68,17 +68,17 @@ int main(int argc, char** argv) {
     const std::int64_t start = cholesky::now_ns();
     for (int k = 0; k < nt; ++k) {
       starpu_task_insert(&potrfs, STARPU_RW, tile(k, k), STARPU_VALUE, &b, sizeof b, STARPU_PRIORITY,
-                         cholesky::priority_of_potrf(nt, k), 0);
+                         cholesky::priority_of_potrf, 0);
       for (int i = k + 1; i < nt; ++i) {
         starpu_task_insert(&trsms, STARPU_R, tile(k, k), STARPU_RW, tile(i, k), STARPU_VALUE, &b, sizeof b,
-                           STARPU_PRIORITY, cholesky::priority_of_trsm(nt, k, i), 0);
+                           STARPU_PRIORITY, cholesky::priority_of_trsm, 0);
       }
       for (int i = k + 1; i < nt; ++i) {
         starpu_task_insert(&syrks, STARPU_R, tile(i, k), STARPU_RW, tile(i, i), STARPU_VALUE, &b, sizeof b,
-                           STARPU_PRIORITY, cholesky::priority_of_update(nt, k, i, i), 0);
+                           STARPU_PRIORITY, cholesky::priority_of_update(k, i), 0);
         for (int j = k + 1; j < i; ++j) {
           starpu_task_insert(&gemms, STARPU_R, tile(i, k), STARPU_R, tile(j, k), STARPU_RW, tile(i, j), STARPU_VALUE,
-                             &b, sizeof b, STARPU_PRIORITY, cholesky::priority_of_update(nt, k, i, j), 0);
+                             &b, sizeof b, STARPU_PRIORITY, cholesky::priority_of_update(k, j), 0);
         }
       }
     }
@@ -95,5 +95,5 @@ int main(int argc, char** argv) {
   starpu_shutdown();
   const double error = cholesky::trace_error(squares, o.n);
   cholesky::report("StarPU", o, seconds, error);
-  return error < 1e-12 ? 0 : 1;
+  return error < 1e-10 ? 0 : 1;
 }

@@ -38,9 +38,11 @@ inline void syrk(const double* a, double* c, int b) {
 inline void gemm(const double* a, const double* at, double* c, int b) {
   cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, b, b, b, -1, a, b, at, b, 1, c, b);
 }
-inline int priority_of_potrf(int nt, int k) { return 3 * (nt - k); }
-inline int priority_of_trsm(int nt, int k, int i) { return 3 * (nt - k) - (i - k); }
-inline int priority_of_update(int nt, int k, int i, int j) { return 3 * (nt - k) - (i - k) - (j - k); }
+// What all wait for is urgent, and so is the next column, which the next step begins with; the other updates go in the
+// order of submission, which finds a panel's tiles in the caches. Finer priorities, by the distance to the end, cost
+// imbrex and StarPU alike up to a third of their speed with small tiles.
+constexpr int priority_of_potrf = 3, priority_of_trsm = 2;
+constexpr int priority_of_update(int k, int j) { return j == k + 1 ? 1 : 0; }
 
 /// Of the sum of the squares of all elements of L, which A's trace is: 0 for the factor.
 inline double trace_error(double squares, int n) { return std::abs(squares / n / n - 1); }

@@ -40,8 +40,9 @@ ix::task<double> factor(ix::task_graph& g, int nt, int b) {
     g.submit({.name = "potrf", .priority = 3}, potrf, a(k, k), b);
     for (int i = k + 1; i < nt; ++i) g.submit({.name = "trsm", .priority = 2}, trsm, a(k, k), a(i, k), b);
     for (int i = k + 1; i < nt; ++i) {
-      g.submit({.name = "syrk", .priority = 1}, syrk, a(i, k), a(i, i), b);
-      for (int j = k + 1; j < i; ++j) g.submit({.name = "gemm"}, gemm, a(i, k), a(j, k), a(i, j), b);
+      g.submit({.name = "syrk", .priority = i == k + 1}, syrk, a(i, k), a(i, i), b);
+      for (int j = k + 1; j < i; ++j)
+        g.submit({.name = "gemm", .priority = j == k + 1}, gemm, a(i, k), a(j, k), a(i, j), b);
     }
     co_await g.fewer_tasks_than(10'000);
   }

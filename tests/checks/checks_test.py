@@ -7,6 +7,7 @@ import enum_width
 import header_weight
 import layers
 import names
+import public_headers
 import source_files
 
 
@@ -102,6 +103,21 @@ class header_weight_test(unittest.TestCase):
         found = header_weight.complaints_of(files.get)
         self.assertEqual(len(found), 1)
         self.assertTrue(found[0].startswith("src/imbrex/base/a.h:2: includes <chrono>"), found)
+
+
+class public_headers_test(unittest.TestCase):
+    FILES = {
+        "src/imbrex/imbrex.h": '#include "imbrex/base/a.h"\n',
+        "src/imbrex/base/a.h": "#include <string>\n",
+        "apps/one/main.cc": '#include <imbrex/imbrex.h>\n#include <imbrex/base/a.h>\n#include <imbrex/pe/hidden.h>\n',
+        "apps/one/mpi/twin.cc": "#include <imbrex/pe/hidden.h>\n",
+        "apps/one/kernel.cu": "#include <imbrex/cuda/told.h>\nimbrex::detail::trick();\n",
+    }
+
+    def test_what_others_cannot_know(self):
+        files = [name for name in self.FILES if name.startswith("apps/")]
+        found = public_headers.complaints_of(files, ["imbrex/imbrex.h"], "see <imbrex/cuda/told.h>", self.FILES.get)
+        self.assertEqual([f.split(": ")[0] for f in found], ["apps/one/main.cc:3", "apps/one/kernel.cu:2"])
 
 
 class includes_test(unittest.TestCase):

@@ -90,6 +90,7 @@ struct hetero_data {
   std::uint16_t num_places = 0;
   bool defined = false;       ///< somebody has written, or will have
   bool written_once = false;  ///< of a slice: tasks that write it have been submitted
+  bool borrowed = false;      ///< on the host the data lie in memory of the program's
 
   /// \name Submitted uses that later ones have to wait for, in order of submission
   ///@{

@@ -271,6 +271,7 @@ class scheduler : public executor {
   [[noreturn]] void leave_devices();
   void tell_failures();
   bool poll_network();
+  void choose_network_interval();
   void poll_devices();
   pe_step step_inline();
   void reap();
@@ -290,7 +291,9 @@ class scheduler : public executor {
   message_bundles bundles_;
   arrival_order arrivals_{*this};
   bool polls_network_ = false;
-  unsigned since_network_ = 0;  // pieces of work
+  unsigned since_network_ = 0;           // pieces of work
+  unsigned network_interval_ = 1;        // so many between two looks at the network: fewer where they take long
+  std::uint64_t looked_at_network_ = 0;  // cycles
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
 

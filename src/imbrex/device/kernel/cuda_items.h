@@ -2,6 +2,8 @@
 
 #include "imbrex/device/kernel/half.h"
 
+#if defined(__CUDACC__)
+
 /// What kernels of the dialect need in CUDA beyond its own words. For nvcc.
 namespace imbrex::detail {
 
@@ -212,3 +214,5 @@ __device__ T group_scan(T* scratch, T& mine) {
 }
 
 }  // namespace imbrex::detail
+
+#endif

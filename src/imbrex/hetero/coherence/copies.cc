@@ -44,6 +44,15 @@ hetero_data* hetero_copies::make(hetero_domain& domain, std::uint64_t bytes) {
   return d;
 }
 
+hetero_data* hetero_copies::make_over(hetero_domain& domain, std::byte* memory, std::uint64_t bytes) {
+  hetero_data* const d = make(domain, bytes);
+  d->borrowed = true;
+  d->defined = true;
+  d->at(0).memory = memory;
+  d->at(0).state = coherence::exclusive;
+  return d;
+}
+
 void hetero_copies::release(hetero_data* d) {
   if (--d->references > 0) return;
   slice_family* const family = d->family;
@@ -394,7 +403,9 @@ void hetero_copies::drop(hetero_copy& c) {
   c.state = coherence::invalid;
   unlink(c);
   const std::uint64_t bytes = c.of->bytes;
-  if (c.written.reached() && c.reads.reached()) {
+  if (c.place == 0 && c.of->borrowed) {
+    // the program keeps it until what uses it is over
+  } else if (c.written.reached() && c.reads.reached()) {
     p.free(memory, bytes);
   } else {
     auto* r = new (slab::allocate(sizeof(retired))) retired{this, &p, memory, bytes, 1};

@@ -39,6 +39,8 @@ class hetero_copies {
   std::uint64_t num_objects() const { return num_objects_.load(std::memory_order_relaxed); }
 
   hetero_data* make(hetero_domain& domain, std::uint64_t bytes);
+  /// One whose data are there: in this memory, which stays the program's.
+  hetero_data* make_over(hetero_domain& domain, std::byte* memory, std::uint64_t bytes);
   /// Bytes of an object, or of what it is a slice of, as an object; the range is inside. No reference is counted.
   hetero_data* slice(hetero_data& of, std::uint64_t offset, std::uint64_t bytes, std::size_t element_bytes);
   /// The last one frees the copies as soon as nothing reads or writes them.

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <vector>
 
 #include "imbrex/base/clock.h"
 #include "imbrex/hetero/task_node.h"
 
 namespace imbrex {
 
-/// Tasks of one PE that could run on the host this moment, oldest first. Any PE of the process may take one, or some
-/// parts of one.
+/// Tasks of one PE that could run on the host this moment: the most urgent first, of equals the oldest. Any PE of the
+/// process may take one, or some parts of one.
 class host_tasks {
  public:
   /// What has been taken; all of a task is 0 to 0.
@@ -31,8 +32,9 @@ class host_tasks {
     t.next = nullptr;
     if (t.parts != nullptr) t.parts->shared = false;
     const holder hold(*this);
-    (last_ != nullptr ? last_->next : first_) = &t;
-    last_ = &t;
+    level& l = level_of(t.wishes.priority);
+    (l.last != nullptr ? l.last->next : l.first) = &t;
+    l.last = &t;
     size_.store(size() + weight(t), std::memory_order_relaxed);
   }
   /// Whoever has taken all of a task in parts has run those before `first_left`: the rest is for all, before other
@@ -43,9 +45,8 @@ class host_tasks {
     const holder hold(*this);
     p.next = first_left;
     p.shared = true;
-    t.next = first_;
-    first_ = &t;
-    if (last_ == nullptr) last_ = &t;
+    t.next = shared_;
+    shared_ = &t;
     size_.store(size() + weight(t), std::memory_order_relaxed);
     return num_pes_;
   }
@@ -53,17 +54,14 @@ class host_tasks {
   taken take() {
     if (size() == 0) return {};
     const holder hold(*this);
-    task_node* const t = first_;
-    if (t == nullptr) return {};
-    if (t->parts == nullptr || !t->parts->shared) {
-      pop(*t);
-      return {t};
-    }
-    task_parts& p = *t->parts;
-    const std::size_t from = p.next;
-    p.next += std::max<std::size_t>((p.total - from) / (2 * num_pes_), 1);
-    if (p.next == p.total) pop(*t);
-    return {t, from, p.next};
+    if (shared_ != nullptr) return take_parts(*shared_);
+    if (levels_.empty()) return {};
+    level& l = levels_.back();
+    task_node* const t = l.first;
+    l.first = t->next;
+    if (l.first == nullptr) levels_.pop_back();
+    size_.store(size() - weight(*t), std::memory_order_relaxed);
+    return {t};
   }
 
  private:
@@ -71,10 +69,29 @@ class host_tasks {
   int weight(const task_node& t) const {
     return t.parts == nullptr || !t.parts->shared ? 1 : static_cast<int>(num_pes_);
   }
-  void pop(task_node& t) {
-    first_ = t.next;
-    if (first_ == nullptr) last_ = nullptr;
-    size_.store(size() - weight(t), std::memory_order_relaxed);
+  taken take_parts(task_node& t) {
+    task_parts& p = *t.parts;
+    const std::size_t from = p.next;
+    p.next += std::max<std::size_t>((p.total - from) / (2 * num_pes_), 1);
+    if (p.next == p.total) {
+      shared_ = t.next;
+      size_.store(size() - weight(t), std::memory_order_relaxed);
+    }
+    return {&t, from, p.next};
+  }
+
+  /// Tasks of one priority. There is none without tasks.
+  struct level {
+    int priority;
+    task_node* first;
+    task_node* last;
+  };
+  level& level_of(int priority) {
+    if (!levels_.empty() && levels_.back().priority == priority) [[likely]]
+      return levels_.back();
+    const auto below = [](const level& l, int p) { return l.priority < p; };
+    const auto at = std::lower_bound(levels_.begin(), levels_.end(), priority, below);
+    return at != levels_.end() && at->priority == priority ? *at : *levels_.insert(at, {priority, nullptr, nullptr});
   }
 
   struct holder {
@@ -92,8 +109,8 @@ class host_tasks {
   [[maybe_unused]] std::byte apart_[64];
   std::atomic<bool> held_{false};
   std::atomic<int> size_{0};
-  task_node* first_ = nullptr;
-  task_node* last_ = nullptr;
+  task_node* shared_ = nullptr;
+  std::vector<level> levels_;  // the most urgent last
   std::size_t num_pes_;
 };
 

@@ -195,7 +195,8 @@ class hetero_domain final : placement_view {
   turn turn_;
   bool turn_posted_ = false;
   bool dispatching_ = false;
-  bool changed_ = false;  // while dispatching
+  bool changed_ = false;         // while dispatching
+  int tasks_between_looks_ = 1;  // at the clock, while dispatching
 };
 
 }  // namespace imbrex

@@ -33,6 +33,18 @@ class hetero_object {
       : data_(domain.copies().make(domain, size * sizeof(T))), size_(size) {
     hold();
   }
+  /// Of elements that are there, in memory of the program's: on the host tasks and views use them where they are, and
+  /// slices are parts of that memory. Until the object is gone and its tasks are over the program leaves them alone
+  /// but in views; then they are what the last task has written if that ran on the host, or a view has been taken since
+  /// (`co_await x.host(access_mode::read)` brings them from a device).
+  static hetero_object over(std::span<T> elements) { return over(hetero_domain::current(), elements); }
+  static hetero_object over(hetero_domain& domain, std::span<T> elements) {
+    hetero_object o;
+    o.data_ = domain.copies().make_over(domain, reinterpret_cast<std::byte*>(elements.data()), elements.size_bytes());
+    o.size_ = elements.size();
+    o.hold();
+    return o;
+  }
   hetero_object(const hetero_object& other) : data_(other.data_), size_(other.size_) {
     if (data_ != nullptr) hold();
   }

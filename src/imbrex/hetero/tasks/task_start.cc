@@ -1,5 +1,6 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
+#include <algorithm>
 #include <new>
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@
 namespace imbrex {
 
 namespace {
-constexpr int host_tasks_in_a_turn = 64;
+constexpr int most_between_looks = 64;
 constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
 constexpr int issues_between_flushes = 16;
 }  // namespace
@@ -26,8 +27,24 @@ void hetero_domain::dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
   const std::uint64_t began = cycle_count();
-  int started = 0;
+  std::uint64_t looked = began;
+  int started = 0, since_look = 0;
   bool more = false;
+  // How often to look at the clock follows from how long tasks take.
+  const auto turn_is_over = [&] {
+    if (++since_look < tasks_between_looks_) return false;
+    const std::uint64_t now = cycle_count();
+    constexpr std::uint64_t target = cycles_in_a_turn / 4;
+    const std::uint64_t took = now - looked;
+    if (took > target) {
+      tasks_between_looks_ = std::max(1, static_cast<int>(static_cast<std::uint64_t>(since_look) * target / took));
+    } else if (took < target / 4) {
+      tasks_between_looks_ = std::min(2 * since_look, most_between_looks);
+    }
+    looked = now;
+    since_look = 0;
+    return now - began > cycles_in_a_turn;
+  };
   do {
     changed_ = false;
     start_waiting_ones();
@@ -37,7 +54,7 @@ void hetero_domain::dispatch() {
       if (++started % issues_between_flushes == 0) {
         for (const auto& p : places()) p->flush();
       }
-      more = started % host_tasks_in_a_turn == 0 && cycle_count() - began > cycles_in_a_turn;
+      more = turn_is_over();
       if (more) break;
     }
     for (const auto& p : places()) p->flush();

@@ -34,6 +34,11 @@ std::uint64_t object_desk::expect(hetero_data& d, const reply_to& reply) {
   return number;
 }
 
+void object_desk::depends_on_others(std::uint64_t number) {
+  open_task& t = *arrivals_.at(number)->writing;
+  t.domain->rest(t);
+}
+
 void object_desk::grant(std::uint64_t number, object_parcel from) {
   arrival& a = *arrivals_.at(number);
   a.parcel = std::move(from);

@@ -122,6 +122,8 @@ class object_desk : public pe_part {
 
   /// Lends an object from this place in the order of its uses on, until all shares are back.
   std::shared_ptr<loan_share> lend(hetero_data& d);
+  /// A failure of what should have made the data is not taken for told when a reader has heard of it: it is told here.
+  void tell_failure_here(std::uint64_t loan);
   void ask(const loan_request& r);
   void copy(const loan_copy& r);
   void give_back(std::uint64_t loan, std::uint64_t weight);
@@ -131,6 +133,8 @@ class object_desk : public pe_part {
   void fill(hetero_data& d, object_parcel from, const reply_to& reply = {});
   /// The same with data of which only a number is known yet: `grant` or `refuse` follows.
   std::uint64_t expect(hetero_data& d, const reply_to& reply);
+  /// Nothing is under way as long as neither follows: if all wait for such, it is a deadlock.
+  void depends_on_others(std::uint64_t arrival);
   void grant(std::uint64_t arrival, object_parcel from);
   void refuse(std::uint64_t arrival, const object_failure& why);
   void answered(loan_answer&& a);

@@ -56,6 +56,8 @@ std::shared_ptr<loan_share> object_desk::lend(hetero_data& d) {
   return share;
 }
 
+void object_desk::tell_failure_here(std::uint64_t number) { loans_.at(number)->tells_failure_here = true; }
+
 void object_desk::ask(const loan_request& r) {
   loan& l = *loans_.at(r.loan);
   if (l.told) {
@@ -71,7 +73,8 @@ void object_desk::serve(loan& l, const loan_request& r) {
   a.arrival = r.arrival;
   if (l.reading->state == task_state::failed) {
     a.why_not = object_failure::of(l.reading->failure);
-    l.reading->domain->failures().see(l.reading->failure);  // who reads the object there is told
+    // Who reads the object there is told.
+    if (!l.tells_failure_here) l.reading->domain->failures().see(l.reading->failure);
   } else if (pe_.rank().is_local(r.pe)) {
     a.at = l.reading->memory;
   } else {

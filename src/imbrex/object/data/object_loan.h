@@ -24,6 +24,7 @@ struct object_desk::loan : waiter {
   std::uint64_t weight_out = loan_share::whole;
   int num_leaving = 0;  ///< copies that the transport, or a device, still reads
   bool told = false;
+  bool tells_failure_here = false;
   std::vector<loan_request> asked;
 };
 

@@ -25,7 +25,7 @@ class graph_chare;
 template <class R, class... A, task<R> (*F)(task_graph&, A...)>
 class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
  public:
-  graph_chare() : graph_(this->index().x, static_cast<int>(volume(this->extent())), *this) {}
+  graph_chare() : graph_(this->index().x, static_cast<int>(volume(this->extent())), *this) { this->pin(); }
 
   task<R> run(A... arguments) {
     std::exception_ptr failure;

@@ -98,7 +98,9 @@ void task_graph::drop(shared_object& o) {
 void task_graph::send(shared_object& o, rank_id to, std::uint32_t version) {
   hetero_data& d = o.set->here(o.index);
   try {
-    link_.send_object(to, number_of(o), version, detail::object_parcel::of(d));
+    detail::object_parcel data = detail::object_parcel::of(d);
+    if (const detail::loan_share* const s = data.share(); s != nullptr) desk().tell_failure_here(s->loan());
+    link_.send_object(to, number_of(o), version, std::move(data));
   } catch (const usage_error& e) {
     throw usage_error(fmt::format("object {} of the graph's {}. distributed, for rank {}: {}", o.index,
                                   o.set->number + 1, to, e.what()));
@@ -115,6 +117,7 @@ void task_graph::expect(shared_object& o, rank_id from, std::uint32_t version) {
   }
   if (const auto gone = lost_.find(from); gone != lost_.end()) return desk().refuse(arrival, gone->second);
   expected_.emplace(k, expectation{arrival, from});
+  desk().depends_on_others(arrival);
 }
 
 void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version, detail::object_parcel data) {

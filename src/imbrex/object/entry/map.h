@@ -36,13 +36,14 @@ struct round_robin {
 struct block_cyclic {
   int nx = 1, ny = 1, nz = 1;
 
-  /// For a matrix: as square as that many can be laid out.
+  /// For a matrix: as square as that many can be laid out, and rather wide than high, which suits factorisations: a
+  /// column of tiles waits for each other.
   static constexpr block_cyclic over(int n) {
     int a = 1;
     for (int b = 1; b * b <= n; ++b) {
       if (n % b == 0) a = b;
     }
-    return {n / a, a, 1};
+    return {a, n / a, 1};
   }
   int operator()(const index1d& i, int num_pes) const { return place(i.x, 0, 0, num_pes); }
   int operator()(const index2d& i, int num_pes) const { return place(i.x, i.y, 0, num_pes); }

@@ -35,6 +35,38 @@ TEST(hetero_object, is_brought_where_a_task_runs_once) {
   EXPECT_EQ(on.counts().bytes_moved(), 16000);
 }
 
+TEST(hetero_object, may_lie_in_memory_of_the_programs) {
+  std::vector<double> own(1000, 2);
+  hetero_pe on(1);
+  {
+    auto x = hetero_object<double>::over(*on.domain, own);
+    const auto set = [&own](std::span<double> v, std::size_t at, double value) {
+      EXPECT_EQ(v.data() + at, own.data() + (v.size() == 1000 ? at : 500 + at));
+      v[at] = value;
+    };
+    submit(*on.domain, {}, set, x, 3, 5);
+    submit(*on.domain, {}, set, x.slice(500, 9), 0, 6);
+    on.pe.run();
+    EXPECT_EQ(own[3], 5);
+    EXPECT_EQ(own[500], 6);
+    for (int i = 0; i < 3; ++i) submit(*on.domain, {}, add_on_device(1), x);
+    on.run(expect_all(x.slice(600, 100), 5));  // brings that, and no more need be there
+    on.run(expect_all(x.slice(0, 3), 5));
+    auto whole = x.host(access_mode::read);
+    const auto read = [](decltype(whole) w) -> task<> { co_await w; };
+    on.run(read(std::move(whole)));
+    EXPECT_EQ(own[3], 8);
+    EXPECT_EQ(own[500], 9);
+    x.evict();
+    submit(*on.domain, {}, add_on_device(1), x);
+  }
+  on.pe.run();
+  EXPECT_EQ(own.size(), 1000U);
+  EXPECT_EQ(on.domain->copies().num_objects(), 0U);
+  const auto nothing = hetero_object<double>::over(*on.domain, {});
+  EXPECT_EQ(nothing.size(), 0U);
+}
+
 TEST(hetero_object, that_is_overwritten_is_not_brought) {
   hetero_pe on(1);
   auto x = on.object<double>(1000);

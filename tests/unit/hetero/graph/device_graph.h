@@ -33,8 +33,12 @@ struct graph_place {
 class device_graph {
  public:
   device_graph(graph_place on, unsigned seed, int num_objects) : on_(std::move(on)), random_(seed), seed_(seed) {
+    own_.resize(static_cast<std::size_t>(num_objects));
     for (int i = 0; i < num_objects; ++i) {
-      objects_.emplace_back(on_.domain, graph_elements);
+      std::vector<word>& own = own_[static_cast<std::size_t>(i)];
+      if (i % 3 == 1) own.resize(graph_elements);
+      objects_.push_back(own.empty() ? imbrex::hetero_object<word>(on_.domain, graph_elements)
+                                     : imbrex::hetero_object<word>::over(on_.domain, own));
       expected_.emplace_back(graph_elements, static_cast<word>(i));
       auto fill = [i](std::span<word> v) { std::fill(v.begin(), v.end(), static_cast<word>(i)); };
       submit(on_.domain, {}, fill, write(objects_.back()));
@@ -58,6 +62,7 @@ class device_graph {
     EXPECT_EQ(num_wrong_views_, 0) << "seed " << seed_;
     for (std::size_t i = 0; i < objects_.size(); ++i)
       ASSERT_EQ(found[i], expected_[i]) << "object " << i << ", seed " << seed_;
+    for (std::size_t i = 1; i < objects_.size(); i += 3) ASSERT_EQ(own_[i], expected_[i]) << "object " << i;
     for (const auto& p : on_.domain.places()) {
       if (!p->is_host()) {
         ASSERT_LE(p->used(), p->capacity());
@@ -239,6 +244,7 @@ class device_graph {
   const graph_place on_;
   std::mt19937 random_;
   const unsigned seed_;
+  std::vector<std::vector<word>> own_;  // where some of them lie on the host
   std::vector<imbrex::hetero_object<word>> objects_;
   std::vector<std::vector<word>> expected_;
   std::vector<imbrex::hetero_task> some_tasks_;

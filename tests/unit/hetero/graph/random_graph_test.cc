@@ -43,8 +43,14 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
 
   std::vector<hetero_object<std::uint64_t>> objects;
   std::vector<std::vector<std::uint64_t>> expected;
+  std::vector<std::vector<std::uint64_t>> own(static_cast<std::size_t>(num_objects));  // memory of some objects
   for (int i = 0; i < num_objects; ++i) {
-    objects.push_back(on.object<std::uint64_t>(elements));
+    if (i % 3 == 1) {
+      own[static_cast<std::size_t>(i)].resize(elements);
+      objects.push_back(hetero_object<std::uint64_t>::over(*on.domain, own[static_cast<std::size_t>(i)]));
+    } else {
+      objects.push_back(on.object<std::uint64_t>(elements));
+    }
     expected.emplace_back(elements, i);
     submit(
         *on.domain, {}, [i](std::span<std::uint64_t> v) { std::fill(v.begin(), v.end(), i); }, write(objects.back()));
@@ -87,6 +93,7 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
   ASSERT_EQ(on.domain->num_outstanding(), 0);
   for (std::size_t i = 0; i < objects.size(); ++i)
     ASSERT_EQ(found[i], expected[i]) << "object " << i << ", seed " << seed;
+  for (std::size_t i = 1; i < objects.size(); i += 3) ASSERT_EQ(own[i], expected[i]) << "object " << i;
   for (const auto& p : on.domain->places()) {
     if (!p->is_host()) {
       ASSERT_LE(p->used(), p->capacity());

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "imbrex/hetero/placement/host_tasks.h"
 #include "unit/hetero/hetero_fixture.h"
 
 // What waits at one place does not hold up what can run at another, and many that wait cost no more than few.
@@ -137,6 +138,31 @@ TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
   list.push(*tasks[7]);
   list.push(*tasks[0]);
   EXPECT_EQ(take_all(), (std::vector<std::ptrdiff_t>{5, 1, 3, 4, 7, 0, 2, 6}));
+}
+
+TEST(host_tasks, are_taken_the_most_urgent_first_and_of_equals_the_oldest) {
+  std::vector<task_node> nodes(200);
+  host_tasks queue(2);
+  std::vector<std::pair<int, std::size_t>> expected;
+  std::uint64_t random = 12345;
+  const auto take_one = [&] {
+    const auto best = std::max_element(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    ASSERT_EQ(queue.take().task, &nodes[best->second]);
+    expected.erase(best);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    nodes[i].wishes.priority = static_cast<int>(random >> 61) - 3;
+    queue.push(nodes[i]);
+    expected.emplace_back(nodes[i].wishes.priority, i);
+    EXPECT_EQ(queue.size(), static_cast<int>(expected.size()));
+    if (random >> 40 & 1U) take_one();
+  }
+  while (!expected.empty()) take_one();
+  EXPECT_EQ(queue.take().task, nullptr);
+  EXPECT_EQ(queue.size(), 0);
 }
 
 }  // namespace

@@ -229,6 +229,24 @@ TEST(task_graph, data_that_nobody_has_written_do_not_travel) {
   EXPECT_EQ(run_job_with({.ranks = 2}, &sees_what_was_not_written), 0);
 }
 
+task<> depends_on_the_rank(task_graph& g) {
+  distributed<std::uint64_t> x(g, 4, 1000);
+  for (int i = 0; i < 4; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  if (g.rank() == 1) g.submit({.name = "mine"}, &add, x(0), x(3));  // rank 0 does not know that it should send
+  co_return;
+}
+task<int> run_what_depends_on_the_rank(runtime& rt) {
+  co_await run_graph<&depends_on_the_rank>(rt);
+  co_return 0;
+}
+
+TEST(task_graph, that_is_another_on_each_rank_is_reported_as_a_deadlock) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_job_with({.ranks = 2}, &run_what_depends_on_the_rank), 70);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("task 'mine' is waiting behind task 'receive', which is waiting"));
+}
+
 // ------------------------------------------------------------------------------------------------ tasks as a whole
 
 task<int> waits_for_all(runtime&) {
