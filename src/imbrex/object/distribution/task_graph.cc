@@ -113,6 +113,7 @@ void task_graph::expect(shared_object& o, rank_id from, std::uint32_t version) {
   if (const auto at = early_.find(k); at != early_.end()) {
     detail::object_parcel data = std::move(at->second.data);
     early_.erase(at);
+    ++num_received_;
     return desk().grant(arrival, std::move(data));
   }
   if (const auto gone = lost_.find(from); gone != lost_.end()) return desk().refuse(arrival, gone->second);
@@ -121,11 +122,11 @@ void task_graph::expect(shared_object& o, rank_id from, std::uint32_t version) {
 }
 
 void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version, detail::object_parcel data) {
-  ++num_received_;
   const auto at = expected_.find({object, version});
   if (at != expected_.end()) {
     const std::uint64_t arrival = at->second.arrival;
     expected_.erase(at);
+    ++num_received_;
     desk().grant(arrival, std::move(data));
   } else if (!abandoned_ && !lost_.contains(from)) {  // else nobody will ask for them
     early_.emplace(key{object, version}, parcel_from{std::move(data), from});

@@ -109,7 +109,8 @@ class task_graph {
   /// `co_await g.fewer_tasks_than(n)`: so that submission does not run ahead by more than `n` tasks of this rank.
   domain_wait fewer_tasks_than(std::uint64_t n) { return domain_.fewer_than(n); }
 
-  /// Copies of other ranks' objects that this rank keeps, and how many it was sent; for reports and tests.
+  /// Copies of other ranks' objects that this rank keeps, and how many came that its tasks asked for; for reports and
+  /// tests.
   std::size_t num_kept() const { return num_kept_; }
   std::uint64_t num_received() const { return num_received_; }
 
