@@ -103,8 +103,9 @@ class task_graph {
         arguments...);
   }
 
-  /// `co_await g.done()`: until all that this rank has submitted by now is over, and what it sends and is sent for it.
-  /// Throws the first failure of a task here that nobody has been told of. `run_graph` does it at the end.
+  /// `co_await g.done()`: until all that this PE has submitted by now is over, in this graph or not, and what it sends
+  /// and is sent for it. Throws the first failure of a task of the PE that nobody has been told of. `run_graph` does it
+  /// at the end.
   domain_wait done() { return domain_.all_over(); }
   /// `co_await g.fewer_tasks_than(n)`: so that submission does not run ahead by more than `n` tasks of this rank.
   domain_wait fewer_tasks_than(std::uint64_t n) { return domain_.fewer_than(n); }
