@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "imbrex/base/clock.h"
@@ -33,7 +34,7 @@ class host_tasks {
     if (t.parts != nullptr) t.parts->shared = false;
     const holder hold(*this);
     level& l = level_of(t.wishes.priority);
-    (l.last != nullptr ? l.last->next : l.first) = &t;
+    (l.first != nullptr ? l.last->next : l.first) = &t;
     l.last = &t;
     size_.store(size() + weight(t), std::memory_order_relaxed);
   }
@@ -55,11 +56,13 @@ class host_tasks {
     if (size() == 0) return {};
     const holder hold(*this);
     if (shared_ != nullptr) return take_parts(*shared_);
-    if (levels_.empty()) return {};
-    level& l = levels_.back();
-    task_node* const t = l.first;
-    l.first = t->next;
-    if (l.first == nullptr) levels_.pop_back();
+    task_node* const t = top_.first;
+    if (t == nullptr) return {};
+    top_.first = t->next;
+    if (top_.first == nullptr && !below_.empty()) {
+      top_ = below_.back();
+      below_.pop_back();
+    }
     size_.store(size() - weight(*t), std::memory_order_relaxed);
     return {t};
   }
@@ -80,18 +83,23 @@ class host_tasks {
     return {&t, from, p.next};
   }
 
-  /// Tasks of one priority. There is none without tasks.
+  /// Tasks of one priority.
   struct level {
-    int priority;
-    task_node* first;
-    task_node* last;
+    int priority = 0;
+    task_node* first = nullptr;
+    task_node* last = nullptr;
   };
   level& level_of(int priority) {
-    if (!levels_.empty() && levels_.back().priority == priority) [[likely]]
-      return levels_.back();
-    const auto below = [](const level& l, int p) { return l.priority < p; };
-    const auto at = std::lower_bound(levels_.begin(), levels_.end(), priority, below);
-    return at != levels_.end() && at->priority == priority ? *at : *levels_.insert(at, {priority, nullptr, nullptr});
+    if (top_.first == nullptr) top_.priority = priority;
+    if (top_.priority == priority) [[likely]]
+      return top_;
+    if (priority > top_.priority) {
+      below_.push_back(std::exchange(top_, {priority, nullptr, nullptr}));
+      return top_;
+    }
+    const auto less = [](const level& l, int p) { return l.priority < p; };
+    const auto at = std::lower_bound(below_.begin(), below_.end(), priority, less);
+    return at != below_.end() && at->priority == priority ? *at : *below_.insert(at, {priority, nullptr, nullptr});
   }
 
   struct holder {
@@ -110,8 +118,9 @@ class host_tasks {
   std::atomic<bool> held_{false};
   std::atomic<int> size_{0};
   task_node* shared_ = nullptr;
-  std::vector<level> levels_;  // the most urgent last
+  level top_;  // the most urgent; without tasks where there are none
   std::size_t num_pes_;
+  std::vector<level> below_;  // the most urgent last, none without tasks
 };
 
 }  // namespace imbrex
