@@ -63,8 +63,10 @@ class job_starter:
         ranks = ["-n", str(len(n.hosts)), "--host", hosts]
         agent = ["--mca", "plm_rsh_agent", n.remote_shell]
         output = os.path.join(self.folder, f"output-{next(NUMBERS)}")
+        # Jobs that begin while another one ends must not share the folder that the last one out of it removes.
+        session = ["--mca", "orte_tmpdir_base", tempfile.mkdtemp(dir=self.folder)]
         with open(output, "w") as f:
-            job = n.popen(0, [self.mpirun, *OPEN_MPI, *agent, *launcher, *ranks, *words, *runtime],
+            job = n.popen(0, [self.mpirun, *OPEN_MPI, *agent, *session, *launcher, *ranks, *words, *runtime],
                           stdout=f, stderr=subprocess.STDOUT, env={**os.environ, **ROOT_MAY})
         job.output = output  # a file: Open MPI's daemon on a host that is cut off may keep its end of a pipe for long
         return job
