@@ -16,7 +16,7 @@
 #include "gpu_completion_bench.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/device/cuda/cuda_completion.h"
 #include "imbrex/device/cuda/cuda_device.h"
 

@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 #include <imbrex/base/clock.h>
 #include <imbrex/imbrex.h>
+#include <imbrex/task_graph.h>
 
 #include <string>
 #include <vector>
@@ -188,6 +189,26 @@ ix::task<double> stencil_replayed(int n) {
   co_return co_await all;
 }
 
+/// Nobody is sent anything.
+struct no_link final : ix::detail::graph_link {
+  void send_object(ix::rank_id, std::uint64_t, std::uint32_t, ix::detail::object_parcel) override {}
+  void send_failure(ix::rank_id, const ix::detail::object_failure&) override {}
+};
+
+/// Tasks of a graph over two ranks that only the other one has to do with.
+ix::task<double> passed_over(int n) {
+  constexpr int width = 64;
+  no_link link;
+  ix::task_graph g(0, 2, link);
+  ix::distributed<double, ix::index2d> a(g, {width, width}, 16, ix::map::constant{1});
+  const std::int64_t began = ix::now_ns();
+  for (int i = 0; i < n; ++i) {
+    const int x = i % width, y = i / width % width;
+    g.submit({.name = "gemm"}, [](const double*, const double*, double*) {}, a(x, 0), a(y, 0), a(x, y));
+  }
+  co_return static_cast<double>(ix::now_ns() - began) / n;
+}
+
 ix::task<int> start(ix::runtime&, scenario what, int n) {
   auto warm = what(n / 10 + 1);
   co_await warm;
@@ -236,6 +257,7 @@ int main(int argc, char** argv) {
   add("three objects", &three_objects, 100'000);
   add("independent", &independent, 100'000);
   add("submit one and wait", &one_at_a_time, 10'000);
+  add("passed over by a rank", &passed_over, 1'000'000);
   add("replay: independent", &replay_independent, 1'000'000);
   add("replay: chain", &replay_chain, 1'000'000);
   add("replay: 10 of three objects, and wait", &replay_ten, 100'000);

@@ -19,7 +19,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/comm/mpi/mpi_transport.h"
 #if IMBREX_HAVE_UCX
 #include "imbrex/comm/ucx/ucx_transport.h"

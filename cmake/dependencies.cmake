@@ -237,3 +237,9 @@ if(NOT IMBREX_WITH_HDF5 STREQUAL "OFF")
     imbrex_feature_missing(HDF5 "libhdf5-dev and pkg-config")
   endif()
 endif()
+
+# What some applications, examples and benchmarks compute with; the library does without.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(IMBREX_OPENBLAS QUIET IMPORTED_TARGET openblas)
+endif()

@@ -1,14 +1,5 @@
 # Everything that runs: the `imbrex` tool, applications, examples; benchmarks.cmake has the rest. A folder that is absent
 # is passed over.
-
-# PkgConfig::IMBREX_OPENBLAS, if IMBREX_OPENBLAS_FOUND.
-macro(imbrex_find_openblas)
-  find_package(PkgConfig QUIET)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(IMBREX_OPENBLAS QUIET IMPORTED_TARGET openblas)
-  endif()
-endmacro()
-
 file(GLOB_RECURSE imbrex_tool_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/imbrex/*.cc")
 if(imbrex_tool_sources)
   add_executable(imbrex_tool ${imbrex_tool_sources})
@@ -67,7 +58,6 @@ macro(imbrex_find_libraries_of_examples)
     endif()
   endif()
   set(IMBREX_WHY_NO_21_cholesky "OpenBLAS was not found: install libopenblas-dev and pkg-config")
-  imbrex_find_openblas()
   if(IMBREX_OPENBLAS_FOUND)
     set(IMBREX_WHY_NO_21_cholesky "")
     set(imbrex_libraries_of_21_cholesky PkgConfig::IMBREX_OPENBLAS)

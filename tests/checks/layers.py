@@ -27,6 +27,7 @@ LEVEL = {
 }
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {
+    "base": [{"memory"}, {""}],
     "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop", "star"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}, {"windows"}],

@@ -10,8 +10,8 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/hash.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/base/serialize.h"
-#include "imbrex/base/slab.h"
 #include "imbrex/comm/mpi/mpi_transport.h"
 #include "transport_test.h"
 

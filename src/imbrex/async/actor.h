@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "imbrex/async/executor.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 /// What `when_all` and `when_any` share: one awaitable driven by a coroutine of its own, which tells a join when
 /// it ends.

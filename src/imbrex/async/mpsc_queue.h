@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "imbrex/async/work.h"
-#include "imbrex/base/prefetch.h"
+#include "imbrex/base/memory/prefetch.h"
 
 namespace imbrex {
 

@@ -5,7 +5,7 @@
 
 #include "imbrex/async/work.h"
 #include "imbrex/base/hash.h"
-#include "imbrex/base/prefetch.h"
+#include "imbrex/base/memory/prefetch.h"
 
 namespace imbrex {
 

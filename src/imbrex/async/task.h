@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "imbrex/async/activity.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

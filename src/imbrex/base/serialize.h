@@ -12,8 +12,8 @@
 #include "imbrex/base/address_watch.h"
 #include "imbrex/base/archive.h"
 #include "imbrex/base/error.h"
+#include "imbrex/base/memory/resize_unfilled.h"
 #include "imbrex/base/pointer_members.h"
-#include "imbrex/base/resize_unfilled.h"
 #include "imbrex/base/serialize_traits.h"
 #include "imbrex/base/type_name.h"
 

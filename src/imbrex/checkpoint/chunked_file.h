@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "imbrex/base/aligned_bytes.h"
+#include "imbrex/base/memory/aligned_bytes.h"
 #include "imbrex/checkpoint/byte_sink.h"
 #include "imbrex/checkpoint/disk_file.h"
 #include "imbrex/checkpoint/write_thread.h"

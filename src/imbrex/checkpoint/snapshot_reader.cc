@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "imbrex/base/aligned_bytes.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/resize_unfilled.h"
+#include "imbrex/base/memory/aligned_bytes.h"
+#include "imbrex/base/memory/resize_unfilled.h"
 #include "imbrex/checkpoint/checkpoint_folder.h"
 
 namespace imbrex {

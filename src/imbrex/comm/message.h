@@ -6,7 +6,7 @@
 
 #include "imbrex/async/work.h"
 #include "imbrex/base/ids.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

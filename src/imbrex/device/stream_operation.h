@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "imbrex/async/work.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "imbrex/async/work.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/base/serialize.h"
-#include "imbrex/base/slab.h"
 #include "imbrex/comm/message.h"
 
 /// Active messages: a function object that is sent to a PE and called there. Everything that the object layer says

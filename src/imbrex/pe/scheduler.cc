@@ -12,9 +12,7 @@
 namespace imbrex {
 
 namespace {
-constexpr unsigned longest_network_interval = 16;  // pieces of work between two looks at the network
-constexpr std::uint64_t network_cycles = 30'000;   // or about so long: some ten microseconds
-constexpr std::int64_t notice_ns = 50'000;         // without work, after which what GPUs still do is looked after
+constexpr std::int64_t notice_ns = 50'000;  // without work, after which what GPUs still do is looked after
 }  // namespace
 
 std::vector<handler_info*>& handler_info::registry() {
@@ -71,8 +69,8 @@ void scheduler::bind_to_this_thread() {
   if (ended_ != nullptr) [[unlikely]]
     reap();
   if (devices != nullptr) poll_devices();
-  if (polls_network_ && ++since_network_ >= network_interval_) {
-    choose_network_interval();
+  if (polls_network_ && network_interval_.is_due()) {
+    network_interval_.looked(cycle_count());
     poll_network();
     if (bundles_.any()) [[unlikely]]
       bundles_.flush_old();
@@ -81,18 +79,6 @@ void scheduler::bind_to_this_thread() {
 }
 
 pe_step scheduler::step() { return step_inline(); }
-
-/// By how long the last pieces of work took: after one of a millisecond others wait for an answer.
-void scheduler::choose_network_interval() {
-  const std::uint64_t now = cycle_count();
-  const std::uint64_t took = now - std::exchange(looked_at_network_, now);
-  const unsigned pieces = std::exchange(since_network_, 0);
-  if (took > network_cycles) {
-    network_interval_ = std::max<unsigned>(1, static_cast<unsigned>(pieces * network_cycles / took));
-  } else if (took < network_cycles / 2) {
-    network_interval_ = std::min(2 * network_interval_, longest_network_interval);
-  }
-}
 
 void scheduler::run() {
   if (ended_ != nullptr) reap();  // the main chare never had to wait

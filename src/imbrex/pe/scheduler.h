@@ -14,7 +14,8 @@
 #include "imbrex/async/progress_source.h"
 #include "imbrex/async/sleepers.h"
 #include "imbrex/base/ids.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/look_interval.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/base/type_name.h"
 #include "imbrex/comm/data/data_mover.h"
 #include "imbrex/comm/data/exposure_table.h"
@@ -271,7 +272,6 @@ class scheduler : public executor {
   [[noreturn]] void leave_devices();
   void tell_failures();
   bool poll_network();
-  void choose_network_interval();
   void poll_devices();
   pe_step step_inline();
   void reap();
@@ -291,9 +291,8 @@ class scheduler : public executor {
   message_bundles bundles_;
   arrival_order arrivals_{*this};
   bool polls_network_ = false;
-  unsigned since_network_ = 0;           // pieces of work
-  unsigned network_interval_ = 1;        // so many between two looks at the network: fewer where they take long
-  std::uint64_t looked_at_network_ = 0;  // cycles
+  // Some ten microseconds apart, and at least every 16 pieces of work: others may wait for an answer.
+  look_interval network_interval_{30'000, 16};
   progress_source* failed_devices_ = nullptr;
   bool stopping_ = false;
 

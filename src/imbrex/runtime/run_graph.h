@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -13,8 +14,9 @@ namespace imbrex {
 
 /// `co_await imbrex::run_graph<&factor>(rt, n, tile)`: has the coroutine `task<R> factor(imbrex::task_graph& g, int n,
 /// int tile)` run on the first PE of every rank, with copies of the arguments, and waits until all that it has
-/// submitted on any rank is over. Gives what rank 0's gives. Throws what the coroutine, or a task that it has
-/// submitted, threw on some rank. From any chare; several at a time are several graphs.
+/// submitted on any rank is over. Gives what rank 0's gives (default constructible, serialisable). Throws what the
+/// coroutine, or a task that it has submitted, threw on some rank; `usage_error` when two ranks have submitted
+/// different tasks. From any chare; several at a time are several graphs.
 template <auto F, class... A>
 auto run_graph(runtime& rt, A... arguments) -> task<typename detail::graph_result<F>::type> {
   using member = detail::graph_chare<F>;
@@ -34,7 +36,10 @@ auto run_graph(runtime& rt, A... arguments) -> task<typename detail::graph_resul
   // After a failure something may still be on its way between ranks: they stay.
   if (failure) std::rethrow_exception(failure);
   for (int r = 0; r < rt.num_ranks(); ++r) ranks[r].template send<&member::destroy>();
-  if constexpr (!std::is_void_v<R>) co_return std::move(results.front());
+  for (std::size_t r = 1; r < results.size(); ++r) {
+    detail::check_same_graph(results[0].digest, results[r].digest, static_cast<rank_id>(r));
+  }
+  if constexpr (!std::is_void_v<R>) co_return std::move(results.front().result);
 }
 
 }  // namespace imbrex

@@ -9,7 +9,7 @@
 
 #include "field/initial_state.h"
 #include "field/serial_reference.h"
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "imbrex/object/halo/neighbours.h"
 #include "options.h"
 

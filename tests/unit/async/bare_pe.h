@@ -5,7 +5,7 @@
 
 #include "imbrex/async/executor.h"
 #include "imbrex/async/task.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex_test {
 

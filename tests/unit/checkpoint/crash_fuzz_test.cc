@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "imbrex/base/clock.h"
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
 namespace {

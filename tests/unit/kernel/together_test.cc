@@ -205,4 +205,27 @@ TEST(half, rounds_to_the_nearest_and_of_two_to_the_even) {
   EXPECT_EQ(half(-std::numeric_limits<float>::denorm_min()).bits, 0x8000);
 }
 
+/// Where the compiler has the type, its conversions are what the integers are compared with.
+TEST(half, by_integers_is_the_same) {
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    const half h = of_bits(bits);
+    const float by_integers = detail::value_of_half(h.bits);
+    ASSERT_EQ(std::isnan(by_integers), std::isnan(static_cast<float>(h))) << bits;
+    if (!std::isnan(by_integers)) {
+      ASSERT_EQ(by_integers, static_cast<float>(h)) << bits;
+    }
+  }
+  // All floats that differ in the upper bits, and their neighbours, among them those in the middle of two halves.
+  for (std::uint64_t upper = 0; upper < (std::uint64_t{1} << 32); upper += 1U << 12) {
+    for (const std::uint32_t lower : {0U, 1U, 0x7FFU, 0xFFFU}) {
+      const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(upper) | lower);
+      if (std::isnan(value)) {
+        ASSERT_TRUE(std::isnan(value_of(detail::half_bits_of(value))));
+      } else {
+        ASSERT_EQ(detail::half_bits_of(value), half(value).bits) << value;
+      }
+    }
+  }
+}
+
 }  // namespace

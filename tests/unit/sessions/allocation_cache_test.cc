@@ -8,7 +8,7 @@
 #include <thread>
 #include <tuple>
 
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 
 namespace imbrex::sessions {
 namespace {

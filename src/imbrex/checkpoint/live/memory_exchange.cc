@@ -13,7 +13,7 @@
 #include "imbrex/async/when_all.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/resize_unfilled.h"
+#include "imbrex/base/memory/resize_unfilled.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/checkpoint/live/pe_call.h"
 #include "imbrex/checkpoint/memory/stripe_code.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "imbrex/async/activity.h"
-#include "imbrex/base/aligned_bytes.h"
+#include "imbrex/base/memory/aligned_bytes.h"
 #include "imbrex/base/serialize.h"
 #include "imbrex/comm/data/data_mover.h"
 #include "imbrex/comm/data/lent_buffer.h"

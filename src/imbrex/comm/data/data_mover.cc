@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

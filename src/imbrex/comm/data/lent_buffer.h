@@ -7,7 +7,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/async/actor.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/device/event.h"
 
 namespace imbrex {

@@ -9,7 +9,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/device/cuda/api/cuda_driver.h"
 #include "imbrex/device/cuda/cuda_stream.h"
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 /// What a group of the dialect makes of a value of each of its items, on the CPU. Neighbours are combined first, then
 /// pairs of pairs: the order of GPUs, so that all have the same bits.
 namespace imbrex::detail {
@@ -35,7 +37,7 @@ inline T group_max(T* scratch, const T* mine, int num_items) {
   return combined(scratch, mine, num_items, [](T a, T b) { return larger(a, b); });
 }
 /// Each item's value becomes the sum of those before it; the sum of all.
-template <class T>
+template <std::integral T>
 inline T group_scan(T* mine, int num_items) {
   T sum{};
   for (int i = 0; i < num_items; ++i) {

@@ -19,92 +19,89 @@ struct given_type {
 template <class T>
 using given = typename given_type<T>::type;
 
-/// CUDA's atomics are for `long long`; the dialect's `long` has 64 bits, too.
-template <class T>
-inline constexpr bool is_long =
-    same_type<T, long> || same_type<T, unsigned long> || same_type<T, long long> || same_type<T, unsigned long long>;
 template <class T>
 inline constexpr bool is_floating = same_type<T, float> || same_type<T, double>;
+/// CUDA's atomics are for `long long`; the dialect's `long` has 64 bits, too.
 using cuda_word = unsigned long long;
-
 template <class T>
-__device__ T as_float_of(cuda_word bits) {
-  if constexpr (sizeof(T) == 8) {
-    return __longlong_as_double(static_cast<long long>(bits));
-  } else {
-    return __int_as_float(static_cast<int>(bits));
-  }
+struct cuda_number {
+  using ordered = T;  ///< for what compares
+  using bits = T;     ///< for what does not
+};
+template <>
+struct cuda_number<long> {
+  using ordered = long long;
+  using bits = cuda_word;
+};
+template <>
+struct cuda_number<unsigned long> {
+  using ordered = cuda_word;
+  using bits = cuda_word;
+};
+template <>
+struct cuda_number<long long> {
+  using ordered = long long;
+  using bits = cuda_word;
+};
+template <class N, class T>
+__device__ N* as_cuda(T* p) {
+  return reinterpret_cast<N*>(p);
 }
+
+__device__ inline cuda_word bits_of(double v) { return static_cast<cuda_word>(__double_as_longlong(v)); }
+__device__ inline unsigned bits_of(float v) { return __float_as_uint(v); }
+__device__ inline double number_of(cuda_word bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+__device__ inline float number_of(unsigned bits) { return __uint_as_float(bits); }
+
+/// Of a `float` or `double`.
 template <class T, class Change>
 __device__ T atomic_change(T* p, Change changed) {
-  T old = *const_cast<volatile T*>(p);
+  using bits = decltype(bits_of(T{}));
+  bits old = *const_cast<volatile bits*>(as_cuda<bits>(p));
   for (;;) {
-    T seen;
-    if constexpr (sizeof(T) == 8) {
-      seen =
-          as_float_of<T>(atomicCAS(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(__double_as_longlong(old)),
-                                   static_cast<cuda_word>(__double_as_longlong(changed(old)))));
-      if (__double_as_longlong(seen) == __double_as_longlong(old)) return old;
-    } else {
-      seen = as_float_of<T>(static_cast<unsigned>(
-          atomicCAS(reinterpret_cast<int*>(p), __float_as_int(old), __float_as_int(changed(old)))));
-      if (__float_as_int(seen) == __float_as_int(old)) return old;
-    }
+    const bits seen = atomicCAS(as_cuda<bits>(p), old, bits_of(changed(number_of(old))));
+    if (seen == old) return number_of(old);
     old = seen;
   }
 }
 
 template <class T>
 __device__ T atomic_add(T* p, given<T> v) {
-  if constexpr (is_long<T>) {
-    return static_cast<T>(atomicAdd(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(v)));
-  } else {
-    return atomicAdd(p, v);
-  }
+  using number = typename cuda_number<T>::bits;
+  return static_cast<T>(atomicAdd(as_cuda<number>(p), static_cast<number>(v)));
 }
 template <class T>
 __device__ T atomic_min(T* p, given<T> v) {
   if constexpr (is_floating<T>) {
     return atomic_change(p, [v](T old) { return v < old ? v : old; });
-  } else if constexpr (same_type<T, long>) {
-    return atomicMin(reinterpret_cast<long long*>(p), static_cast<long long>(v));
-  } else if constexpr (same_type<T, unsigned long>) {
-    return atomicMin(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(v));
   } else {
-    return atomicMin(p, v);
+    using number = typename cuda_number<T>::ordered;
+    return static_cast<T>(atomicMin(as_cuda<number>(p), static_cast<number>(v)));
   }
 }
 template <class T>
 __device__ T atomic_max(T* p, given<T> v) {
   if constexpr (is_floating<T>) {
     return atomic_change(p, [v](T old) { return old < v ? v : old; });
-  } else if constexpr (same_type<T, long>) {
-    return atomicMax(reinterpret_cast<long long*>(p), static_cast<long long>(v));
-  } else if constexpr (same_type<T, unsigned long>) {
-    return atomicMax(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(v));
   } else {
-    return atomicMax(p, v);
+    using number = typename cuda_number<T>::ordered;
+    return static_cast<T>(atomicMax(as_cuda<number>(p), static_cast<number>(v)));
   }
 }
 template <class T>
 __device__ T atomic_swap(T* p, given<T> v) {
-  if constexpr (same_type<T, double>) {
-    return as_float_of<T>(atomicExch(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(__double_as_longlong(v))));
-  } else if constexpr (is_long<T>) {
-    return static_cast<T>(atomicExch(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(v)));
+  if constexpr (is_floating<T>) {
+    return number_of(atomicExch(as_cuda<decltype(bits_of(T{}))>(p), bits_of(v)));
   } else {
-    return atomicExch(p, v);
+    using number = typename cuda_number<T>::bits;
+    return static_cast<T>(atomicExch(as_cuda<number>(p), static_cast<number>(v)));
   }
 }
 template <class T>
 __device__ T atomic_cas(T* p, given<T> expected, given<T> v) {
   static_assert(!is_floating<T>, "IX_ATOMIC_CAS is for integers");
-  if constexpr (is_long<T>) {
-    return static_cast<T>(
-        atomicCAS(reinterpret_cast<cuda_word*>(p), static_cast<cuda_word>(expected), static_cast<cuda_word>(v)));
-  } else {
-    return atomicCAS(p, expected, v);
-  }
+  using number = typename cuda_number<T>::bits;
+  return static_cast<T>(atomicCAS(as_cuda<number>(p), static_cast<number>(expected), static_cast<number>(v)));
 }
 
 // Without cuda_fp16.h, which every kernel file would have to read.
@@ -191,6 +188,7 @@ __device__ T summed_up_to(T value, int lane, unsigned lanes) {
 }
 template <class T>
 __device__ T group_scan(T* scratch, T& mine) {
+  static_assert(!is_floating<T>, "IX_GROUP_SCAN is for integers");
   const int item = item_of_group();
   const int warp = item / warp_items;
   const int lane = item % warp_items;

@@ -96,13 +96,6 @@
 #define IX_MY(name) \
   ::imbrex::detail::of_item(name, (ix_local_2 * ix_group.size(1) + ix_local_1) * ix_group.size(0) + ix_local_0)
 #define IX_CONSTANT [[maybe_unused]] static constexpr
-#define IX_MIN(a, b) ::imbrex::detail::smaller(a, b)
-#define IX_MAX(a, b) ::imbrex::detail::larger(a, b)
-#define IX_ATOMIC_ADD(p, v) ::imbrex::detail::atomic_add(p, v)
-#define IX_ATOMIC_MIN(p, v) ::imbrex::detail::atomic_min(p, v)
-#define IX_ATOMIC_MAX(p, v) ::imbrex::detail::atomic_max(p, v)
-#define IX_ATOMIC_SWAP(p, v) ::imbrex::detail::atomic_swap(p, v)
-#define IX_ATOMIC_CAS(p, expected, v) ::imbrex::detail::atomic_cas(p, expected, v)
 #define IX_GROUP_VALUE(type, name)                                                    \
   [[maybe_unused]] alignas(64) type ix_scratch_##name[decltype(ix_group)::max_items]; \
   type name {}
@@ -111,7 +104,6 @@
 #define IX_GROUP_MIN(name, mine) name = ::imbrex::detail::group_min(ix_scratch_##name, mine, IX_NUM_ITEMS)
 #define IX_GROUP_MAX(name, mine) name = ::imbrex::detail::group_max(ix_scratch_##name, mine, IX_NUM_ITEMS)
 #define IX_GROUP_SCAN(name, mine) name = ::imbrex::detail::group_scan(mine, IX_NUM_ITEMS)
-#define IX_HALF ::imbrex::half
 #define IX_LOAD_HALF(p) static_cast<float>(*(p))
 #define IX_STORE_HALF(p, value) (*(p) = ::imbrex::half(value))
 #define IX_DOUBLE2 ::imbrex::detail::cpu_vector_2<double>

@@ -52,13 +52,6 @@
 #define IX_PRIVATE(type, name) type name
 #define IX_MY(name) name
 #define IX_CONSTANT [[maybe_unused]] static __constant__ const
-#define IX_MIN(a, b) ::imbrex::detail::smaller(a, b)
-#define IX_MAX(a, b) ::imbrex::detail::larger(a, b)
-#define IX_ATOMIC_ADD(p, v) ::imbrex::detail::atomic_add(p, v)
-#define IX_ATOMIC_MIN(p, v) ::imbrex::detail::atomic_min(p, v)
-#define IX_ATOMIC_MAX(p, v) ::imbrex::detail::atomic_max(p, v)
-#define IX_ATOMIC_SWAP(p, v) ::imbrex::detail::atomic_swap(p, v)
-#define IX_ATOMIC_CAS(p, expected, v) ::imbrex::detail::atomic_cas(p, expected, v)
 #define IX_GROUP_VALUE(type, name)                                    \
   __shared__ type ix_scratch_##name[::imbrex::detail::group_scratch]; \
   type name {}
@@ -66,7 +59,6 @@
 #define IX_GROUP_MIN(name, mine) name = ::imbrex::detail::group_min(ix_scratch_##name, mine)
 #define IX_GROUP_MAX(name, mine) name = ::imbrex::detail::group_max(ix_scratch_##name, mine)
 #define IX_GROUP_SCAN(name, mine) name = ::imbrex::detail::group_scan(ix_scratch_##name, mine)
-#define IX_HALF ::imbrex::half
 #define IX_LOAD_HALF(p) ::imbrex::detail::load_half(p)
 #define IX_STORE_HALF(p, value) ::imbrex::detail::store_half(p, value)
 #define IX_DOUBLE2 double2

@@ -8,7 +8,7 @@
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/kernel/cpu_streaming.h"
 #include "imbrex/device/stream.h"

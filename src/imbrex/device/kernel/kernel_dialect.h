@@ -18,6 +18,16 @@
 #include "imbrex/device/kernel/dialect_cpu.h"
 #endif
 
+// What C++ compilers and nvcc find under the same names, in cpu_atomics.h and cpu_reductions.h, or in cuda_items.h.
+#define IX_MIN(a, b) ::imbrex::detail::smaller(a, b)
+#define IX_MAX(a, b) ::imbrex::detail::larger(a, b)
+#define IX_ATOMIC_ADD(p, v) ::imbrex::detail::atomic_add(p, v)
+#define IX_ATOMIC_MIN(p, v) ::imbrex::detail::atomic_min(p, v)
+#define IX_ATOMIC_MAX(p, v) ::imbrex::detail::atomic_max(p, v)
+#define IX_ATOMIC_SWAP(p, v) ::imbrex::detail::atomic_swap(p, v)
+#define IX_ATOMIC_CAS(p, expected, v) ::imbrex::detail::atomic_cas(p, expected, v)
+#define IX_HALF ::imbrex::half
+
 // The text is made here, where the macros in the kernel have not been replaced.
 #define IX_INLINE_TEXT(region, name, parameters, statement) \
   name ", " parameters ") { " region " { const int i = IX_GLOBAL_ID(0); " statement

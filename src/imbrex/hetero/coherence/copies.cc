@@ -4,7 +4,7 @@
 #include <new>
 
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/hetero/coherence/slices.h"
 
 namespace imbrex {

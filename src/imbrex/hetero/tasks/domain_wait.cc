@@ -45,13 +45,13 @@ void domain_wait::await_resume() {
 
 domain_wait all_tasks() { return hetero_domain::current().all_over(); }
 
-domain_wait fewer_tasks_than(std::uint64_t n) {
-  if (n == 0) throw usage_error("fewer tasks than 0: give at least 1, or await all_tasks()");
-  return hetero_domain::current().fewer_than(n);
-}
+domain_wait fewer_tasks_than(std::uint64_t n) { return hetero_domain::current().fewer_than(n); }
 
 domain_wait hetero_domain::all_over() { return {*this, num_submitted_, 0, true}; }
-domain_wait hetero_domain::fewer_than(std::uint64_t n) { return {*this, 0, n, false}; }
+domain_wait hetero_domain::fewer_than(std::uint64_t n) {
+  if (n == 0) throw usage_error("fewer tasks than 0: give at least 1, or await all_tasks()");
+  return {*this, 0, n, false};
+}
 
 const task_node* hetero_domain::first_left(std::uint64_t last_age) const {
   const task_node* t = first_outstanding_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "imbrex/async/executor.h"
+#include "imbrex/base/look_interval.h"
 #include "imbrex/hetero/coherence/copies.h"
 #include "imbrex/hetero/graph/unseen_failures.h"
 #include "imbrex/hetero/hetero_options.h"
@@ -195,8 +196,8 @@ class hetero_domain final : placement_view {
   turn turn_;
   bool turn_posted_ = false;
   bool dispatching_ = false;
-  bool changed_ = false;         // while dispatching
-  int tasks_between_looks_ = 1;  // at the clock, while dispatching
+  bool changed_ = false;                      // while dispatching
+  look_interval clock_interval_{50'000, 64};  // tasks of the host between two looks at the clock, while dispatching
 };
 
 }  // namespace imbrex

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex::detail {
 

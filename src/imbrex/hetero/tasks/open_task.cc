@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
 namespace imbrex::detail {

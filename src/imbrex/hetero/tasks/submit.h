@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/device/kernel/kernel.h"
 #include "imbrex/hetero/graph/task_name.h"

@@ -1,20 +1,18 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
-#include <algorithm>
 #include <new>
 
 #include <fmt/format.h>
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/hetero/tasks/eligibility.h"
 #include "imbrex/hetero/tasks/task_stealing.h"
 
 namespace imbrex {
 
 namespace {
-constexpr int most_between_looks = 64;
 constexpr std::uint64_t cycles_in_a_turn = 200'000;  // about 60 microseconds; then messages have their turn
 constexpr int issues_between_flushes = 16;
 }  // namespace
@@ -27,22 +25,13 @@ void hetero_domain::dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
   const std::uint64_t began = cycle_count();
-  std::uint64_t looked = began;
-  int started = 0, since_look = 0;
+  clock_interval_.begin(began);
+  int started = 0;
   bool more = false;
-  // How often to look at the clock follows from how long tasks take.
   const auto turn_is_over = [&] {
-    if (++since_look < tasks_between_looks_) return false;
+    if (!clock_interval_.is_due()) return false;
     const std::uint64_t now = cycle_count();
-    constexpr std::uint64_t target = cycles_in_a_turn / 4;
-    const std::uint64_t took = now - looked;
-    if (took > target) {
-      tasks_between_looks_ = std::max(1, static_cast<int>(static_cast<std::uint64_t>(since_look) * target / took));
-    } else if (took < target / 4) {
-      tasks_between_looks_ = std::min(2 * since_look, most_between_looks);
-    }
-    looked = now;
-    since_look = 0;
+    clock_interval_.looked(now);
     return now - began > cycles_in_a_turn;
   };
   do {

@@ -10,7 +10,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/hetero/coherence/slices.h"
 #include "imbrex/hetero/tasks/recorded_window.h"
 

@@ -9,7 +9,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/ids.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/pe/reply.h"
 
 namespace imbrex {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "imbrex/base/slab_allocator.h"
+#include "imbrex/base/memory/slab_allocator.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/entry/index.h"
 #include "imbrex/object/entry/single_slots.h"

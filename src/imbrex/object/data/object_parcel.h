@@ -6,8 +6,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "imbrex/base/aligned_bytes.h"
 #include "imbrex/base/ids.h"
+#include "imbrex/base/memory/aligned_bytes.h"
 #include "imbrex/base/serialize.h"
 
 namespace imbrex {

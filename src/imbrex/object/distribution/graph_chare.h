@@ -19,6 +19,18 @@ struct graph_result<F> {
   using type = R;
 };
 
+/// What comes of a graph on one rank.
+template <class R>
+struct graph_outcome {
+  std::conditional_t<std::is_void_v<R>, char, R> result{};
+  graph_digest digest;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & result & digest;
+  }
+};
+
 /// A graph on one rank.
 template <auto F>
 class graph_chare;
@@ -27,20 +39,19 @@ class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
  public:
   graph_chare() : graph_(this->index().x, static_cast<int>(volume(this->extent())), *this) { this->pin(); }
 
-  task<R> run(A... arguments) {
+  task<graph_outcome<R>> run(A... arguments) {
     std::exception_ptr failure;
     try {
+      graph_outcome<R> outcome;
+      task<R> submitting = F(graph_, std::move(arguments)...);
       if constexpr (std::is_void_v<R>) {
-        task<> submitting = F(graph_, std::move(arguments)...);
         co_await std::move(submitting);
-        co_await graph_.done();
-        co_return;
       } else {
-        task<R> submitting = F(graph_, std::move(arguments)...);
-        R result = co_await std::move(submitting);
-        co_await graph_.done();
-        co_return result;
+        outcome.result = co_await std::move(submitting);
       }
+      co_await graph_.done();
+      outcome.digest = graph_.digest();
+      co_return outcome;
     } catch (...) {
       failure = std::current_exception();
     }

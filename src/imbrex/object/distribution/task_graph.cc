@@ -15,9 +15,16 @@ using detail::graph_use;
 using detail::shared_object;
 
 namespace {
-std::uint64_t number_of(const shared_object& o) { return std::uint64_t{o.set->number} << 32 | o.index; }
 detail::object_desk& desk() { return detail::object_desk::of(scheduler::current()); }
 }  // namespace
+
+void detail::check_same_graph(const graph_digest& of_rank_0, const graph_digest& of_rank, rank_id rank) {
+  if (of_rank_0 == of_rank) return;
+  throw usage_error(
+      fmt::format("ranks 0 and {} have submitted different graphs, of {} and {} tasks: what is submitted may depend on "
+                  "arguments and g.num_ranks(), not on g.rank(), times or random numbers of a rank",
+                  rank, of_rank_0.num_tasks, of_rank.num_tasks));
+}
 
 std::size_t task_graph::key_hash::operator()(const key& k) const {
   return static_cast<std::size_t>(mix(k.object ^ std::uint64_t{k.version} << 40));

@@ -49,6 +49,22 @@ struct graph_link {
   virtual void send_failure(rank_id to, const object_failure& why) = 0;
 };
 
+/// The tasks of a graph as one number, by where they run and what they do with which objects.
+struct graph_digest {
+  std::uint64_t num_tasks = 0;
+  std::uint64_t mixed = 0;
+
+  void add(std::uint64_t word) { mixed = (mixed ^ word) * 0x9E37'79B9'7F4A'7C15U; }
+  friend bool operator==(const graph_digest&, const graph_digest&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & num_tasks & mixed;
+  }
+};
+
+/// Throws `usage_error` unless they are equal.
+void check_same_graph(const graph_digest& of_rank_0, const graph_digest& of_rank, rank_id rank);
+
 /// What a task does with one object of the graph.
 struct graph_use {
   shared_object* what = nullptr;
@@ -64,7 +80,7 @@ struct graph_use {
 /// once to each rank that reads them, are kept there until a task that writes it has been submitted, and go by way of
 /// `data_mover`, from device to device where these reach each other. One that is written elsewhere goes home.
 ///
-/// A rank that has nothing to do with a task passes over it in a few nanoseconds. For the PE that runs `f`.
+/// A rank that has nothing to do with a task passes over it in some twenty nanoseconds. For the PE that runs `f`.
 ///
 /// Errors: a task that fails makes those fail that read what it should have written, on whatever rank; `done` throws.
 /// When `f` throws on a rank, what the others expect from it fails, too.
@@ -107,9 +123,12 @@ class task_graph {
   /// and is sent for it. Throws the first failure of a task of the PE that nobody has been told of. `run_graph` does it
   /// at the end.
   domain_wait done() { return domain_.all_over(); }
-  /// `co_await g.fewer_tasks_than(n)`: so that submission does not run ahead by more than `n` tasks of this rank.
+  /// `co_await g.fewer_tasks_than(n)`: so that submission does not run ahead by more than `n` tasks of this PE. Throws
+  /// `usage_error` for 0.
   domain_wait fewer_tasks_than(std::uint64_t n) { return domain_.fewer_than(n); }
 
+  /// What has been submitted, on this rank or another: equal on all ranks if they submit the same.
+  const detail::graph_digest& digest() const { return digest_; }
   /// Copies of other ranks' objects that this rank keeps, and how many came that its tasks asked for; for reports and
   /// tests.
   std::size_t num_kept() const { return num_kept_; }
@@ -132,6 +151,9 @@ class task_graph {
  private:
   template <class Parameters, class Start, class... A>
   hetero_task submit_as(const graph_task_options& o, Start start, const A&... arguments);
+  static std::uint64_t number_of(const detail::shared_object& o) {
+    return std::uint64_t{o.set->number} << 32 | o.index;
+  }
   rank_id place(const graph_task_options& o, std::span<const detail::graph_use> uses) const;
   bool concerns_me(rank_id where, std::span<const detail::graph_use> uses) const;
   void bring(rank_id where, const detail::graph_use& use);
@@ -163,6 +185,7 @@ class task_graph {
   const int num_ranks_;
   hetero_domain& domain_;
   detail::graph_link& link_;
+  detail::graph_digest digest_;
   std::uint32_t num_sets_ = 0;
   bool abandoned_ = false;
   std::size_t num_kept_ = 0;
@@ -242,7 +265,12 @@ hetero_task task_graph::submit_as(const graph_task_options& o, Start start, cons
     }
     for (const detail::graph_use& u : uses) send_home(where, u);
   }
-  for (const detail::graph_use& u : uses) note_write(where, u);
+  ++digest_.num_tasks;
+  digest_.add(static_cast<std::uint64_t>(where));
+  for (const detail::graph_use& u : uses) {
+    digest_.add(number_of(*u.what) << 2 | static_cast<std::uint64_t>(u.mode.which));
+    note_write(where, u);
+  }
   return mine;
 }
 

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "imbrex/async/activity.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/base/type_name.h"
 #include "imbrex/object/entry/slot_queue.h"
 

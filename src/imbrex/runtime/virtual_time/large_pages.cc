@@ -1,6 +1,6 @@
 #include "imbrex/runtime/virtual_time/large_pages.h"
 
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 
 #if defined(__GLIBC__)
 #include <malloc.h>

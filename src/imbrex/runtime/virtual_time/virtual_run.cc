@@ -13,7 +13,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/log.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/comm/rank_lost.h"
 #include "imbrex/runtime/rank/rank_run.h"
 #include "imbrex/runtime/virtual_time/large_pages.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 
 // Sanitizers are told of each change of stacks. They have no header for it that both compilers ship.
 extern "C" {

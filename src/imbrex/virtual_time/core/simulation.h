@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "imbrex/base/hash.h"
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/virtual_time/core/event_list.h"
 
 namespace imbrex {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "imbrex/base/hash.h"
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "imbrex/checkpoint/erasure_code/reed_solomon.h"
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 #include "unit/checkpoint/live/ring_program.h"

@@ -5,7 +5,7 @@
 #include <list>
 
 #include "all_orders.h"
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "open_step.h"
 #include "step.h"
 #include "stepped_device.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <numeric>
 
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "unit/object/job.h"
 
 using namespace imbrex;

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 

@@ -115,6 +115,7 @@ task<int> pieces(task_graph& g, int factor) {
         EXPECT_EQ(ref.owner(), (i % 2) % g.num_ranks());
         g.submit({}, &set, write(ref), static_cast<std::uint64_t>(factor));
       }
+  EXPECT_THROW(static_cast<void>(g.fewer_tasks_than(0)), usage_error);
   EXPECT_THROW(x(3, 0, 0), usage_error);
   EXPECT_THROW(x(0, -1, 0), usage_error);
   EXPECT_THROW(g.submit({.rank = g.num_ranks()}, &stir, x(0, 0, 0), std::uint64_t{1}), usage_error);
@@ -245,6 +246,27 @@ TEST(task_graph, that_is_another_on_each_rank_is_reported_as_a_deadlock) {
   EXPECT_EQ(run_job_with({.ranks = 2}, &run_what_depends_on_the_rank), 70);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("task 'mine' is waiting behind task 'receive', which is waiting"));
+}
+
+task<> submits_what_others_do_not(task_graph& g) {
+  distributed<std::uint64_t> x(g, 4, 1000, map::constant{0});
+  for (int i = 0; i < 4; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  if (g.rank() == 2) g.submit({}, &add, x(0), x(3));  // rank 0's task, of which it does not hear: nobody waits
+  co_return;
+}
+task<int> run_what_others_do_not(runtime& rt) {
+  std::string text;
+  try {
+    co_await run_graph<&submits_what_others_do_not>(rt);
+  } catch (const usage_error& e) {
+    text = e.what();
+  }
+  EXPECT_THAT(text, HasSubstr("ranks 0 and 2 have submitted different graphs, of 4 and 5 tasks"));
+  co_return 0;
+}
+
+TEST(task_graph, tells_of_tasks_that_only_one_rank_has_submitted) {
+  EXPECT_EQ(run_job_with({.ranks = 3}, &run_what_others_do_not), 0);
 }
 
 // ------------------------------------------------------------------------------------------------ tasks as a whole

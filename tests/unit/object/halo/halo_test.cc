@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 

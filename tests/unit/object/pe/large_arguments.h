@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/base/sanitizer.h>
+#include <imbrex/base/memory/sanitizer.h>
 #include <imbrex/imbrex.h>
 
 #include <array>

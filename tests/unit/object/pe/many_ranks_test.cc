@@ -1,5 +1,5 @@
 // More ranks and PEs than tests usually have.
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "unit/object/job.h"
 
 namespace {

@@ -1,10 +1,10 @@
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 #include <cstdlib>
 #include <new>
 #include <utility>
 
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 
 namespace imbrex {
 

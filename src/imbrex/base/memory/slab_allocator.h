@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 namespace imbrex {
 

@@ -1,4 +1,4 @@
-#include "imbrex/base/slab.h"
+#include "imbrex/base/memory/slab.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "imbrex/base/hash.h"
-#include "imbrex/base/sanitizer.h"
+#include "imbrex/base/memory/sanitizer.h"
 
 using imbrex::slab;
 

@@ -1,4 +1,4 @@
-#include "imbrex/base/resize_unfilled.h"
+#include "imbrex/base/memory/resize_unfilled.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "imbrex/base/prefetch.h"
+#include "imbrex/base/memory/prefetch.h"
 
 /// Memory for messages, coroutine frames and pending operations: the small, short-lived blocks of the hot
 /// paths. No system allocation, lock or atomic operation in steady state on one thread.
