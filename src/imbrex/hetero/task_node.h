@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "imbrex/async/activity.h"
+#include "imbrex/base/memory/slab.h"
 #include "imbrex/device/device.h"
 #include "imbrex/hetero/hetero_data.h"
 
@@ -25,15 +26,17 @@ struct task_edge {
   bool linked = false;   ///< no object orders the two: `to` needs the earlier one's end itself
 };
 
-/// One argument of a task that is an object: its place in the order of the object's uses.
-struct task_access {
-  task_node* by = nullptr;
-  hetero_data* data = nullptr;
+/// One argument of a task that is an object: its place in the order of the object's uses. The edge is for the first use
+/// that it has to wait for, most often the only one.
+struct task_access : task_edge {
+  bool queued : 1 = false;
+  bool waits : 1 = false;  ///< the edge is in use
   access_mode mode = access_mode::read;
-  bool queued = false;
+  hetero_data* data = nullptr;
   task_access* before = nullptr;  ///< in the list of the object's uses
   task_access* after = nullptr;
-  task_edge edge;  ///< for the first that has to wait, most often the only one
+
+  task_node& by() const { return *to; }
 };
 
 enum class task_state {
@@ -104,27 +107,57 @@ struct task_times {
 struct task_wishes {
   const char* name = "task";  ///< static lifetime; for reports
   int priority = 0;           ///< the higher, the sooner, among those that could run
-  bool any = true;            ///< on whatever there is
-  device_kind kind = device_kind::host;
-  int number = -1;  ///< of the devices of that kind; -1: any
+  std::int16_t number = -1;   ///< of the devices of that kind; -1: any
+  device_kind kind : 8 = device_kind::host;
+  bool any = true;  ///< on whatever there is
+};
+
+/// Told of a task's end on a device.
+struct task_end_wait final : lane_wait {
+  task_node* of = nullptr;
+};
+
+/// What most tasks do without: those of devices need it, those that are timed, and those that fail.
+struct task_extras {
+  std::uint64_t bytes = 0;  ///< of its objects, where there are devices; 0 until it has been submitted
+  lane* open_in = nullptr;  ///< of a device's task that stays open: what uses its objects is enqueued there
+  lane_point end;           ///< of a device's task that was issued
+  task_end_wait end_wait;
+  std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
+  task_times ran;                 ///< for policies that learn
+  std::exception_ptr failure;
+};
+
+/// What tasks of one type have in common.
+struct task_type {
+  /// Runs on the host, or enqueues on a device. May throw. Null: it is never run.
+  void (*run)(task_node*, const task_call&) = nullptr;
+  /// Destroys and frees it.
+  void (*destroy)(task_node*) = nullptr;
+  /// Null: it runs as one, always.
+  task_parts* (*parts)(task_node*) = nullptr;
 };
 
 /// A task between its submission and its end. From the slab, counted references; for the domain's PE.
 struct task_node {
+  explicit task_node(const task_type& what) : type(&what) {}
+  task_node(const task_node&) = delete;
+  task_node& operator=(const task_node&) = delete;
+
+  const task_type* type;
   hetero_domain* domain = nullptr;
   task_wishes wishes;
-  std::uint64_t age = 0;    ///< the number of its submission
-  std::uint64_t bytes = 0;  ///< of its objects, where there are devices; 0 until it has been submitted
+  std::uint64_t age = 0;  ///< the number of its submission
   std::uint32_t references = 0;
   std::uint32_t num_blockers = 0;
   task_state state : 8 = task_state::waiting;
   task_fault fault : 8 = task_fault::none;
   task_ending ends : 8 = task_ending::with_run;
   placed_by placed : 8 = placed_by::policy;
-  bool in_progress = false;  ///< it is counted among the PE's operations
-  bool sliced = false;       ///< it uses a slice, or an object with slices
-  bool pinned = false;       ///< its copies have memory and stay
-  std::uint8_t runs_on = 0;  ///< where it can: bits of these
+  bool in_progress : 1 = false;  ///< it is counted among the PE's operations
+  bool sliced : 1 = false;       ///< it uses a slice, or an object with slices
+  bool pinned : 1 = false;       ///< its copies have memory and stay
+  std::uint8_t runs_on = 0;      ///< where it can: bits of these
   static constexpr std::uint8_t on_the_host = 0x80;
   static constexpr std::uint8_t on_devices(device_kind k) {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(k));
@@ -132,24 +165,12 @@ struct task_node {
   std::uint16_t num_accesses = 0;
   task_access* accesses = nullptr;
 
-  place* at = nullptr;          ///< once placed
-  task_parts* parts = nullptr;  ///< null: it runs as one; its own
-  lane* open_in = nullptr;      ///< of a device's task that stays open: what uses its objects is enqueued there
-  lane_point end;               ///< of a device's task that was issued
+  place* at = nullptr;  ///< once placed
   task_edge* successors = nullptr;
-  std::exception_ptr failure;
   waiter* awaiting = nullptr;  ///< the first; see `add_waiting`
   task_node* older = nullptr;  ///< of all that are not over
   task_node* younger = nullptr;
-  task_node* next = nullptr;      ///< in whatever queue it stands
-  lane_wait end_wait;             ///< of its end, on a device
-  std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
-  task_times ran;                 ///< for policies that learn
-
-  /// Runs on the host, or enqueues on a device. May throw.
-  void (*run)(task_node*, const task_call&) = nullptr;
-  /// Destroys and frees it.
-  void (*destroy)(task_node*) = nullptr;
+  task_node* next = nullptr;  ///< in whatever queue it stands
 
   std::span<task_access> uses() { return {accesses, num_accesses}; }
   bool over() const { return state == task_state::done || state == task_state::failed; }
@@ -157,15 +178,55 @@ struct task_node {
   bool stays_open() const { return ends >= task_ending::view; }
   bool is_view() const { return ends == task_ending::view || ends == task_ending::abandoned_view; }
   bool is_recorded() const { return ends == task_ending::with_window; }
+  /// Null: it runs as one.
+  task_parts* parts() {
+    task_parts* const p = type->parts != nullptr ? type->parts(this) : nullptr;
+    return p != nullptr && p->total > 0 ? p : nullptr;
+  }
+
+  /// \name Of `task_extras`; as after its default constructor where there are none
+  ///@{
+  bool has_extras() const { return extras_ != nullptr; }
+  /// Made now, if there are none.
+  task_extras& extras() { return extras_ != nullptr ? *extras_ : make_extras(); }
+  std::uint64_t bytes() const { return extras_ != nullptr ? extras_->bytes : 0; }
+  lane* open_in() const { return extras_ != nullptr ? extras_->open_in : nullptr; }
+  lane_point end() const { return extras_ != nullptr ? extras_->end : lane_point{}; }
+  std::span<const lane_point> after() const {
+    return extras_ != nullptr ? std::span<const lane_point>(extras_->after) : std::span<const lane_point>();
+  }
+  task_times ran() const { return extras_ != nullptr ? extras_->ran : task_times{}; }
+  std::exception_ptr failure() const { return extras_ != nullptr ? extras_->failure : nullptr; }
+  ///@}
+
   /// Of one that failed: throws the failure, which somebody sees now.
   [[noreturn]] void rethrow();
   void release() {
-    if (--references == 0) destroy(this);
+    if (--references == 0) type->destroy(this);
   }
+
+ protected:
+  ~task_node() {
+    if (extras_ != nullptr) [[unlikely]]
+      free_extras();
+  }
+
+ private:
+  task_extras& make_extras();
+  void free_extras();
+
+  task_extras* extras_ = nullptr;
 };
 
-static_assert(sizeof(void*) != 8 || sizeof(task_node) <= 248,
-              "a task with a function of one word fits a block of 256 bytes: see docs/design/0010");
+static_assert(sizeof(void*) != 8 || (sizeof(task_node) == 120 && sizeof(task_access) == 48),
+              "a task of one object with a function of one word fits a block of 176 bytes: see docs/design/0010");
+
+/// Frees a node of the slab: the `destroy` of its type.
+template <class Node>
+void destroy_node(task_node* t) {
+  static_cast<Node*>(t)->~Node();
+  slab::free(t);
+}
 
 /// \name Coroutines that wait for a task, by their `next`
 ///@{

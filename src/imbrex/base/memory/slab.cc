@@ -11,7 +11,7 @@ namespace imbrex {
 namespace {
 constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
 constexpr std::size_t ahead_bytes = 2048;  // of new small blocks that are cut off a chunk at a time
-constexpr std::size_t small_bytes = 256;   // larger ones one by one: a line of each, touched too early, costs more
+constexpr std::size_t small_bytes = 192;   // larger ones one by one: a line of each, touched too early, costs more
 constexpr int system_class = -1;
 constexpr int max_batch = 32;
 constexpr std::size_t page_bytes = 4096;

@@ -73,17 +73,17 @@ class slab {
   class spares;
 
   static constexpr std::size_t header_bytes = 16;
-  static constexpr int num_classes = 40;
+  static constexpr int num_classes = 48;
 
-  // Classes: 32 to 256 in steps of 32 (0..7), then four to each doubling up to 64 KiB.
+  // Classes: 16 to 256 in steps of 16 (0..15), then four to each doubling up to 64 KiB.
   static constexpr int class_of(std::size_t size) {
-    if (size <= 256) return size == 0 ? 0 : static_cast<int>((size - 1) / 32);
+    if (size <= 256) return size == 0 ? 0 : static_cast<int>((size - 1) / 16);
     const int log = 63 - __builtin_clzll(size - 1);  // size in (2^log, 2^(log+1)], log >= 8
-    return 8 + (log - 8) * 4 + static_cast<int>((size - 1) >> (log - 2) & 3);
+    return 16 + (log - 8) * 4 + static_cast<int>((size - 1) >> (log - 2) & 3);
   }
   static constexpr std::size_t class_size(int size_class) {
-    if (size_class < 8) return static_cast<std::size_t>(size_class + 1) * 32;
-    return static_cast<std::size_t>(5 + (size_class - 8) % 4) << (6 + (size_class - 8) / 4);
+    if (size_class < 16) return static_cast<std::size_t>(size_class + 1) * 16;
+    return static_cast<std::size_t>(5 + (size_class - 16) % 4) << (6 + (size_class - 16) / 4);
   }
 
   static void* allocate_slowly(std::size_t size, int size_class);

@@ -310,7 +310,7 @@ hetero_copy* hetero_copies::victim(const place& p) const {
     if (c->pins > 0) continue;
     if (c->state == coherence::invalid) return c;
     const task_access* const next = c->of->first_use;
-    const std::uint64_t age = next == nullptr ? UINT64_MAX : next->by->age;
+    const std::uint64_t age = next == nullptr ? UINT64_MAX : next->by().age;
     if (best != nullptr && age <= best_age) continue;
     best = c;
     best_age = age;

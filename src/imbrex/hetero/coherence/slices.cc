@@ -62,7 +62,7 @@ bool slice_family::is_defined(const hetero_data& d) const {
 std::string slice_family::conflict(const task_access& a) const {
   const hetero_data& d = *a.data;
   std::string why;
-  for (const task_access& b : a.by->uses()) {
+  for (const task_access& b : a.by().uses()) {
     const hetero_data& e = *b.data;
     if (&e == &d || e.family != this || (!writes(a.mode) && !writes(b.mode))) continue;
     if (e.offset >= d.offset + d.bytes || d.offset >= e.offset + e.bytes) continue;

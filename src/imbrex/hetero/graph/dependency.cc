@@ -23,11 +23,12 @@ task_edge* new_edge() {
 }
 
 void wait_for(task_access& later, const task_access& earlier) {
-  if (earlier.by == later.by) return;
-  task_edge* const e = later.edge.to == nullptr ? &later.edge : new_edge();
+  if (earlier.to == later.to) return;
+  task_edge* const e = later.waits ? new_edge() : &later;
+  later.waits = true;
   // What slices are worth is known byte by byte when the reader is ready: the writer may have been overwritten since.
   e->poisons = reads(later.mode) && writes(earlier.mode) && later.data->family == nullptr;
-  add_edge(e, *later.by, *earlier.by);
+  add_edge(e, later.by(), earlier.by());
 }
 
 /// Waits for those that use `d`: the access's own object, or a part of it, or what it is a part of.
@@ -48,9 +49,9 @@ void wait_for_uses(task_access& a, const hetero_data& d) {
 void note_outcome(const task_node& t, hetero_data& d) {
   const bool failed = t.state == task_state::failed;
   if (d.family != nullptr) {
-    d.family->note_written(d, failed ? t.failure : nullptr);
+    d.family->note_written(d, failed ? t.failure() : nullptr);
   } else if (failed) {
-    d.failure = t.failure;
+    d.failure = t.failure();
   } else if (d.failure != nullptr) {
     d.failure = nullptr;
   }
@@ -58,19 +59,19 @@ void note_outcome(const task_node& t, hetero_data& d) {
 
 /// Who sees the one failure has seen the other.
 void poison(task_node& t, const std::exception_ptr& failure, unseen_failures& failures) {
-  if (t.fault == task_fault::inherited) failures.join(t.failure, failure);
+  if (t.fault == task_fault::inherited) failures.join(t.failure(), failure);
   t.fault = task_fault::inherited;
-  t.failure = failure;
+  t.extras().failure = failure;
 }
 
 /// Uses of the whole and of its slices are ordered, too.
 void queue_in_family(task_access& a, hetero_data& d) {
   slice_family& f = *d.family;
-  a.by->sliced = true;
-  const std::uint64_t own = d.last_write != nullptr ? d.last_write->by->age : 0;
+  a.by().sliced = true;
+  const std::uint64_t own = d.last_write != nullptr ? d.last_write->by().age : 0;
   f.for_each_overlapping(d, [&](const hetero_data& e) {
     // What was written there before the object's own last writer, that has waited for; and overwritten, if it is part.
-    const bool older = e.last_write != nullptr && e.last_write->by->age < own && !writes(a.mode);
+    const bool older = e.last_write != nullptr && e.last_write->by().age < own && !writes(a.mode);
     if (!older) wait_for_uses(a, e);
   });
   if (!writes(a.mode)) return;
@@ -83,7 +84,7 @@ void queue_use(task_access& a, unseen_failures& failures) {
   if (d.family != nullptr) {
     queue_in_family(a, d);
   } else if (reads(a.mode) && d.last_write == nullptr && d.failure != nullptr) {
-    poison(*a.by, d.failure, failures);
+    poison(a.by(), d.failure, failures);
   }
   wait_for_uses(a, d);
   a.before = d.last_use;
@@ -93,7 +94,7 @@ void queue_use(task_access& a, unseen_failures& failures) {
   a.queued = true;
   if (writes(a.mode)) {
     d.last_write = &a;
-    d.written_by = a.by->age;
+    d.written_by = a.by().age;
     d.defined = true;
   }
 }
@@ -126,10 +127,10 @@ void unqueue_uses(task_node& t) {
 void order_after(task_node& later, task_node& earlier, unseen_failures& failures) {
   if (earlier.over()) {
     if (earlier.state != task_state::failed) return;
-    return poison(later, earlier.failure, failures);
+    return poison(later, earlier.failure(), failures);
   }
-  if (earlier.state == task_state::issued && earlier.end.of != nullptr) {
-    later.after.push_back(earlier.end);
+  if (earlier.state == task_state::issued && earlier.end().of != nullptr) {
+    later.extras().after.push_back(earlier.end());
     return;
   }
   task_edge* const e = new_edge();
@@ -138,9 +139,9 @@ void order_after(task_node& later, task_node& earlier, unseen_failures& failures
 }
 
 void pass_on(task_node& from, const task_edge& edge, unseen_failures& failures) {
-  if (edge.linked && from.end.of != nullptr) edge.to->after.push_back(from.end);
+  if (edge.linked && from.end().of != nullptr) edge.to->extras().after.push_back(from.end());
   if (from.state != task_state::failed || !edge.poisons) return;
-  poison(*edge.to, from.failure, failures);
+  poison(*edge.to, from.failure(), failures);
 }
 
 void poison_by_worthless_bytes(task_node& t, unseen_failures& failures) {
@@ -154,7 +155,7 @@ void free_edge(task_edge* e) {
   if (e->from_slab) {
     slab::free(e);
   } else {
-    *e = {};
+    e->next = nullptr;  // `to` is whose use it is
   }
 }
 

@@ -73,9 +73,9 @@ void task_trace::over(const task_node& t) {
   if (at == open_.end()) return;
   trace_task task = std::move(at->second.task);
   open_.erase(at);
-  if (task.began == 0) task.began = t.ran.began_ns;
+  if (task.began == 0) task.began = t.ran().began_ns;
   task.ended = pe_.now_ns();
-  if (t.ran.ended_ns != 0) task.ended = t.ran.ended_ns;
+  if (t.ran().ended_ns != 0) task.ended = t.ran().ended_ns;
   if (t.at != nullptr) task.place = recorder_.intern(t.at->name());
   task.failed = t.state == task_state::failed;
   std::ranges::sort(task.after);

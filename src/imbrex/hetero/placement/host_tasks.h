@@ -31,7 +31,7 @@ class host_tasks {
   /// The PE whose they are.
   void push(task_node& t) {
     t.next = nullptr;
-    if (t.parts != nullptr) t.parts->shared = false;
+    if (task_parts* const p = t.parts(); p != nullptr) p->shared = false;
     const holder hold(*this);
     level& l = level_of(t.wishes.priority);
     (l.first != nullptr ? l.last->next : l.first) = &t;
@@ -41,7 +41,7 @@ class host_tasks {
   /// Whoever has taken all of a task in parts has run those before `first_left`: the rest is for all, before other
   /// tasks. How many PEs may take some.
   std::size_t share(task_node& t, std::size_t first_left) {
-    task_parts& p = *t.parts;
+    task_parts& p = *t.parts();
     p.left.store(p.total - first_left, std::memory_order_relaxed);
     const holder hold(*this);
     p.next = first_left;
@@ -69,11 +69,12 @@ class host_tasks {
 
  private:
   /// A task in parts that is shared is enough for all.
-  int weight(const task_node& t) const {
-    return t.parts == nullptr || !t.parts->shared ? 1 : static_cast<int>(num_pes_);
+  int weight(task_node& t) const {
+    const task_parts* const p = t.parts();
+    return p == nullptr || !p->shared ? 1 : static_cast<int>(num_pes_);
   }
   taken take_parts(task_node& t) {
-    task_parts& p = *t.parts;
+    task_parts& p = *t.parts();
     const std::size_t from = p.next;
     p.next += std::max<std::size_t>((p.total - from) / (2 * num_pes_), 1);
     if (p.next == p.total) {

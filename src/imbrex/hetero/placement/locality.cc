@@ -64,7 +64,7 @@ locality::nearness locality::nearest(const placement_view& view, const task_node
   for (const auto& p : view.places()) {
     if (p->is_host() || p->num_tasks_under_way > 0 || !view.eligible(t, *p) || !view.has_room(*p)) continue;
     const std::uint64_t missing = view.missing_bytes(t, *p);
-    if (missing >= best.missing || p->used() + t.bytes > p->capacity()) continue;
+    if (missing >= best.missing || p->used() + t.bytes() > p->capacity()) continue;
     best.where = p.get();
     best.missing = missing;
   }

@@ -110,7 +110,7 @@ std::unique_ptr<graph> device_window::capture(place& at, stream& order) {
     } catch (const error&) {
       for (step& s : steps_) {
         s.task->fault = task_fault::none;
-        s.task->failure = nullptr;
+        s.task->extras().failure = nullptr;
       }
     }
   }

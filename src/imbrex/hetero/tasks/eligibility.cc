@@ -35,7 +35,7 @@ void hetero_domain::check_places(task_node& t) const {
     throw usage_error(fmt::format("{}: number {} of which kind of device? say .on, too", text(t), t.wishes.number));
   }
   if (places().size() == 1 && wanted(t, *places()[0])) return;
-  if (t.bytes == 0) t.bytes = bytes_of(t);
+  if (t.bytes() == 0) t.extras().bytes = bytes_of(t);
   std::uint64_t most = 0;
   bool anywhere = false;
   for (const auto& p : places()) {
@@ -48,14 +48,14 @@ void hetero_domain::check_places(task_node& t) const {
     throw out_of_memory(
         fmt::format("{}: its objects take {} bytes at once, but no device it may run on has more than {} "
                     "for them: use smaller objects",
-                    text(t), t.bytes, most));
+                    text(t), t.bytes(), most));
   }
   throw device_error(fmt::format("{}: there is no {} that it could run on", text(t),
                                  t.wishes.any ? "device" : to_string(t.wishes.kind)));
 }
 
 bool hetero_domain::eligible(const task_node& t, const place& p) const {
-  return wanted(t, p) && (p.is_host() || t.bytes <= p.capacity());
+  return wanted(t, p) && (p.is_host() || t.bytes() <= p.capacity());
 }
 
 std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) const {
@@ -99,7 +99,7 @@ place& hetero_domain::place_of_data(const task_node& t) const {
 /// Of the devices that the next task could run on, the one that has most of its data.
 place& hetero_domain::place_of_next_use(const task_node& t) const {
   const task_access* const use = t.accesses[0].after;
-  const task_node* const next = use == nullptr || use->by->placed != placed_by::policy ? nullptr : use->by;
+  const task_node* const next = use == nullptr || use->by().placed != placed_by::policy ? nullptr : &use->by();
   place* best = nullptr;
   std::uint64_t least = UINT64_MAX;
   for (const auto& p : places()) {

@@ -62,7 +62,7 @@ hetero_domain::~hetero_domain() {
 void hetero_domain::drop(task_node& t) {
   t.state = task_state::failed;
   t.fault = task_fault::own;
-  t.failure = std::make_exception_ptr(usage_error(text(t) + ": the job has ended before it could"));
+  t.extras().failure = std::make_exception_ptr(usage_error(text(t) + ": the job has ended before it could"));
   while (task_edge* const e = t.successors) {
     t.successors = e->next;
     free_edge(e);

@@ -99,7 +99,8 @@ class hetero_domain final : placement_view {
   const unseen_failures& failures() const { return failures_; }
   /// `t` goes on only when a coroutine of the PE does something: it is no operation under way any more.
   void rest(task_node& t) {
-    if (!std::exchange(t.in_progress, false)) return;
+    if (!t.in_progress) return;
+    t.in_progress = false;
     if (--num_in_progress_ == 0) --pe_.operations;
   }
   /// Whether there are tasks that nothing lets run, if nothing else happens any more: they wait for views that are

@@ -1,5 +1,7 @@
 #include "imbrex/hetero/tasks/hetero_task.h"
 
+#include <new>
+
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
@@ -11,8 +13,18 @@ namespace imbrex {
 std::string hetero_task::where() const { return node_ == nullptr || node_->at == nullptr ? "" : node_->at->name(); }
 
 void task_node::rethrow() {
-  domain->failures().see(failure);
-  std::rethrow_exception(failure);
+  domain->failures().see(failure());
+  std::rethrow_exception(failure());
+}
+
+task_extras& task_node::make_extras() {
+  extras_ = new (slab::allocate(sizeof(task_extras))) task_extras;
+  return *extras_;
+}
+
+void task_node::free_extras() {
+  extras_->~task_extras();
+  slab::free(extras_);
 }
 
 void add_waiting(task_node& t, waiter& w) {

@@ -16,8 +16,19 @@ view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mo
     throw usage_error(
         "a view was asked for inside a task: a task uses its arguments, and coroutines of chares take views");
   }
-  auto* n = new (slab::allocate(sizeof(view_node))) view_node;
-  n->use.by = n;
+  static constexpr task_type type{[](task_node* t, const task_call& c) {
+                                    auto* self = static_cast<view_node*>(t);
+                                    self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
+                                    wake_waiting(*t);
+                                    if (self->abandoned) {
+                                      self->ends = task_ending::abandoned_view;
+                                    } else {
+                                      self->domain->rest(*self);
+                                    }
+                                  },
+                                  &destroy_node<view_node>};
+  auto* n = new (slab::allocate(sizeof(view_node))) view_node(type);
+  n->use.to = n;
   n->use.data = &data;
   n->use.mode = mode;
   n->accesses = &n->use;
@@ -25,20 +36,6 @@ view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mo
   n->ends = task_ending::view;
   n->runs_on = task_node::on_the_host;
   n->wishes.name = "host view";
-  n->run = [](task_node* t, const task_call& c) {
-    auto* self = static_cast<view_node*>(t);
-    self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
-    wake_waiting(*t);
-    if (self->abandoned) {
-      self->ends = task_ending::abandoned_view;
-    } else {
-      self->domain->rest(*self);
-    }
-  };
-  n->destroy = [](task_node* t) {
-    static_cast<view_node*>(t)->~view_node();
-    slab::free(t);
-  };
   domain.submit(n);
   return n;
 }

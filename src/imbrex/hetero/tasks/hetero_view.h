@@ -54,6 +54,7 @@ class host_view {
 namespace detail {
 /// The task that a view is: it runs when the data are there, and is over when the view ends.
 struct view_node final : task_node {
+  using task_node::task_node;
   task_access use;
   std::byte* memory = nullptr;
   bool taken = false;      ///< somebody has the view

@@ -16,8 +16,16 @@ constexpr std::uint8_t anywhere = task_node::on_the_host | task_node::on_devices
 
 open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mode mode, const char* name, waiter& told,
                              bool held) {
-  auto* t = new (slab::allocate(sizeof(open_task))) open_task;
-  t->use.by = t;
+  static constexpr task_type type{[](task_node* n, const task_call& c) {
+                                    auto* self = static_cast<open_task*>(n);
+                                    self->memory = c.arguments[0];
+                                    self->order = c.order;
+                                    self->opened = true;
+                                    wake_waiting(*n);
+                                  },
+                                  &destroy_node<open_task>};
+  auto* t = new (slab::allocate(sizeof(open_task))) open_task(type);
+  t->use.to = t;
   t->use.data = &data;
   t->use.mode = mode;
   t->accesses = &t->use;
@@ -27,17 +35,6 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
   t->placed = writes(mode) ? placed_by::next_use : placed_by::its_data;
   t->num_blockers = held ? 1 : 0;
   t->wishes.name = name;
-  t->run = [](task_node* n, const task_call& c) {
-    auto* self = static_cast<open_task*>(n);
-    self->memory = c.arguments[0];
-    self->order = c.order;
-    self->opened = true;
-    wake_waiting(*n);
-  };
-  t->destroy = [](task_node* n) {
-    static_cast<open_task*>(n)->~open_task();
-    slab::free(n);
-  };
   domain.submit(t);
   add_waiting(*t, told);
   return t;
@@ -52,7 +49,7 @@ void open_task::end() { domain->close(*this); }
 
 void open_task::fail(std::exception_ptr why) {
   fault = task_fault::own;
-  failure = std::move(why);
+  extras().failure = std::move(why);
   domain->close(*this);
 }
 
@@ -74,15 +71,26 @@ void define_on_host(hetero_data& d, const std::byte* from) {
 
 namespace {
 struct copy_task final : task_node {
+  using task_node::task_node;
   std::array<task_access, 2> from_to;
-  std::uint64_t bytes = 0;
+  std::uint64_t size = 0;  // bytes
 };
 }  // namespace
 
 void submit_copy(hetero_data& from, hetero_data& to) {
-  auto* t = new (slab::allocate(sizeof(copy_task))) copy_task;
-  t->bytes = from.bytes;
-  for (task_access& a : t->from_to) a.by = t;
+  static constexpr task_type type{[](task_node* n, const task_call& c) {
+                                    const std::uint64_t size = static_cast<copy_task*>(n)->size;
+                                    if (size == 0) return;
+                                    if (c.order != nullptr) {
+                                      c.order->copy(c.arguments[1], c.arguments[0], size);
+                                    } else {
+                                      std::memcpy(c.arguments[1], c.arguments[0], size);
+                                    }
+                                  },
+                                  &destroy_node<copy_task>};
+  auto* t = new (slab::allocate(sizeof(copy_task))) copy_task(type);
+  t->size = from.bytes;
+  for (task_access& a : t->from_to) a.to = t;
   t->from_to[0].data = &from;
   t->from_to[1].data = &to;
   t->from_to[1].mode = access_mode::write;
@@ -91,19 +99,6 @@ void submit_copy(hetero_data& from, hetero_data& to) {
   t->runs_on = anywhere;
   t->placed = placed_by::its_data;
   t->wishes.name = "copy";
-  t->run = [](task_node* n, const task_call& c) {
-    const std::uint64_t size = static_cast<copy_task*>(n)->bytes;
-    if (size == 0) return;
-    if (c.order != nullptr) {
-      c.order->copy(c.arguments[1], c.arguments[0], size);
-    } else {
-      std::memcpy(c.arguments[1], c.arguments[0], size);
-    }
-  };
-  t->destroy = [](task_node* n) {
-    static_cast<copy_task*>(n)->~copy_task();
-    slab::free(n);
-  };
   from.domain->submit(t);
 }
 

@@ -14,6 +14,7 @@ namespace imbrex::detail {
 /// ends it. One that reads opens where the newest data are, one that writes where the next task can use them. Keep a
 /// reference (`hetero_task`) as long as it is needed.
 struct open_task final : task_node {
+  using task_node::task_node;
   task_access use;
   std::byte* memory = nullptr;  ///< null for an object of no bytes, too
   stream* order = nullptr;      ///< of a device: use the memory in its order; null: on the host, and at once

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <span>
 #include <tuple>
@@ -203,20 +205,13 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
   static_assert((check_argument<P, A>() && ...));
   static constexpr std::size_t num_objects = (std::size_t{task_argument<A>::is_object} + ... + 0);
 
-  task_of(F f, const A&... arguments) : function(std::move(f)), values(stored_of<A>(arguments)...) {
+  task_of(F f, const A&... arguments)
+      : task_node(its_type), function(std::move(f)), values(stored_of<A>(arguments)...) {
     num_accesses = num_objects;
     accesses = uses.data();
     [[maybe_unused]] std::size_t i = 0;
     (add_use<P, A>(arguments, i), ...);
-    destroy = [](task_node* t) {
-      static_cast<task_of*>(t)->~task_of();
-      slab::free(t);
-    };
-    run = [](task_node* t, const task_call& c) { static_cast<task_of*>(t)->call(c, std::index_sequence_for<P...>{}); };
-    if constexpr (is_kernel_call<F>::value) {
-      groups.total = function.num_parts();
-      if (groups.total > 0) parts = &groups;
-    }
+    if constexpr (is_kernel_call<F>::value) groups.total = function.num_parts();
   }
 
   template <class B>
@@ -232,7 +227,7 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
     if constexpr (task_argument<B>::is_object) {
       const auto& o = task_argument<B>::object(b);
       static_cast<void>(o.domain());  // throws when it is empty
-      uses[i].by = this;
+      uses[i].to = this;
       uses[i].data = o.data();
       uses[i].mode = access_of<Q, B>();
       ++i;
@@ -266,6 +261,18 @@ struct task_of<F, std::tuple<P...>, A...> final : task_node {
     }
   }
 
+  static void run(task_node* t, const task_call& c) {
+    static_cast<task_of*>(t)->call(c, std::index_sequence_for<P...>{});
+  }
+  static task_parts* parts_of(task_node* t) {
+    if constexpr (is_kernel_call<F>::value) {
+      return &static_cast<task_of*>(t)->groups;
+    } else {
+      return nullptr;
+    }
+  }
+  static constexpr task_type its_type{&run, &destroy_node<task_of>, is_kernel_call<F>::value ? &parts_of : nullptr};
+
   [[no_unique_address]] F function;
   [[no_unique_address]] std::tuple<typename task_argument<A>::stored...> values;
   [[no_unique_address]] std::array<task_access, num_objects> uses;
@@ -290,7 +297,7 @@ hetero_task submit_node(hetero_domain& domain, const task_options& o, std::uint8
   t->wishes.priority = o.priority;
   t->wishes.any = o.on == task_options::any_device;
   t->wishes.kind = t->wishes.any ? device_kind::host : o.on;
-  t->wishes.number = o.number;
+  t->wishes.number = static_cast<std::int16_t>(std::min(o.number, INT16_MAX));
   t->runs_on = runs_on;
   hetero_task handle(t);
   domain.submit(t, o.after);

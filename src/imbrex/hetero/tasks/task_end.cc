@@ -6,8 +6,8 @@
 namespace imbrex {
 
 void hetero_domain::close(task_node& t) {
-  if (t.open_in != nullptr) {
-    enqueued(t, *t.open_in);
+  if (lane* const l = t.open_in(); l != nullptr) {
+    enqueued(t, *l);
     return wake_up();  // which tells the PE of the lane's end
   }
   copies_.used(t, *t.at, {});
@@ -20,7 +20,7 @@ void hetero_domain::complete(task_node& t) {
   release(t);
   if (trace_ != nullptr) [[unlikely]]
     trace_->over(t);
-  if (learns_ && t.ran.ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran.ended_ns - t.ran.began_ns);
+  if (learns_ && t.ran().ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran().ended_ns - t.ran().began_ns);
   release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);
@@ -28,7 +28,7 @@ void hetero_domain::complete(task_node& t) {
   (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
   --num_outstanding_;
   if (t.fault == task_fault::own) [[unlikely]]
-    failures_.add(t.failure);
+    failures_.add(t.failure());
   if (waits_ != nullptr) [[unlikely]]
     wake_domain_waits();
   rest(t);

@@ -25,7 +25,7 @@ void hetero_domain::run_on_device(task_node& t) {
   place& p = *t.at;
   lane& l = t.stays_open() ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
   copies_.order(t, p, l);
-  for (const lane_point& q : t.after) l.wait(q);
+  for (const lane_point& q : t.after()) l.wait(q);
   if (t.stays_open()) copies_.begun(t, p);
   if (trace_ != nullptr) [[unlikely]]
     trace_->enqueued(t);
@@ -34,7 +34,7 @@ void hetero_domain::run_on_device(task_node& t) {
   if (learns_) note_end(t, l);
   if (t.stays_open() && !t.threw()) {
     t.state = task_state::issued;
-    t.open_in = &l;
+    t.extras().open_in = &l;
     return;
   }
   enqueued(t, l);
@@ -44,21 +44,22 @@ void hetero_domain::run_on_device(task_node& t) {
 /// before it there is over and its data have come, but not while tasks of other lanes still end. So tasks that run at
 /// once share the time, and the sum of those that wait is when the place will be free.
 void hetero_domain::note_begin(task_node& t, lane& l) {
-  l->then("a task begins", [h = hetero_task(&t)] { h.node()->ran.began_ns = moment(); });
+  l->then("a task begins", [h = hetero_task(&t)] { h.node()->extras().ran.began_ns = moment(); });
 }
 
 void hetero_domain::note_end(task_node& t, lane& l) {
   l->then("a task ends", [h = hetero_task(&t)] {
     place& at = *h.node()->at;
-    task_times& ran = h.node()->ran;
+    task_times& ran = h.node()->extras().ran;
     ran.ended_ns = moment();
     ran.began_ns = std::max(ran.began_ns, std::exchange(at.last_end_ns, ran.ended_ns));
   });
 }
 
 void hetero_domain::enqueued(task_node& t, lane& l) {
-  t.end = l.put();
-  copies_.used(t, *t.at, t.end);
+  task_extras& x = t.extras();
+  x.end = l.put();
+  copies_.used(t, *t.at, x.end);
   if (t.threw()) {
     t.state = task_state::failed;
     complete(t);
@@ -66,14 +67,15 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
   }
   t.state = task_state::issued;
   ++t.at->num_tasks_under_way;
-  t.end_wait.reached = [](lane_wait* a) {
+  x.end_wait.of = &t;
+  x.end_wait.reached = [](lane_wait* a) {
     if (a->is_abandoned()) return;
-    task_node& ended = *reinterpret_cast<task_node*>(reinterpret_cast<std::byte*>(a) - offsetof(task_node, end_wait));
+    task_node& ended = *static_cast<task_end_wait*>(a)->of;
     --ended.at->num_tasks_under_way;
     ended.state = task_state::done;
     ended.domain->complete(ended);
   };
-  l.when_reached(t.end.number, &t.end_wait);
+  l.when_reached(x.end.number, &x.end_wait);
   release(t);
 }
 

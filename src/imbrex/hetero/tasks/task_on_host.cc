@@ -52,9 +52,9 @@ inline void hetero_domain::call_with(task_node& t, stream* order, const host_tas
   if (track != nullptr) [[unlikely]]
     note_begin_in_trace(t, *track, order);
   try {
-    t.run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
+    t.type->run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
   } catch (...) {
-    if (part.last_part == 0 || !t.parts->failed.exchange(true, std::memory_order_relaxed)) fail(t);
+    if (part.last_part == 0 || !t.parts()->failed.exchange(true, std::memory_order_relaxed)) fail(t);
   }
   if (track != nullptr) [[unlikely]]
     track->end();
@@ -72,12 +72,12 @@ void hetero_domain::fail(task_node& t) {
     try {
       throw_error(e.kind(), failed(e.what()));
     } catch (...) {
-      t.failure = std::current_exception();
+      t.extras().failure = std::current_exception();
     }
   } catch (const std::exception& e) {
-    t.failure = std::make_exception_ptr(remote_error(failed(e.what())));
+    t.extras().failure = std::make_exception_ptr(remote_error(failed(e.what())));
   } catch (...) {
-    t.failure = std::make_exception_ptr(remote_error(failed("it threw what is no std::exception")));
+    t.extras().failure = std::make_exception_ptr(remote_error(failed("it threw what is no std::exception")));
   }
 }
 
@@ -92,9 +92,9 @@ void hetero_domain::run_on_host(task_node& t) {
 }
 
 void hetero_domain::run_own_host_task(task_node& t) {
-  if (times_host_tasks()) t.ran.began_ns = moment();
+  if (times_host_tasks()) t.extras().ran.began_ns = moment();
   call(t, nullptr);
-  if (times_host_tasks()) t.ran.ended_ns = moment();
+  if (times_host_tasks()) t.extras().ran.ended_ns = moment();
   if (t.threw() || !t.stays_open()) close(t);
 }
 
@@ -103,7 +103,7 @@ void hetero_domain::run_own_host_task(task_node& t) {
 bool hetero_domain::run_or_share(task_node& t) {
   constexpr std::uint64_t worth_it = 60'000;  // cycles: to wake a PE and to bring it the data costs some microseconds
   const std::uint64_t began = cycle_count();
-  const std::size_t total = t.parts->total;
+  const std::size_t total = t.parts()->total;
   std::size_t done = 0;
   for (std::size_t step = 1; done < total; step *= 2) {
     const std::size_t end = std::min(total, done + step);
@@ -119,16 +119,16 @@ bool hetero_domain::run_or_share(task_node& t) {
 
 bool hetero_domain::run_anywhere(const host_tasks::taken& part) {
   task_node& t = *part.task;
-  if (t.domain->times_host_tasks() && part.first_part == 0) t.ran.began_ns = moment();
-  if (t.parts != nullptr && part.last_part == 0) {
+  if (t.domain->times_host_tasks() && part.first_part == 0) t.extras().ran.began_ns = moment();
+  if (t.parts() != nullptr && part.last_part == 0) {
     const bool all = run_or_share(t);
-    if (all && t.domain->times_host_tasks()) t.ran.ended_ns = moment();
+    if (all && t.domain->times_host_tasks()) t.extras().ran.ended_ns = moment();
     return all;
   }
   call(t, nullptr, part);
   const std::size_t num = part.last_part - part.first_part;
-  const bool is_last = num == 0 || t.parts->left.fetch_sub(num, std::memory_order_acq_rel) == num;
-  if (is_last && t.domain->times_host_tasks()) t.ran.ended_ns = moment();
+  const bool is_last = num == 0 || t.parts()->left.fetch_sub(num, std::memory_order_acq_rel) == num;
+  if (is_last && t.domain->times_host_tasks()) t.extras().ran.ended_ns = moment();
   return is_last;
 }
 

@@ -94,7 +94,7 @@ void hetero_domain::start(task_node& t) {
   try {
     if (!gather(t)) return;
   } catch (...) {
-    t.failure = std::current_exception();
+    t.extras().failure = std::current_exception();
     t.fault = task_fault::own;
     t.state = task_state::failed;
     complete(t);
@@ -116,7 +116,7 @@ bool hetero_domain::gather(task_node& t) {
     if (o != outcome::done && is_by_next_use(t.placed)) o = pin_on_host(t);
     if (o == outcome::never) {
       throw out_of_memory(fmt::format("{}: {} has no room for its objects of {} bytes, though nothing else is there",
-                                      text(t), t.at->name(), t.bytes));
+                                      text(t), t.at->name(), t.bytes()));
     }
     if (o == outcome::no_room) {
       short_of_memory_[static_cast<std::size_t>(t.at->number())] = &t;
@@ -128,7 +128,7 @@ bool hetero_domain::gather(task_node& t) {
   } else if (t.at->is_host()) {
     await_host_data(t);
   } else {
-    for (const lane_point& p : t.after) {
+    for (const lane_point& p : t.after()) {
       if (!p.reached() && !t.at->in().can_wait_for(*p.of)) await(t, p);
     }
   }
@@ -145,7 +145,7 @@ void hetero_domain::await_host_data(task_node& t) {
   for (task_access& a : t.uses()) {
     copies_.for_each_point_on_host(a, [&](const lane_point& p) { await(t, p); });
   }
-  for (const lane_point& p : t.after) await(t, p);
+  for (const lane_point& p : t.after()) await(t, p);
 }
 
 void hetero_domain::await(task_node& t, const lane_point& p) {

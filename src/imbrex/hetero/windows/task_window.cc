@@ -24,20 +24,18 @@ constexpr std::uint64_t cycles_in_a_turn = 200'000;  // as of other tasks of the
 template <class Node>
 Node* new_node(recorded_window& w, std::size_t num_accesses) {
   static_assert(sizeof(Node) % alignof(task_access) == 0);
+  static constexpr task_type type{&Node::go, [](task_node* t) {
+                                    recorded_window* const of = static_cast<Node*>(t)->window;
+                                    destroy_node<Node>(t);
+                                    of->release();
+                                  }};
   void* const memory = slab::allocate(sizeof(Node) + num_accesses * sizeof(task_access));
-  auto* n = new (memory) Node;
+  auto* n = new (memory) Node(type);
   n->window = &w;
   ++w.references;
   n->num_accesses = static_cast<std::uint16_t>(num_accesses);
   n->accesses = reinterpret_cast<task_access*>(n + 1);
-  for (std::size_t i = 0; i < num_accesses; ++i) (new (n->accesses + i) task_access)->by = n;
-  n->destroy = [](task_node* t) {
-    auto* self = static_cast<Node*>(t);
-    recorded_window* const of = self->window;
-    self->~Node();
-    slab::free(self);
-    of->release();
-  };
+  for (std::size_t i = 0; i < num_accesses; ++i) (new (n->accesses + i) task_access)->to = n;
   return n;
 }
 
@@ -55,13 +53,14 @@ Node* new_whole(recorded_window& w) {
 
 /// What a task of the window threw becomes the failure of the whole.
 void fail_with(task_node& whole, task_node& t) {
-  whole.failure = std::exchange(t.failure, nullptr);
+  whole.extras().failure = std::exchange(t.extras().failure, nullptr);
   whole.fault = task_fault::own;
   t.fault = task_fault::none;
 }
 
 /// A whole window on the host, as one task.
 struct window_run final : task_node {
+  using task_node::task_node;
   recorded_window* window = nullptr;
   std::size_t position = 0;
   bool posted = false;
@@ -77,7 +76,6 @@ struct window_run final : task_node {
     auto* n = new_whole<window_run>(w);
     n->runs_on = on_the_host;
     n->ends = task_ending::told;  // and so on this PE
-    n->run = [](task_node* t, const task_call&) { static_cast<window_run*>(t)->go_on(); };
     n->next_turn.of = n;
     n->next_turn.set_priority(priorities::normal);
     n->next_turn.act = [](work* item, work_action action) {
@@ -92,6 +90,7 @@ struct window_run final : task_node {
     return handle;
   }
 
+  static void go(task_node* t, const task_call&) { static_cast<window_run*>(t)->go_on(); }
   /// Some of the tasks; messages have their turn in between.
   void go_on() {
     const std::uint64_t began = cycle_count();
@@ -116,30 +115,32 @@ struct window_run final : task_node {
 
 /// A whole window on a device, as one task.
 struct window_on_device final : task_node {
+  using task_node::task_node;
   recorded_window* window = nullptr;
 
   static hetero_task submit(recorded_window& w, const place& at) {
     auto* n = new_whole<window_on_device>(w);
-    n->bytes = w.bytes();
+    n->extras().bytes = w.bytes();
     n->wishes.any = false;
     n->wishes.kind = at.kind();
-    n->wishes.number = at.on().number();
+    n->wishes.number = static_cast<std::int16_t>(at.on().number());
     n->runs_on = on_devices(at.kind());
-    n->run = [](task_node* t, const task_call& c) {
-      recorded_window& of = *static_cast<window_on_device*>(t)->window;
-      of.last_at = c.at;
-      std::unique_ptr<device_window>& there = of.on_devices[c.at];
-      if (there == nullptr) there = std::make_unique<device_window>(of, c.at->compute().size());
-      if (task_node* const failed = there->run(*c.at, *c.order); failed != nullptr) fail_with(*t, *failed);
-    };
     hetero_task handle(n);
     w.domain->submit(n);
     return handle;
+  }
+  static void go(task_node* t, const task_call& c) {
+    recorded_window& of = *static_cast<window_on_device*>(t)->window;
+    of.last_at = c.at;
+    std::unique_ptr<device_window>& there = of.on_devices[c.at];
+    if (there == nullptr) there = std::make_unique<device_window>(of, c.at->compute().size());
+    if (task_node* const failed = there->run(*c.at, *c.order); failed != nullptr) fail_with(*t, *failed);
   }
 };
 
 /// One task of a window, which runs the recorded one's function.
 struct replayed_task final : task_node {
+  using task_node::task_node;
   recorded_window* window = nullptr;
   task_node* recorded = nullptr;
 
@@ -152,17 +153,20 @@ struct replayed_task final : task_node {
     n->recorded = &t;
     n->wishes = t.wishes;
     n->runs_on = t.runs_on;
-    n->run = [](task_node* self, const task_call& c) {
-      task_node* const of = static_cast<replayed_task*>(self)->recorded;
-      of->run(of, c);
-    };
     return n;
+  }
+  static void go(task_node* self, const task_call& c) {
+    task_node* const of = static_cast<replayed_task*>(self)->recorded;
+    of->type->run(of, c);
   }
 };
 
 /// What is over when all tasks of a replay are.
 struct window_end final : task_node {
+  using task_node::task_node;
   recorded_window* window = nullptr;
+
+  static void go(task_node*, const task_call&) {}
 };
 
 hetero_task submit_each(recorded_window& w) {
@@ -183,7 +187,6 @@ hetero_task submit_each(recorded_window& w) {
   auto* end = new_node<window_end>(w, 0);
   end->wishes.name = "window";
   end->runs_on = task_node::on_the_host;
-  end->run = [](task_node*, const task_call&) {};
   hetero_task handle(end);
   domain.submit(end, all);
   return handle;

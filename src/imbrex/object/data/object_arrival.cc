@@ -163,13 +163,13 @@ void object_desk::finish(arrival& a, const object_failure& why) {
   object_failure said = why;
   stream* const order = a.writing->over() ? nullptr : a.writing->order;
   if (a.writing->over()) {
-    said = object_failure::of(a.writing->failure);
+    said = object_failure::of(a.writing->failure());
   } else if (said.kind.empty()) {
     a.writing->end();
   } else {
     a.writing->fail(said.thrown());
   }
-  if (a.reply.wanted() && !said.kind.empty()) a.writing->domain->failures().see(a.writing->failure);
+  if (a.reply.wanted() && !said.kind.empty()) a.writing->domain->failures().see(a.writing->failure());
   if (order == nullptr) {
     if (a.reply.wanted()) answer(pe_, a.reply, said);
   } else {

@@ -72,9 +72,9 @@ void object_desk::serve(loan& l, const loan_request& r) {
   loan_answer a;
   a.arrival = r.arrival;
   if (l.reading->state == task_state::failed) {
-    a.why_not = object_failure::of(l.reading->failure);
+    a.why_not = object_failure::of(l.reading->failure());
     // Who reads the object there is told.
-    if (!l.tells_failure_here) l.reading->domain->failures().see(l.reading->failure);
+    if (!l.tells_failure_here) l.reading->domain->failures().see(l.reading->failure());
   } else if (pe_.rank().is_local(r.pe)) {
     a.at = l.reading->memory;
   } else {

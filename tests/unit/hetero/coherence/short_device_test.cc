@@ -93,7 +93,7 @@ TEST(short_device, that_could_never_hold_a_task_says_so) {
   const hetero_task t = on.add(x);
   on.pe.run();
   ASSERT_EQ(t.state(), task_state::failed);
-  EXPECT_THROW(std::rethrow_exception(t.node()->failure), out_of_memory);
+  EXPECT_THROW(std::rethrow_exception(t.node()->failure()), out_of_memory);
 }
 
 }  // namespace

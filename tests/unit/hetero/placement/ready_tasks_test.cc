@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -68,7 +69,7 @@ class counting_view final : public placement_view {
   bool eligible(const task_node&, const place& p) const override { return !p.is_host(); }
   std::uint64_t missing_bytes(const task_node& t, const place& p) const override {
     ++num_asked;
-    return t.bytes == static_cast<std::uint64_t>(p.number()) ? 0 : 8;
+    return t.bytes() == static_cast<std::uint64_t>(p.number()) ? 0 : 8;
   }
   bool has_room(const place& p) const override { return given_[p.number()] < room_; }
   void give(const place& p) { ++given_[p.number()]; }
@@ -81,16 +82,21 @@ class counting_view final : public placement_view {
   mutable std::map<int, std::size_t> given_;
 };
 
+struct bare_task final : task_node {
+  static constexpr task_type its_type{};
+  bare_task() : task_node(its_type) {}
+};
+
 /// Tasks whose data are all at the first of three devices, of which the second always has room.
 std::uint64_t questions_for_each_of(int num_tasks) {
   hetero_pe on(3, 1 << 20);
   const auto& places = on.domain->places();
   counting_view view(places, 4);
   const auto policy = make_placement_policy("locality");
-  std::vector<std::unique_ptr<task_node>> tasks;
+  std::vector<std::unique_ptr<bare_task>> tasks;
   for (int i = 0; i < num_tasks; ++i) {
-    tasks.push_back(std::make_unique<task_node>());
-    tasks.back()->bytes = 1;  // where its data are
+    tasks.push_back(std::make_unique<bare_task>());
+    tasks.back()->extras().bytes = 1;  // where its data are
     tasks.back()->age = static_cast<std::uint64_t>(i);
     policy->push(*tasks.back());
   }
@@ -118,9 +124,9 @@ TEST(ready_tasks, of_a_full_place_cost_no_more_when_there_are_many) {
 
 TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
   ready_list list;
-  std::vector<std::unique_ptr<task_node>> tasks;
+  std::vector<std::unique_ptr<bare_task>> tasks;
   for (const int priority : {0, 5, -3, 5, 0, 7, -3, 0}) {
-    tasks.push_back(std::make_unique<task_node>());
+    tasks.push_back(std::make_unique<bare_task>());
     tasks.back()->wishes.priority = priority;
     list.push(*tasks.back());
   }
@@ -141,7 +147,7 @@ TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
 }
 
 TEST(host_tasks, are_taken_the_most_urgent_first_and_of_equals_the_oldest) {
-  std::vector<task_node> nodes(200);
+  std::deque<bare_task> nodes(200);
   host_tasks queue(2);
   std::vector<std::pair<int, std::size_t>> expected;
   std::uint64_t random = 12345;
