@@ -14,7 +14,7 @@
 #include "imbrex/device/copy.h"
 #include "imbrex/device/kernel/kernel_dialect.h"
 #include "imbrex/device/run_ahead.h"
-#include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/submission/tasks.h"
 #include "imbrex/hetero/windows/task_window.h"
 #include "imbrex/object/callback.h"
 #include "imbrex/object/channel.h"

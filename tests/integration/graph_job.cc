@@ -12,6 +12,11 @@ namespace {
 
 static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
 
+void plus_by_copy(in a, out x, std::uint64_t c, out copy) {
+  std::ranges::copy(a, copy.begin());
+  plus(copy, x, c);
+}
+
 void submit_step(ix::task_graph& g, ix::distributed<std::uint64_t>& x, const plan& p, const step& s) {
   const ix::graph_task_options o{.rank = s.rank};
   const int n = static_cast<int>(size_of(p, s.c)), m = static_cast<int>(size_of(p, s.a));
@@ -22,7 +27,14 @@ void submit_step(ix::task_graph& g, ix::distributed<std::uint64_t>& x, const pla
     case 2: g.submit(o, add_on_device, shape, n, m, x(s.a), x(s.c)); break;
     case 3: g.submit(o, &add_both, x(s.a), x(s.b), x(s.c)); break;
     case 4: g.submit(o, &cross, x(s.b), x(s.c)); break;
-    default: g.submit(o, &from, x(s.a), write(x(s.c)));
+    case 5: g.submit(o, &from, x(s.a), write(x(s.c))); break;
+    case 6: g.submit(o, plus_on_device, shape, n, m, s.value, x(s.a), commute(x(s.c))); break;
+    case 7: g.submit(o, plus_on_device, shape, n, m, s.value, x(s.a), reduce(x(s.c), ix::sum)); break;
+    case 8: g.submit(o, &plus, x(s.a), reduce(x(s.c), ix::sum).over(2), s.value); break;
+    case 9:
+      g.submit(o, &plus_by_copy, x(s.a), commute(x(s.c)), s.value, ix::scratch<std::uint64_t>(size_of(p, s.a)));
+      break;
+    default: g.migrate(x(s.c), static_cast<ix::rank_id>(s.value % static_cast<unsigned>(g.num_ranks())));
   }
 }
 

@@ -10,6 +10,7 @@ void throw_error(const std::string& kind, const std::string& what) {
   if (kind == "comm") throw comm_error(what);
   if (kind == "out_of_memory") throw out_of_memory(what);
   if (kind == "checkpoint") throw checkpoint_error(what);
+  if (kind == "cancelled") throw cancelled_error(what);
   if (kind == "not_built") throw not_built(what);
   throw remote_error(what);
 }

@@ -60,6 +60,13 @@ class checkpoint_error : public error {
   const char* kind() const noexcept override { return "checkpoint"; }
 };
 
+/// Somebody has said that it need not be done.
+class cancelled_error : public error {
+ public:
+  using error::error;
+  const char* kind() const noexcept override { return "cancelled"; }
+};
+
 /// A feature this build does not have; the message says how to get it.
 class not_built : public error {
  public:

@@ -20,6 +20,13 @@ stream::stream(std::string label) : label_(std::move(label)) {
 
 void expect(stream& s, const kernel_cost& c) { s.expect(c); }
 
+void stream::copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                       std::size_t num_rows) {
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    copy(static_cast<std::byte*>(to) + i * to_pitch, static_cast<const std::byte*>(from) + i * from_pitch, bytes);
+  }
+}
+
 void stream::launched(const char* name, const launch_shape&, stream_operation* body) {
   if (body != nullptr) body->act(body, work_action::discard);
   throw usage_error(std::string("kernel '") + name + "' was given to " + label_ + " as to a simulated device");

@@ -59,6 +59,10 @@ class stream {
   /// The same between memory of the host, where that is pinned, and of the device: PEs with a GPU each that do so at
   /// once do not wait for each other, as they do with `copy`.
   virtual void transfer(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
+  /// `num_rows` times `bytes`, as `copy`; they begin `to_pitch` and `from_pitch` bytes apart. As one operation where
+  /// the device can.
+  virtual void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                         std::size_t num_rows);
   /// Sets each of the bytes to `value`. They are memory of this device or pinned memory: CUDA does not fill what the
   /// host has from elsewhere.
   virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;

@@ -4,10 +4,10 @@
 
 namespace imbrex {
 
-/// What a task or a view does with an object (Thomadakis and Chrisochoides 2024, 3.1.2): one of the three members, each
-/// of a type of its own, so that what is made with it can depend on it.
+/// What a task or a view does with an object (Thomadakis and Chrisochoides 2024, 3.1.2; `commute` as in StarPU): one of
+/// the members, each of a type of its own, so that what is made with it can depend on it.
 struct access_mode {
-  enum class kind : std::uint32_t { read, write, read_write };
+  enum class kind : std::uint32_t { read, write, read_write, commute };
   template <kind Which>
   struct constant {
     constexpr operator access_mode() const;  // NOLINT(google-explicit-constructor)
@@ -16,6 +16,7 @@ struct access_mode {
   static constexpr constant<kind::read> read{};    ///< reads only: others may read meanwhile
   static constexpr constant<kind::write> write{};  ///< overwrites all of it: what was there is not brought along
   static constexpr constant<kind::read_write> read_write{};  ///< changes it
+  static constexpr constant<kind::commute> commute{};  ///< changes it, one at a time of those that do, in any order
 
   kind which = kind::read;
   friend constexpr bool operator==(access_mode, access_mode) = default;
@@ -29,8 +30,10 @@ constexpr access_mode::constant<Which>::operator access_mode() const {
 constexpr bool reads(access_mode a) { return a.which != access_mode::kind::write; }
 constexpr bool writes(access_mode a) { return a.which != access_mode::kind::read; }
 
+constexpr bool commutes(access_mode a) { return a.which == access_mode::kind::commute; }
+
 constexpr const char* to_string(access_mode a) {
-  constexpr const char* names[] = {"read", "write", "read_write"};
+  constexpr const char* names[] = {"read", "write", "read_write", "commute"};
   return names[static_cast<int>(a.which)];
 }
 

@@ -13,6 +13,8 @@ namespace imbrex {
 class hetero_domain;
 struct hetero_data;
 struct slice_family;
+struct family_member;
+class open_reduction;
 struct task_node;
 struct task_access;
 
@@ -81,6 +83,14 @@ struct hetero_copy {
   hetero_copy* newer = nullptr;
 };
 
+/// Of an object that tasks commute on.
+struct commuting_uses {
+  task_access* first = nullptr;        ///< of the last that were submitted one behind the other, if not all are over
+  task_node* has_turn = nullptr;       ///< who has the object
+  task_node* first_waiting = nullptr;  ///< for a turn, by `next`: the more urgent first, equals as they came
+  task_node* last_waiting = nullptr;
+};
+
 /// What a `hetero_object` refers to: the copies of some bytes, and who will use them in which order. From the slab,
 /// counted references; for the domain's PE.
 struct hetero_data {
@@ -88,9 +98,8 @@ struct hetero_data {
   std::uint64_t bytes = 0;
   std::uint32_t references = 0;
   std::uint16_t num_places = 0;
-  bool defined = false;       ///< somebody has written, or will have
-  bool written_once = false;  ///< of a slice: tasks that write it have been submitted
-  bool borrowed = false;      ///< on the host the data lie in memory of the program's
+  bool defined = false;   ///< somebody has written, or will have
+  bool borrowed = false;  ///< on the host the data lie in memory of the program's
 
   /// \name Submitted uses that later ones have to wait for, in order of submission
   ///@{
@@ -98,13 +107,14 @@ struct hetero_data {
   task_access* last_use = nullptr;
   task_access* last_write = nullptr;  ///< the last of these that writes
   ///@}
-  std::uint64_t written_by = 0;  ///< the age of the last task submitted that writes it; for traces
-  std::exception_ptr failure;    ///< of whoever should have written the data: so they are worth nothing
+  std::uint64_t written_by = 0;         ///< the age of the last task submitted that writes it; for traces
+  std::exception_ptr failure;           ///< of whoever should have written the data: so they are worth nothing
+  open_reduction* reducing = nullptr;   ///< what tasks have added up that is not in the data yet
+  commuting_uses* commuting = nullptr;  ///< made with the first task that commutes
 
   slice_family* family = nullptr;   ///< of an object that has been sliced, and of its slices
-  std::uint64_t offset = 0;         ///< of a slice, in bytes of the whole
-  std::uint64_t merged = 0;         ///< of a slice: where the whole's copy has what was written to it; bits by place
-  std::uint64_t written_as = 0;     ///< of a slice: the number of its last write, of all of the slices
+  family_member* member = nullptr;  ///< of the same
+  std::uint64_t offset = 0;         ///< of a slice: of its first byte, in the whole's memory
   std::uint32_t handles = 0;        ///< `hetero_object`s, of `references`
   std::uint32_t of_tasks = 0;       ///< submitted and not over, of `references`
   std::uint32_t element_bytes = 1;  ///< of a slice's elements, for reports

@@ -157,6 +157,7 @@ struct task_node {
   bool in_progress : 1 = false;  ///< it is counted among the PE's operations
   bool sliced : 1 = false;       ///< it uses a slice, or an object with slices
   bool pinned : 1 = false;       ///< its copies have memory and stay
+  bool takes_turns : 1 = false;  ///< with others, on what it commutes on
   std::uint8_t runs_on = 0;      ///< where it can: bits of these
   static constexpr std::uint8_t on_the_host = 0x80;
   static constexpr std::uint8_t on_devices(device_kind k) {

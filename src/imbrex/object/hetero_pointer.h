@@ -8,7 +8,7 @@
 
 #include "imbrex/async/task.h"
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/tasks/hetero_object.h"
+#include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/proxy.h"
 
 /// Puts and gets between objects of different PEs by global pointers (PREMA 3.2.2): a chare exposes an object, and who

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -38,33 +39,48 @@ void reduce_into(const Op& op, T& into, const T& from) {
     into = op.combine(into, from);
   }
 }
+
+template <class T>
+constexpr T largest() {
+  using limits = std::numeric_limits<T>;
+  return limits::has_infinity ? limits::infinity() : limits::max();
+}
+template <class T>
+constexpr T smallest() {
+  using limits = std::numeric_limits<T>;
+  return limits::has_infinity ? -limits::infinity() : limits::lowest();
+}
 }  // namespace detail
 
 /// An operation is any type with `void operator()(T& into, T&& from) const`, associative and commutative: values are
 /// combined in the order in which they come. (A floating-point sum may therefore differ in its last bits from run to
 /// run; sums of integers do not.) The built-in ones work on numbers, and element by element on vectors and arrays.
-#define IMBREX_REDUCTION_OP(type, object, expression) \
-  struct type {                                       \
-    template <class T>                                \
-    static T combine(const T& a, const T& b) {        \
-      return static_cast<T>(expression);              \
-    }                                                 \
-    template <class T>                                \
-    void operator()(T& into, T&& from) const {        \
-      detail::reduce_into(*this, into, from);         \
-    }                                                 \
-  };                                                  \
+#define IMBREX_REDUCTION_OP(type, object, expression, of_none) \
+  struct type {                                                \
+    template <class T>                                         \
+    static T combine(const T& a, const T& b) {                 \
+      return static_cast<T>(expression);                       \
+    }                                                          \
+    template <class T>                                         \
+    static constexpr T identity() {                            \
+      return static_cast<T>(of_none);                          \
+    }                                                          \
+    template <class T>                                         \
+    void operator()(T& into, T&& from) const {                 \
+      detail::reduce_into(*this, into, from);                  \
+    }                                                          \
+  };                                                           \
   inline constexpr type object {}
 
-IMBREX_REDUCTION_OP(sum_op, sum, a + b);
-IMBREX_REDUCTION_OP(product_op, product, a* b);
-IMBREX_REDUCTION_OP(min_op, min, b < a ? b : a);
-IMBREX_REDUCTION_OP(max_op, max, a < b ? b : a);
-IMBREX_REDUCTION_OP(logical_and_op, logical_and, a&& b);
-IMBREX_REDUCTION_OP(logical_or_op, logical_or, a || b);
-IMBREX_REDUCTION_OP(bit_and_op, bit_and, a& b);
-IMBREX_REDUCTION_OP(bit_or_op, bit_or, a | b);
-IMBREX_REDUCTION_OP(bit_xor_op, bit_xor, a ^ b);
+IMBREX_REDUCTION_OP(sum_op, sum, a + b, 0);
+IMBREX_REDUCTION_OP(product_op, product, a* b, 1);
+IMBREX_REDUCTION_OP(min_op, min, b < a ? b : a, detail::largest<T>());
+IMBREX_REDUCTION_OP(max_op, max, a < b ? b : a, detail::smallest<T>());
+IMBREX_REDUCTION_OP(logical_and_op, logical_and, a&& b, true);
+IMBREX_REDUCTION_OP(logical_or_op, logical_or, a || b, false);
+IMBREX_REDUCTION_OP(bit_and_op, bit_and, a& b, ~T{});
+IMBREX_REDUCTION_OP(bit_or_op, bit_or, a | b, 0);
+IMBREX_REDUCTION_OP(bit_xor_op, bit_xor, a ^ b, 0);
 #undef IMBREX_REDUCTION_OP
 
 /// Joins vectors or strings; the order of the parts is not defined.

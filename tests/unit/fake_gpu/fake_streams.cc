@@ -137,6 +137,15 @@ cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const
   }
   return cudaSuccess;
 }
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t bytes, std::size_t rows, cudaMemcpyKind, cudaStream_t s) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    const cudaError_t e = cudaMemcpyAsync(static_cast<char*>(to) + i * to_pitch,
+                                          static_cast<const char*>(from) + i * from_pitch, bytes, cudaMemcpyDefault, s);
+    if (e != cudaSuccess) return e;
+  }
+  return cudaSuccess;
+}
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t s) {
   count_call("cudaMemsetAsync");
   fake_cuda::launch(s, [=] { std::memset(to, value, bytes); });

@@ -7,8 +7,8 @@
 
 #include "fake_gpu_fixture.h"
 #include "imbrex/device/host/host_device.h"
+#include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
-#include "imbrex/hetero/tasks/hetero_object.h"
 #include "unit/object/job.h"
 
 using namespace imbrex;

@@ -5,7 +5,7 @@
 #include "gpu_fixture.h"
 #include "imbrex/base/error.h"
 #include "imbrex/device/host/host_device.h"
-#include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/submission/tasks.h"
 #include "imbrex/hetero/windows/task_window.h"
 #include "test_kernels.h"
 
@@ -182,7 +182,7 @@ TEST_P(hetero_gpus, a_refused_launch_is_the_tasks_error) {
   EXPECT_EQ(t.state(), task_state::failed);
   EXPECT_EQ(next.state(), task_state::failed);
   try {
-    std::rethrow_exception(next.node()->failure);
+    std::rethrow_exception(next.node()->failure());
   } catch (const device_error& e) {
     EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("'bad'"), testing::HasSubstr("too_many_threads"),
                                          testing::HasSubstr("cuda 0")));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "imbrex/device/host/host_device.h"
-#include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/submission/tasks.h"
 #include "imbrex/hetero/windows/task_window.h"
 #include "unit/async/bare_pe.h"
 

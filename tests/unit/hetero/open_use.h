@@ -1,8 +1,8 @@
 #pragma once
 
 #include "imbrex/async/activity.h"
+#include "imbrex/hetero/submission/tasks.h"
 #include "imbrex/hetero/tasks/open_task.h"
-#include "imbrex/hetero/tasks/tasks.h"
 #include "imbrex/hetero/windows/task_window.h"
 
 namespace imbrex_test {

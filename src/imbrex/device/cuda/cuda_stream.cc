@@ -260,6 +260,18 @@ void cuda_stream::transfer(void* to, const void* from, std::size_t bytes) {
   copy(to, from, bytes);
 }
 
+void cuda_stream::copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                            std::size_t num_rows) {
+  if (bytes == 0 || num_rows == 0) return;
+  if (kept_ != nullptr || copy_would_block(to, from)) {
+    return stream::copy_rows(to, to_pitch, from, from_pitch, bytes, num_rows);
+  }
+  gpu_->make_current();
+  note("copy", trace_category::copy);
+  check(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, num_rows, cudaMemcpyDefault, native_), "copying rows");
+  noted();
+}
+
 void cuda_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   if (kept_ != nullptr) return keep_fill(to, value, bytes);

@@ -34,6 +34,8 @@ class cuda_stream final : public stream {
   stream_priority urgency() const override { return priority_; }
   void copy(void* to, const void* from, std::size_t bytes) override;
   void transfer(void* to, const void* from, std::size_t bytes) override;
+  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                 std::size_t num_rows) override;
   void fill(void* to, unsigned char value, std::size_t bytes) override;
   event record() override;
   event record_for_others() override;

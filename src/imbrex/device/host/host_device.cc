@@ -208,6 +208,16 @@ void host_stream::copy(void* to, const void* from, std::size_t bytes) {
   });
 }
 
+void host_stream::copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                            std::size_t num_rows) {
+  then("copy", [=] {
+    for (std::size_t i = 0; i < num_rows; ++i) {
+      std::memcpy(static_cast<std::byte*>(to) + i * to_pitch, static_cast<const std::byte*>(from) + i * from_pitch,
+                  bytes);
+    }
+  });
+}
+
 void host_stream::fill(void* to, unsigned char value, std::size_t bytes) {
   then("fill", [to, value, bytes] {
     if (bytes > 0) std::memset(to, value, bytes);

@@ -17,6 +17,8 @@ class host_stream final : public stream {
   device& on() const override { return *device_; }
   stream_priority urgency() const override { return priority_; }
   void copy(void* to, const void* from, std::size_t bytes) override;
+  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                 std::size_t num_rows) override;
   void fill(void* to, unsigned char value, std::size_t bytes) override;
   event record() override;
   void wait(const event& e) override;

@@ -30,6 +30,11 @@ struct launch_shape {
   static constexpr launch_shape over(std::size_t n, unsigned items = 256) {
     return {.groups = {static_cast<unsigned>((n + items - 1) / items)}, .group = {items}};
   }
+  /// The same for `nx` by `ny` by `nz` items, for kernels that leave those beyond out (`IX_ITEMS_BELOW_2`).
+  static constexpr launch_shape over_grid(std::size_t nx, std::size_t ny, std::size_t nz = 1, extent3 items = {32, 8}) {
+    const auto enough = [](std::size_t n, unsigned of) { return static_cast<unsigned>((n + of - 1) / of); };
+    return {.groups = {enough(nx, items.x), enough(ny, items.y), enough(nz, items.z)}, .group = items};
+  }
 };
 
 }  // namespace imbrex

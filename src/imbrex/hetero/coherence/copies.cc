@@ -5,6 +5,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/memory/slab.h"
+#include "imbrex/hetero/open_reduction.h"
 
 namespace imbrex {
 
@@ -59,7 +60,6 @@ void hetero_copies::release(hetero_data* d) {
   if (family == nullptr) return destroy(d);
   if (d == family->whole) {
     for (hetero_data* s : family->all) destroy(s);
-    d->family = nullptr;
     delete family;
     return destroy(d);
   }
@@ -77,6 +77,9 @@ void hetero_copies::destroy(hetero_data* d) {
     if (d->at(i).memory != nullptr) drop(d->at(i));
     d->at(i).~hetero_copy();
   }
+  if (d->commuting != nullptr) slab::free(d->commuting);
+  delete d->reducing;
+  delete d->member;
   d->~hetero_data();
   slab::free(d);
   num_objects_.fetch_sub(1, std::memory_order_relaxed);
@@ -105,34 +108,28 @@ bool hetero_copies::follow(lane& l, hetero_data& d, hetero_copy& from, hetero_co
 
 /// The lane follows both.
 void hetero_copies::copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices) {
-  if (to.place == 0 && to.of->family != nullptr) [[unlikely]] {
-    copy_gaps(l, *to.of, {&from}, {&to});
+  const std::uint64_t bytes = to.of->bytes;
+  if (between_devices) {
+    l->pull(event(), to.memory, from.memory, bytes);
+  } else if (host().on().kind() == l->on().kind()) {  // which has pinned it
+    l->transfer(to.memory, from.memory, bytes);
   } else {
-    copy_bytes(l, {&from}, {&to}, to.of->bytes, between_devices);
-    (to.place == 0     ? counts_.bytes_to_host
-     : between_devices ? counts_.bytes_between
-                       : counts_.bytes_to_devices) += to.of->bytes;
+    l->copy(to.memory, from.memory, bytes);
   }
+  note_copied(l, from, to, bytes, between_devices);
   from.state = coherence::shared;
   to.state = coherence::shared;
-  if (to.of->family != nullptr && to.of == to.of->family->whole) to.of->family->carry(from.place, to.place);
 }
 
-void hetero_copies::copy_bytes(lane& l, const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes,
-                               bool between_devices) {
-  std::byte* const there = to.copy->memory + to.offset;
-  const std::byte* const here = from.copy->memory + from.offset;
-  if (between_devices) {
-    l->pull(event(), there, here, bytes);
-  } else if (from.copy->place != to.copy->place && host().on().kind() == l->on().kind()) {  // which has pinned it
-    l->transfer(there, here, bytes);
-  } else {
-    l->copy(there, here, bytes);
-  }
+/// The lane has been given what copies so many bytes.
+void hetero_copies::note_copied(lane& l, hetero_copy& from, hetero_copy& to, std::uint64_t bytes,
+                                bool between_devices) {
   const lane_point end = l.put();
-  from.copy->reads.add(end);
-  to.copy->reads.clear();
-  to.copy->written = end;
+  from.reads.add(end);
+  to.reads.clear();
+  to.written = end;
+  if (from.place == to.place) return;
+  (to.place == 0 ? counts_.bytes_to_host : between_devices ? counts_.bytes_between : counts_.bytes_to_devices) += bytes;
 }
 
 /// At another device that `p` can read.
@@ -162,10 +159,6 @@ bool hetero_copies::bring_to_device(hetero_data& d, place& p) {
 bool hetero_copies::bring_to_host(hetero_data& d) {
   hetero_copy& here = d.at(0);
   if (here.memory == nullptr) allocate(here, host());
-  if (lies_in_whole(here) && (d.merged & slice_family::bit(0)) != 0) [[unlikely]] {
-    here.state = coherence::shared;  // the whole has it in the same memory, where a task may be reading
-    return true;
-  }
   for (std::size_t i = 1; i < places_.size(); ++i) {
     hetero_copy& there = d.at(static_cast<int>(i));
     if (there.state == coherence::invalid) continue;
@@ -181,7 +174,7 @@ hetero_copies::outcome hetero_copies::bring(task_node& t, place& p) {
   pending_.clear();
   for (task_access& a : t.uses()) {
     if (a.data->family != nullptr) [[unlikely]] {
-      bring_sliced(a, p);
+      if (reads(a.mode) && places_.size() > 1) bring_member(*a.data, p);
     } else if (reads(a.mode) && a.data->at(p.number()).state == coherence::invalid) {
       bring_to(*a.data, p);
     }
@@ -207,10 +200,10 @@ void hetero_copies::begun(task_node& t, const place& p) {
 
 /// The only copy that is worth something is here, or will be.
 void hetero_copies::own(hetero_data& d, const place& p) {
+  if (d.family != nullptr) [[unlikely]]
+    return d.family->written(d, p.number());
   for (int i = 0; i < d.num_places; ++i) d.at(i).state = coherence::invalid;
   d.at(p.number()).state = coherence::exclusive;
-  if (d.family != nullptr) [[unlikely]]
-    d.family->written(d, p.number());
 }
 
 void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
@@ -291,10 +284,6 @@ void hetero_copies::unpin(task_node& t) {
 }
 
 bool hetero_copies::valid_elsewhere(const hetero_copy& c) const {
-  if (const slice_family* f = c.of->family; f != nullptr) {
-    if (c.of == f->whole) return f->kept_without(c.place);
-    if (c.of->merged != 0) return true;
-  }
   for (int i = 0; i < c.of->num_places; ++i) {
     if (i != c.place && c.of->at(i).state != coherence::invalid) return true;
   }
@@ -330,13 +319,10 @@ bool hetero_copies::make_room(place& p, std::uint64_t bytes) {
 }
 
 bool hetero_copies::evict(place& p, hetero_copy& c) {
-  if (c.state != coherence::invalid && !valid_elsewhere(c)) {
+  if (c.of->family != nullptr) [[unlikely]] {
+    if (!save(c)) return false;
+  } else if (c.state != coherence::invalid && !valid_elsewhere(c)) {
     hetero_data& d = *c.of;
-    if (d.family != nullptr && &d == d.family->whole) {
-      if (!save_whole(d)) return false;
-      drop(c);
-      return true;
-    }
     place* peer = nullptr;
     for (std::size_t i = 1; i < places_.size(); ++i) {
       place& q = *places_[i];
@@ -357,14 +343,14 @@ bool hetero_copies::evict(place& p, hetero_copy& c) {
 }
 
 void hetero_copies::evict(hetero_data& d) {
-  const bool whole = d.family != nullptr && &d == d.family->whole;
   for (int i = 1; i < d.num_places; ++i) {
     hetero_copy& c = d.at(i);
     if (c.memory == nullptr || c.pins > 0) continue;
-    if (c.state != coherence::invalid && !valid_elsewhere(c) && !(whole ? save_whole(d) : bring_to_host(d))) continue;
-    drop(c);
+    const bool saved =
+        d.family != nullptr ? save(c) : c.state == coherence::invalid || valid_elsewhere(c) || bring_to_host(d);
+    if (saved) drop(c);
   }
-  if (!whole) return;
+  if (d.family == nullptr || &d != d.family->whole) return;
   for (hetero_data* s : d.family->all) evict(*s);
 }
 
@@ -398,7 +384,7 @@ void hetero_copies::drop(hetero_copy& c) {
     return;
   }
   place& p = *places_[c.place];
-  if (c.of->family != nullptr && c.of == c.of->family->whole) c.of->family->forget(c.place);
+  if (c.of->family != nullptr) c.of->family->fresh(*c.of, c.place).clear();
   std::byte* const memory = std::exchange(c.memory, nullptr);
   c.state = coherence::invalid;
   unlink(c);

@@ -43,6 +43,9 @@ class hetero_copies {
   hetero_data* make_over(hetero_domain& domain, std::byte* memory, std::uint64_t bytes);
   /// Bytes of an object, or of what it is a slice of, as an object; the range is inside. No reference is counted.
   hetero_data* slice(hetero_data& of, std::uint64_t offset, std::uint64_t bytes, std::size_t element_bytes);
+  /// The same of an object that has rows of so many bytes, and planes of so many rows: a box, as `of` counts.
+  hetero_data* tile(hetero_data& of, box where, std::uint64_t row_bytes, std::uint64_t num_rows,
+                    std::size_t element_bytes);
   /// The last one frees the copies as soon as nothing reads or writes them.
   void release(hetero_data* d);
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
@@ -106,26 +109,22 @@ class hetero_copies {
   bool bring_to_host(hetero_data& d);
   bool follow(lane& l, hetero_data& d, hetero_copy& from, hetero_copy& to);
   void copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices);
+  void note_copied(lane& l, hetero_copy& from, hetero_copy& to, std::uint64_t bytes, bool between_devices);
   hetero_copy* newest_device_copy(hetero_data& d, const place& p) const;
 
   /// \name Objects with slices (slice_copies.cc)
   ///@{
-  struct part_of_copy {
-    hetero_copy* copy = nullptr;
-    std::uint64_t offset = 0;
-  };
-  bool bring_sliced(task_access& a, place& p);
-  bool bring_whole(hetero_data& whole, place& p);
-  bool bring_slice(hetero_data& s, place& p);
-  bool merge(hetero_data& s, place& p);
-  part_of_copy nearest_source(hetero_data& s, const place& p) const;
+  /// What a member's copy at a place does not have comes there.
+  hetero_data* part(slice_family& f, const box& where);
+  bool bring_member(hetero_data& d, place& p);
+  bool take_from(hetero_data& source, const place& from, hetero_data& d, place& p, region& missing);
+  bool bring_to_host(hetero_data& d, const region& bytes);
+  bool copy_piece(const box& piece, hetero_data& source, const place& from, hetero_data& target, const place& to);
   int closeness(const place& from, const place& to) const;
-  bool copy_part(hetero_data& d, const part_of_copy& from, const part_of_copy& to);
-  void copy_gaps(lane& l, hetero_data& d, const part_of_copy& from, const part_of_copy& to);
-  void copy_bytes(lane& l, const part_of_copy& from, const part_of_copy& to, std::uint64_t bytes, bool between);
+  /// What only this copy has comes to the host.
+  bool save(hetero_copy& c);
   void bury_dead(slice_family& f);
   bool bury(hetero_data& s);
-  bool save_whole(hetero_data& whole) { return bring_whole(whole, host()); }
   ///@}
 
   bool allocate(hetero_copy& c, place& p);

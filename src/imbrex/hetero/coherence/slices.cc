@@ -1,5 +1,6 @@
 #include "imbrex/hetero/coherence/slices.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,35 +12,60 @@ namespace imbrex {
 namespace {
 
 std::string range_of(const hetero_data& d) {
+  const box& b = d.member->where;
   const std::uint64_t e = d.element_bytes;
-  return fmt::format("[{}, {})", d.offset / e, (d.offset + d.bytes) / e);
+  std::string text = fmt::format("[{}, {})", b.begin[0] / e, b.end[0] / e);
+  for (std::size_t axis = 1; axis < 3; ++axis) {
+    const std::uint64_t whole = d.family->whole->member->where.extent(axis);
+    if (whole > 1) text += fmt::format(" x [{}, {})", b.begin[axis], b.end[axis]);
+  }
+  return text;
 }
 
 }  // namespace
 
-/// What the whole's last writer left is what its bytes are worth.
-slice_family::slice_family(hetero_data& w) : whole(&w) {
-  if (w.failure != nullptr) worthless.set(0, w.bytes, std::exchange(w.failure, nullptr));
+/// What the whole's last writer left is what its bytes are worth; its newest copies have all of it.
+slice_family::slice_family(hetero_data& w, std::uint64_t row, std::uint64_t rows)
+    : whole(&w), row_bytes(row), num_rows(rows) {
+  w.family = this;
+  const box all_of_it{{0, 0, 0}, {row, rows, row * rows > 0 ? w.bytes / (row * rows) : 0}};
+  w.member = new family_member{all_of_it, std::vector<region>(w.num_places), {}};
+  if (w.failure != nullptr) worthless.set(all_of_it, std::exchange(w.failure, nullptr));
+  for (int i = 0; i < w.num_places; ++i) {
+    if (w.at(i).state != coherence::invalid) fresh(w, i).add(all_of_it);
+  }
 }
 
-hetero_data* slice_family::find(std::uint64_t offset, std::uint64_t bytes) const {
+slice_family::~slice_family() {
+  delete std::exchange(whole->member, nullptr);
+  whole->family = nullptr;
+}
+
+hetero_data* slice_family::find(const box& where) const {
+  const std::uint64_t offset = offset_of(where.begin);
   for (auto at = all.lower_bound(offset); at != all.end() && (*at)->offset == offset; ++at) {
-    if ((*at)->bytes == bytes) return *at;
+    if ((*at)->member->where == where) return *at;
   }
   return nullptr;
 }
 
-void slice_family::insert(hetero_data& s) {
+void slice_family::insert(hetero_data& s, const box& where) {
   s.family = this;
-  largest = std::max(largest, s.bytes);
-  all.insert(&s);
-  s.merged = 0;
-  for (int i = 0; i < whole->num_places; ++i) {
-    if (whole->at(i).state != coherence::invalid) s.merged |= bit(i);
+  s.offset = offset_of(where.begin);
+  s.member = new family_member{where, std::vector<region>(s.num_places), {}};
+  const std::uint64_t end = offset_of({where.end[0] - 1, where.end[1] - 1, where.end[2] - 1}) + 1;
+  auto at = s.offset > longest ? all.lower_bound(s.offset - longest) : all.begin();
+  for (; at != all.end() && (*at)->offset < end; ++at) {
+    if (!overlap((*at)->member->where, where)) continue;
+    s.member->overlapping.push_back(*at);
+    (*at)->member->overlapping.push_back(&s);
   }
+  longest = std::max(longest, end - s.offset);
+  all.insert(&s);
 }
 
 void slice_family::remove(hetero_data& s) {
+  for (hetero_data* e : s.member->overlapping) std::erase(e->member->overlapping, &s);
   all.erase(&s);
   std::erase(dead, &s);
 }
@@ -49,89 +75,103 @@ void slice_family::remove(hetero_data& s) {
 void slice_family::define(hetero_data& d) {
   d.defined = true;
   if (&d != whole && !whole->defined) {
-    defined.set(d.offset, d.offset + d.bytes, true);
-    whole->defined = defined.covers(0, whole->bytes);
+    defined.add(d.member->where);
+    whole->defined = defined.covers(whole->member->where);
   }
   if (whole->defined) defined.clear();
 }
 
 bool slice_family::is_defined(const hetero_data& d) const {
-  return d.defined || whole->defined || defined.covers(d.offset, d.offset + d.bytes);
+  return d.defined || whole->defined || defined.covers(d.member->where);
 }
 
 std::string slice_family::conflict(const task_access& a) const {
   const hetero_data& d = *a.data;
-  std::string why;
   for (const task_access& b : a.by().uses()) {
     const hetero_data& e = *b.data;
     if (&e == &d || e.family != this || (!writes(a.mode) && !writes(b.mode))) continue;
-    if (e.offset >= d.offset + d.bytes || d.offset >= e.offset + e.bytes) continue;
-    why = fmt::format("it uses elements {} and {} of one object, which overlap, and writes: use one part for both",
-                      range_of(d), range_of(e));
+    if (!overlap(d.member->where, e.member->where)) continue;
+    return fmt::format("it uses elements {} and {} of one object, which overlap, and writes: use one part for both",
+                       range_of(d), range_of(e));
   }
-  if (&d == whole) return why;
-  for_each_overlapping_slice(d, [&](const hetero_data& e) {
-    if (e.handles == 0 || (!writes(a.mode) && !e.written_once)) return;
-    why = fmt::format(
-        "the slice of elements {} that it {} overlaps the slice {}, which still exists{}: give one up "
-        "before, or use the whole object",
-        range_of(d), writes(a.mode) ? "writes" : "reads", range_of(e), e.written_once ? " and has been written" : "");
-  });
-  return why;
+  return {};
 }
 
 void slice_family::note_written(const hetero_data& d, const std::exception_ptr& failure) {
-  const std::uint64_t end = d.offset + d.bytes;
   if (failure != nullptr) {
-    worthless.set(d.offset, end, failure);
+    worthless.set(d.member->where, failure);
   } else if (!worthless.empty()) {
-    worthless.erase(d.offset, end);
+    worthless.erase(d.member->where);
   }
 }
 
 std::exception_ptr slice_family::failure_of(const hetero_data& d) const {
-  const std::exception_ptr* const failure = worthless.find(d.offset, d.offset + d.bytes);
+  const std::exception_ptr* const failure = worthless.find(d.member->where);
   return failure != nullptr ? *failure : nullptr;
 }
 
 // ------------------------------------------------------------------------------------------------ coherence
 
-void slice_family::written(hetero_data& d, int place) {
-  for_each_overlapping_slice(d, [&](hetero_data& s) {
-    for (int i = 0; i < s.num_places; ++i) s.at(i).state = coherence::invalid;
-    if (&d == whole) s.merged = bit(place);
-  });
-  if (&d == whole) return;
-  d.merged = 0;
-  d.written_as = ++num_writes;
-  if (place == 0 && whole->at(0).state != coherence::invalid && whole->num_places > 1) {
-    // It lies in the whole's memory; but what is older has to come there first.
-    bool comes_last = true;
-    for_each_overlapping_slice(d, [&](const hetero_data& e) { comes_last = comes_last && (e.merged & bit(0)) != 0; });
-    if (comes_last) d.merged = bit(0);
+region slice_family::missing(const hetero_data& d, int place) const {
+  region left(d.member->where);
+  fresh(d, place).for_each_in(d.member->where, [&](const box& b) { left.subtract(b); });
+  return left;
+}
+
+region slice_family::only_in(const hetero_data& d, int place) const {
+  region left = fresh(d, place);
+  left.subtract(on_host);
+  for (int i = 1; i < d.num_places && !left.empty(); ++i) {
+    if (i != place) left.subtract(fresh(d, i));
   }
+  subtract_others(left, d);
+  return left;
 }
 
-void slice_family::carry(int from, int to) {
-  for (hetero_data* s : all) s->merged = (s->merged & ~bit(to)) | ((s->merged & bit(from)) != 0 ? bit(to) : 0);
+region slice_family::only_in(const hetero_data& d) const {
+  region left;
+  for (int i = 1; i < d.num_places; ++i) fresh(d, i).for_each([&](const box& b) { left.add(b); });
+  left.subtract(on_host);
+  subtract_others(left, d);
+  return left;
 }
 
-void slice_family::forget(int place) {
-  for (hetero_data* s : all) s->merged &= ~bit(place);
+/// What other members have at devices.
+void slice_family::subtract_others(region& from, const hetero_data& d) const {
+  if (from.empty()) return;
+  for_each_overlapping(d, [&](const hetero_data& e) {
+    for (int i = 1; i < e.num_places; ++i) from.subtract(fresh(e, i));
+  });
 }
 
-bool slice_family::all_in_slices() const {
-  std::uint64_t bytes = 0;
-  for (hetero_data* s : all) bytes += s->merged == 0 && has_valid_copy(*s) ? s->bytes : 0;
-  return bytes == whole->bytes;
+void slice_family::written(hetero_data& d, int place) {
+  const box& where = d.member->where;
+  const auto make_stale = [&](hetero_data& e) {
+    for (int i = 1; i < e.num_places; ++i) {
+      if (e.at(i).state == coherence::invalid) continue;
+      region& left = fresh(e, i);
+      left.subtract(where);
+      if (left.empty()) e.at(i).state = coherence::invalid;
+    }
+  };
+  make_stale(d);
+  for_each_overlapping(d, make_stale);
+  if (place != 0) on_host.subtract(where);
+  if (whole->num_places > 1) came(d, place, where);
 }
 
-bool slice_family::kept_without(int place) const {
-  bool base = false;
-  for (int i = 0; i < whole->num_places; ++i) base |= i != place && whole->at(i).state != coherence::invalid;
-  if (!base) return false;
-  return std::none_of(all.begin(), all.end(),
-                      [&](hetero_data* s) { return s->merged == bit(place) && !has_valid_copy(*s); });
+void slice_family::came(hetero_data& d, int place, const box& bytes) {
+  fresh(d, place).add(bytes);
+  d.at(place).state = coherence::shared;
+}
+
+coherence slice_family::state(const hetero_data& d, int place) const {
+  if (d.num_places == 1) return is_defined(d) ? coherence::exclusive : coherence::invalid;
+  if (!fresh(d, place).covers(d.member->where)) return coherence::invalid;
+  for (int i = 0; i < d.num_places; ++i) {
+    if (i != place && missing(d, i).empty()) return coherence::shared;
+  }
+  return coherence::exclusive;
 }
 
 }  // namespace imbrex

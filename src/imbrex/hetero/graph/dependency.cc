@@ -4,6 +4,7 @@
 
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/hetero/coherence/slices.h"
+#include "imbrex/hetero/graph/commuting.h"
 
 namespace imbrex {
 
@@ -31,18 +32,27 @@ void wait_for(task_access& later, const task_access& earlier) {
   add_edge(e, later.by(), earlier.by());
 }
 
+/// For the last writer, or, if that commutes, for all that do so with it.
+void wait_for_writers(task_access& a, const task_access& last) {
+  wait_for(a, last);
+  if (!commutes(last.mode)) return;
+  for (const task_access* w = last.before; w != nullptr && commutes(w->mode); w = w->before) wait_for(a, *w);
+}
+
 /// Waits for those that use `d`: the access's own object, or a part of it, or what it is a part of.
 void wait_for_uses(task_access& a, const hetero_data& d) {
+  const task_access* last_write = d.last_write;
   bool anybody_since = false;
   if (writes(a.mode)) {
-    const task_access* r = d.last_write != nullptr ? d.last_write->after : d.first_use;
-    for (; r != nullptr; r = r->after) {
+    const task_access* r = a.data == &d && joins_commuting(a) ? d.commuting->first->before : d.last_use;
+    for (; r != nullptr && !writes(r->mode); r = r->before) {
       wait_for(a, *r);
       anybody_since = true;
     }
+    last_write = r;
   }
   // A writer that waits for readers, waits for the writer before them as well, unless only some of them are left.
-  if (d.last_write != nullptr && (!anybody_since || reads(a.mode))) wait_for(a, *d.last_write);
+  if (last_write != nullptr && (!anybody_since || reads(a.mode))) wait_for_writers(a, *last_write);
 }
 
 /// `t`, which writes `d`, is enqueued or over.
@@ -57,13 +67,6 @@ void note_outcome(const task_node& t, hetero_data& d) {
   }
 }
 
-/// Who sees the one failure has seen the other.
-void poison(task_node& t, const std::exception_ptr& failure, unseen_failures& failures) {
-  if (t.fault == task_fault::inherited) failures.join(t.failure(), failure);
-  t.fault = task_fault::inherited;
-  t.extras().failure = failure;
-}
-
 /// Uses of the whole and of its slices are ordered, too.
 void queue_in_family(task_access& a, hetero_data& d) {
   slice_family& f = *d.family;
@@ -76,7 +79,6 @@ void queue_in_family(task_access& a, hetero_data& d) {
   });
   if (!writes(a.mode)) return;
   f.define(d);
-  d.written_once = true;
 }
 
 void queue_use(task_access& a, unseen_failures& failures) {
@@ -87,6 +89,8 @@ void queue_use(task_access& a, unseen_failures& failures) {
     poison(a.by(), d.failure, failures);
   }
   wait_for_uses(a, d);
+  if (commutes(a.mode)) [[unlikely]]
+    note_commuting(a);
   a.before = d.last_use;
   a.after = nullptr;
   (d.last_use != nullptr ? d.last_use->after : d.first_use) = &a;
@@ -103,12 +107,21 @@ void unqueue_use(task_access& a) {
   if (!a.queued) return;
   a.queued = false;
   hetero_data& d = *a.data;
+  if (d.commuting != nullptr) [[unlikely]]
+    forget_commuting(a);
   (a.before != nullptr ? a.before->after : d.first_use) = a.after;
   (a.after != nullptr ? a.after->before : d.last_use) = a.before;
-  if (d.last_write == &a) d.last_write = nullptr;
+  if (d.last_write == &a)
+    d.last_write = commutes(a.mode) && a.before != nullptr && commutes(a.before->mode) ? a.before : nullptr;
 }
 
 }  // namespace
+
+void poison(task_node& t, const std::exception_ptr& failure, unseen_failures& failures) {
+  if (t.fault == task_fault::inherited) failures.join(t.failure(), failure);
+  t.fault = task_fault::inherited;
+  t.extras().failure = failure;
+}
 
 void queue_uses(task_node& t, unseen_failures& failures) {
   for (task_access& a : t.uses()) queue_use(a, failures);

@@ -13,6 +13,7 @@
 #include "imbrex/hetero/coherence/copies.h"
 #include "imbrex/hetero/graph/unseen_failures.h"
 #include "imbrex/hetero/hetero_options.h"
+#include "imbrex/hetero/open_reduction.h"
 #include "imbrex/hetero/placement/host_tasks.h"
 #include "imbrex/hetero/placement/placement.h"
 #include "imbrex/hetero/placement/ready_list.h"
@@ -83,6 +84,8 @@ class hetero_domain final : placement_view {
   }
   /// A task that was submitted with a blocker more than it has tasks to wait for, has one less.
   void unblock(task_node& t);
+  /// See `hetero_task::cancel`.
+  bool cancel(task_node& t);
   /// A task that stayed open is over; on a device, when what has been enqueued in its lane by now is.
   void close(task_node& t);
   /// Host tasks may be run by other PEs of the process from now on; this PE is `place` among them.
@@ -93,6 +96,16 @@ class hetero_domain final : placement_view {
   void ended_elsewhere(task_node& t, task_journal* deeds);
   /// Starts what can be started, now instead of when the PE's loop comes to it.
   void dispatch();
+
+  /// The ring of reductions that are open, from which it is none itself.
+  open_reduction& reductions() { return reductions_; }
+  /// Ends the one of an object that has one, or all: before who comes next.
+  static void close_reduction(hetero_data& d, int priority);
+  void close_reductions();
+  /// Forgets all of them.
+  void drop_reductions();
+  /// Whether somebody has written all of an object, or will have, or would in a window that is being recorded.
+  bool will_be_written(const hetero_data& d) const;
 
   /// Failures of tasks that nobody has been told of.
   unseen_failures& failures() { return failures_; }
@@ -120,6 +133,7 @@ class hetero_domain final : placement_view {
   struct point_wait;
 
   // Submission, up to where a task could be started: task_submission.cc, eligibility.cc
+  static void close_reductions_of(task_node& t);
   void check_after(const task_node& t, std::span<const hetero_task> after) const;
   void check_uses(task_node& t) const;
   void check_places(task_node& t) const;
@@ -184,6 +198,7 @@ class hetero_domain final : placement_view {
   std::uint64_t num_outstanding_ = 0;
   std::uint64_t num_in_progress_ = 0;  // of these: neither blocked by another task nor held open by a coroutine
   unseen_failures failures_;
+  open_reduction reductions_;
   work* waits_ = nullptr;  // `domain_wait`s
   task_node* first_outstanding_ = nullptr;
   task_node* last_outstanding_ = nullptr;

@@ -12,6 +12,15 @@ namespace imbrex {
 
 std::string hetero_task::where() const { return node_ == nullptr || node_->at == nullptr ? "" : node_->at->name(); }
 
+bool hetero_task::cancel() const {
+  if (node_ == nullptr) return false;
+  if (executor::current() != &node_->domain->pe()) {
+    throw usage_error(
+        fmt::format("task '{}' is cancelled by another PE than its own, or by a task", node_->wishes.name));
+  }
+  return node_->domain->cancel(*node_);
+}
+
 void task_node::rethrow() {
   domain->failures().see(failure());
   std::rethrow_exception(failure());

@@ -30,6 +30,10 @@ class hetero_task {
   /// How far it is. One without a task counts as done.
   task_state state() const { return node_ == nullptr ? task_state::done : node_->state; }
   bool done() const { return node_ == nullptr || node_->over(); }
+  /// It need not run: if it has not begun, or been enqueued on a device, it never will, and fails with
+  /// `cancelled_error`, as all do that read what it should have written; nobody has to be told of these failures.
+  /// False: it is too late, or a view.
+  bool cancel() const;
   /// Where it ran or will run, as reports say it; empty before it has been placed.
   std::string where() const;
 

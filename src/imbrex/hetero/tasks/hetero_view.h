@@ -66,11 +66,11 @@ struct view_node final : task_node {
 }  // namespace detail
 
 /// What `hetero_object::host` gives: `co_await` it once for the view. Throws what the task threw that should have
-/// written the data.
-template <class T>
+/// written the data. `Size` is the view's size, or shape.
+template <class T, class View = host_view<T>, class Size = std::size_t>
 class [[nodiscard]] host_access {
  public:
-  host_access(hetero_domain& domain, hetero_data& data, std::size_t size, access_mode mode)
+  host_access(hetero_domain& domain, hetero_data& data, const Size& size, access_mode mode)
       : node_(detail::view_node::submit(domain, data, mode)), task_(node_), size_(size) {}
   host_access(host_access&& other) noexcept
       : node_(std::exchange(other.node_, nullptr)), task_(std::move(other.task_)), size_(other.size_) {}
@@ -93,13 +93,13 @@ class [[nodiscard]] host_access {
       });
       add_waiting(*access_.node_, *this);
     }
-    host_view<T> await_resume() {
+    View await_resume() {
       handle = nullptr;
       detail::view_node& n = *access_.node_;
       if (n.state == task_state::failed) n.rethrow();
       n.taken = true;
       ++n.references;
-      return host_view<T>(&n, reinterpret_cast<T*>(n.memory), access_.size_);
+      return View(&n, reinterpret_cast<T*>(n.memory), access_.size_);
     }
 
    private:
@@ -110,7 +110,7 @@ class [[nodiscard]] host_access {
  private:
   detail::view_node* node_;
   hetero_task task_;
-  std::size_t size_;
+  Size size_;
 };
 
 template <class T>

@@ -56,7 +56,7 @@ void open_task::fail(std::exception_ptr why) {
 bool has_one_handle(const hetero_data& d) { return d.family == nullptr && d.references == d.of_tasks + 1; }
 
 bool is_ready_on_host(hetero_data& d) {
-  return d.defined && d.family == nullptr && d.first_use == nullptr && d.failure == nullptr &&
+  return d.defined && d.family == nullptr && d.first_use == nullptr && d.failure == nullptr && d.reducing == nullptr &&
          d.at(0).state != coherence::invalid && d.at(0).written.reached();
 }
 

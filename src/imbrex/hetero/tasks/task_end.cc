@@ -1,7 +1,11 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
+#include "imbrex/base/error.h"
+#include "imbrex/hetero/graph/commuting.h"
+
 #include "imbrex/hetero/graph/dependency.h"
 #include "imbrex/hetero/graph/task_trace.h"
+#include "imbrex/hetero/tasks/eligibility.h"
 
 namespace imbrex {
 
@@ -13,6 +17,16 @@ void hetero_domain::close(task_node& t) {
   copies_.used(t, *t.at, {});
   t.state = t.threw() ? task_state::failed : task_state::done;
   complete(t);
+}
+
+bool hetero_domain::cancel(task_node& t) {
+  const bool has_begun =
+      t.state != task_state::waiting && t.state != task_state::ready && t.state != task_state::fetching;
+  if (has_begun || t.stays_open() || t.is_recorded() || t.fault != task_fault::none) return false;
+  t.fault = task_fault::inherited;
+  t.extras().failure = std::make_exception_ptr(cancelled_error(text(t) + ", was cancelled"));
+  wake_up();
+  return true;
 }
 
 void hetero_domain::complete(task_node& t) {
@@ -39,7 +53,10 @@ void hetero_domain::complete(task_node& t) {
 void hetero_domain::release(task_node& t) {
   if (trace_ != nullptr) [[unlikely]]
     trace_->lets_go(t);
-  release_successors(t, failures_, [this, &t](task_node& free) { make_ready(free, &t); });
+  const auto go_on = [this, &t](task_node& free) { make_ready(free, &t); };
+  release_successors(t, failures_, go_on);
+  if (t.takes_turns) [[unlikely]]
+    end_turn(t, go_on);
 }
 
 void hetero_domain::release_uses(task_node& t) {

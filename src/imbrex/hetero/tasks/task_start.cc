@@ -91,6 +91,10 @@ void hetero_domain::start_unplaced_ones() {
 }
 
 void hetero_domain::start(task_node& t) {
+  if (t.fault != task_fault::none) [[unlikely]] {  // it was cancelled since
+    t.state = task_state::failed;
+    return complete(t);
+  }
   try {
     if (!gather(t)) return;
   } catch (...) {

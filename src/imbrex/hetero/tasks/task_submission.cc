@@ -1,9 +1,14 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/coherence/slices.h"
+#include "imbrex/hetero/graph/commuting.h"
 #include "imbrex/hetero/graph/dependency.h"
 #include "imbrex/hetero/graph/task_trace.h"
 #include "imbrex/hetero/tasks/eligibility.h"
@@ -26,6 +31,7 @@ void hetero_domain::check_uses(task_node& t) const {
                       text(t), &a - t.accesses));
     }
     if (a.data->family != nullptr) {
+      if (commutes(a.mode)) a.mode = access_mode::read_write;  // parts have their order
       const std::string conflict = a.data->family->conflict(a);
       if (!conflict.empty()) throw usage_error(text(t) + ": " + conflict);
     }
@@ -55,12 +61,47 @@ void hetero_domain::check_after(const task_node& t, std::span<const hetero_task>
   }
 }
 
+void hetero_domain::close_reduction(hetero_data& d, int priority) {
+  const std::unique_ptr<open_reduction> r(std::exchange(d.reducing, nullptr));
+  r->close(priority);
+}
+
+/// Of what the task uses, and of what has bytes in common with that.
+void hetero_domain::close_reductions_of(task_node& t) {
+  for (const task_access& a : t.uses()) {
+    hetero_data& d = *a.data->itself();
+    if (d.reducing != nullptr) [[unlikely]]
+      close_reduction(d, t.wishes.priority);
+    if (d.family == nullptr) [[likely]]
+      continue;
+    d.family->for_each_overlapping(d, [&](hetero_data& e) {
+      if (e.reducing != nullptr) close_reduction(e, t.wishes.priority);
+    });
+  }
+}
+
+void hetero_domain::close_reductions() {
+  while (&reductions_.next() != &reductions_) close_reduction(reductions_.next().object(), 0);
+}
+
+void hetero_domain::drop_reductions() {
+  while (&reductions_.next() != &reductions_) delete std::exchange(reductions_.next().object().reducing, nullptr);
+}
+
+bool hetero_domain::will_be_written(const hetero_data& d) const {
+  if (is_defined(d)) return true;
+  if (recording == nullptr) return false;
+  const auto writes_it = [&](const task_access& a) { return a.data == &d && writes(a.mode); };
+  return std::ranges::any_of(recording->tasks, [&](task_node* t) { return std::ranges::any_of(t->uses(), writes_it); });
+}
+
 void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
   const bool is_here = executor::current() == &pe_;
   if (!is_here) [[unlikely]] {
     if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this)
       return away->submit(*t, after);
   }
+  if (is_here) close_reductions_of(*t);
   t->domain = this;
   t->age = ++num_submitted_;
   ++t->references;
@@ -99,7 +140,10 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
   for (const task_access& a : t.uses()) {
     if (a.data->domain != this) throw usage_error(text(t) + ": an object of another PE: send it there in a message");
   }
-  for (task_access& a : t.uses()) a.data = a.data->itself();
+  for (task_access& a : t.uses()) {
+    a.data = a.data->itself();
+    if (commutes(a.mode)) a.mode = access_mode::read_write;  // a window has its order
+  }
   check_places(t);
   bool only_on_host = wanted(t, *places()[0]);
   for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
@@ -110,6 +154,8 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
 }
 
 void hetero_domain::make_ready(task_node& t, const task_node* last_blocker) {
+  if (t.takes_turns && !take_turn(t, failures_)) [[unlikely]]
+    return rest(t);
   t.state = task_state::ready;
   if (trace_ != nullptr) [[unlikely]]
     trace_->ready(t, last_blocker);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/hetero/graph/commuting.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
 namespace imbrex {
@@ -19,7 +20,7 @@ bool is_held(const task_node& t) { return t.is_view() && t.state == task_state::
 
 /// What the task waits for; views first, since these end only if somebody ends them.
 const task_node* blocker_of(const task_node& t) {
-  const task_node* first = nullptr;
+  const task_node* first = t.num_blockers == 0 ? whose_turn(t) : nullptr;
   for (const task_node* e = t.domain->first_outstanding(); e != nullptr; e = e->younger) {
     if (!blocks(*e, t)) continue;
     if (is_held(*e)) return e;
@@ -30,7 +31,7 @@ const task_node* blocker_of(const task_node& t) {
 
 bool overlap(const hetero_data& a, const hetero_data& b) {
   if (&a == &b) return true;
-  return a.family != nullptr && a.family == b.family && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  return a.family != nullptr && a.family == b.family && overlap(a.member->where, b.member->where);
 }
 
 std::string about_view(const task_node& view, const task_node& waiting) {

@@ -260,7 +260,7 @@ const place& recorded_window::choose_device() const {
   for (const place* p : devices) {
     std::uint64_t missing = 0;
     for (const use& u : uses) {
-      if (reads(u.mode) && u.data->at(p->number()).state == coherence::invalid) missing += u.data->bytes;
+      if (reads(u.mode) && state_of(*u.data, p->number()) == coherence::invalid) missing += u.data->bytes;
     }
     const std::tuple costs(missing, p->num_tasks_under_way, p != last_at);
     if (best != nullptr && costs >= least) continue;
@@ -309,20 +309,23 @@ window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
   if (task_journal::current() != nullptr) {
     throw usage_error("a window of tasks is recorded inside a task: record it in a chare");
   }
-  window_ = new recorded_window(domain);
   if (domain.recording != nullptr) {
-    delete window_;
     throw usage_error("a window of tasks is recorded inside another: record one after the other");
   }
+  domain.close_reductions();
+  window_ = new recorded_window(domain);
   domain.recording = window_;
 }
 
 window_recorder::~window_recorder() {
   domain_.recording = nullptr;
-  if (window_ != nullptr) window_->release();
+  if (window_ == nullptr) return;
+  domain_.drop_reductions();
+  window_->release();
 }
 
 recorded_window* window_recorder::finish() {
+  domain_.close_reductions();
   window_->sum_up();
   return std::exchange(window_, nullptr);
 }

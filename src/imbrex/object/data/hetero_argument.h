@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/hetero/tasks/hetero_object.h"
+#include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/pe/reply.h"
 

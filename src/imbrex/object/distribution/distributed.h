@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
-#include "imbrex/hetero/tasks/hetero_object.h"
+#include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/distribution/task_graph.h"
 #include "imbrex/object/entry/index.h"
 #include "imbrex/object/entry/map.h"
@@ -52,6 +52,10 @@ ref_with_access<T, access_mode::write> write(distributed_ref<T> o) {
 }
 template <class T>
 ref_with_access<T, access_mode::read_write> read_write(distributed_ref<T> o) {
+  return {o};
+}
+template <class T>
+ref_with_access<T, access_mode::commute> commute(distributed_ref<T> o) {
   return {o};
 }
 ///@}
@@ -96,6 +100,9 @@ class distributed final : detail::object_set {
   }
   /// Tasks that use them go on.
   ~distributed() override {
+    for (detail::shared_object& o : shared_) {
+      if (o.reducing != nullptr) graph->drop_reduction(o);
+    }
     const auto kept = [](const detail::shared_object& o) { return o.here != detail::shared_object::never; };
     graph->remove_kept(static_cast<std::size_t>(std::ranges::count_if(shared_, kept)));
   }
@@ -119,6 +126,11 @@ class distributed final : detail::object_set {
   template <std::convertible_to<std::int32_t>... N>
   hetero_object<T> here(N... n) {
     const distributed_ref<T> r = (*this)(n...);
+    if (r.shared().reducing != nullptr) {
+      throw usage_error(
+          "an object of a graph was asked for that tasks have reduced into: all ranks wait for g.done() "
+          "before, or read it by imbrex::values");
+    }
     return r.here();
   }
 
@@ -127,6 +139,7 @@ class distributed final : detail::object_set {
     if (!handles_[i].exists()) handles_[i] = hetero_object<T>(graph->domain(), sizes_[i]);
     return *handles_[i].data();
   }
+  std::size_t size_of(std::size_t i) const override { return sizes_[i]; }
   void give_up(std::size_t i) override { handles_[i].release(); }
 
   bool within(const Index& at) const {

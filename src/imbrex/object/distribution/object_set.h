@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "imbrex/base/ids.h"
@@ -15,17 +16,30 @@ namespace imbrex::detail {
 
 class object_set;
 
+/// What tasks have reduced into an object and is not in it yet: on each rank apart.
+class graph_reduction {
+ public:
+  graph_reduction() = default;
+  graph_reduction(const graph_reduction&) = delete;
+  graph_reduction& operator=(const graph_reduction&) = delete;
+  virtual ~graph_reduction() = default;
+
+  /// Ends it: all ranks submit tasks of that priority that bring it into the object.
+  virtual void close(int priority) = 0;
+};
+
 /// What every rank knows of one object of a graph: the same everywhere, besides `here`, as far as tasks have been
 /// submitted.
 struct shared_object {
   static constexpr std::uint32_t never = 0xffff'ffff;
 
   object_set* set = nullptr;
-  std::uint32_t index = 0;       ///< in the set
-  rank_id owner = 0;             ///< who always has the newest data, or will
-  std::uint32_t version = 0;     ///< tasks submitted that write it
-  std::uint32_t here = never;    ///< of another rank's: the version that this rank keeps, or expects
-  std::vector<rank_id> holders;  ///< of one's own: others that have this version
+  std::uint32_t index = 0;                    ///< in the set
+  rank_id owner = 0;                          ///< who always has the newest data, or will
+  std::uint32_t version = 0;                  ///< tasks submitted that write it
+  std::uint32_t here = never;                 ///< of another rank's: the version that this rank keeps, or expects
+  std::vector<rank_id> holders;               ///< of one's own: others that have this version
+  std::unique_ptr<graph_reduction> reducing;  ///< null: nobody has, since it was last used otherwise
 };
 
 /// The objects that a graph knows by one number, and their handles on this rank.
@@ -38,6 +52,8 @@ class object_set {
 
   /// The object on this rank, made now if it is the first time.
   virtual hetero_data& here(std::size_t i) = 0;
+  /// Elements of it.
+  virtual std::size_t size_of(std::size_t i) const = 0;
   /// An object of another rank: gives this rank's handle up. What uses it goes on.
   virtual void give_up(std::size_t i) = 0;
 

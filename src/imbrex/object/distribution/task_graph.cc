@@ -37,7 +37,8 @@ task_graph::~task_graph() = default;
 
 // ------------------------------------------------------------------------------------------------ submission
 
-rank_id task_graph::place(const graph_task_options& o, std::span<const graph_use> uses) const {
+rank_id task_graph::place(const graph_task_options& o, std::span<const graph_use> uses,
+                          std::span<shared_object* const> reduced) const {
   if (o.rank >= 0) {
     if (o.rank < num_ranks_) return o.rank;
     throw usage_error(
@@ -46,7 +47,30 @@ rank_id task_graph::place(const graph_task_options& o, std::span<const graph_use
   for (const graph_use& u : uses) {
     if (writes(u.mode)) return u.what->owner;
   }
-  return uses.empty() ? 0 : uses.front().what->owner;
+  if (!uses.empty()) return uses.front().what->owner;
+  return reduced.empty() ? 0 : reduced.front()->owner;
+}
+
+void task_graph::open_reduction(shared_object& into, std::unique_ptr<detail::graph_reduction> r) {
+  if (into.set->graph != this) throw usage_error("a task of a graph reduces into an object of another graph");
+  reduced_into_.push_back(&into);
+  into.reducing = std::move(r);
+}
+
+void task_graph::close_reduction(shared_object& into, int priority) {
+  if (into.reducing == nullptr) return;
+  const auto r = std::move(into.reducing);
+  std::erase(reduced_into_, &into);
+  r->close(priority);
+}
+
+void task_graph::drop_reduction(shared_object& into) {
+  std::erase(reduced_into_, &into);
+  into.reducing = nullptr;
+}
+
+void task_graph::close_reductions() {
+  while (!reduced_into_.empty()) close_reduction(*reduced_into_.front(), 0);
 }
 
 /// Before the task: what it reads comes from who owns it.
@@ -92,6 +116,35 @@ void task_graph::note_write(rank_id where, const graph_use& use) {
   } else if (o.here != shared_object::never) {
     drop(o);
   }
+}
+
+/// The new owner has been sent the data, and knows that the one before keeps them: of others' copies it knows nothing.
+void task_graph::migrate(shared_object& o, rank_id to) {
+  if (o.set->graph != this) throw usage_error("an object of another graph shall migrate");
+  if (to < 0 || to >= num_ranks_) {
+    throw usage_error(
+        fmt::format("an object of a graph shall migrate to rank {}: there are ranks 0 to {}", to, num_ranks_ - 1));
+  }
+  close_reduction(o, 0);
+  digest_.add(number_of(o) << 16 | static_cast<std::uint64_t>(to) << 1 | 1U);
+  const rank_id from = o.owner;
+  if (to == from) return;
+  const bool has_data = o.version > 0;
+  if (has_data) bring(to, {&o, access_mode::read});
+  o.holders.clear();
+  if (rank_ == to) {
+    if (o.here != shared_object::never) --num_kept_;
+    o.here = shared_object::never;
+    if (has_data) o.holders.push_back(from);
+  } else if (rank_ == from && has_data) {
+    o.here = o.version;
+    ++num_kept_;
+  } else if (rank_ == from) {
+    o.set->give_up(o.index);
+  } else if (o.here != shared_object::never) {
+    drop(o);
+  }
+  o.owner = to;
 }
 
 void task_graph::drop(shared_object& o) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "imbrex/base/ids.h"
-#include "imbrex/hetero/tasks/submit.h"
+#include "imbrex/hetero/submission/submit.h"
 #include "imbrex/object/data/object_desk.h"
 #include "imbrex/object/distribution/object_set.h"
 
@@ -34,7 +34,8 @@ struct graph_task_options {
   int priority = 0;
   device_kind on = task_options::any_device;
   int number = -1;
-  rank_id rank = -1;  ///< where it runs; -1: where the first object lives that it writes, else the first that it reads
+  rank_id rank = -1;  ///< where it runs; -1: where the first object lives that it writes, else the first that it reads,
+                      ///< else the first that it reduces into
 };
 
 namespace detail {
@@ -102,8 +103,7 @@ class task_graph {
   template <class F, class... A>
     requires(!std::is_base_of_v<kernel_source, F>)
   hetero_task submit(const graph_task_options& o, F f, const A&... arguments) {
-    using split = detail::split_stream<typename detail::signature<F>::parameters>;
-    return submit_as<typename split::parameters>(
+    return submit_as<typename detail::task_function<F>::parameters>(
         o,
         [&](const task_options& here, const auto&... mine) {
           return imbrex::submit(domain_, here, std::move(f), mine...);
@@ -119,10 +119,21 @@ class task_graph {
         arguments...);
   }
 
+  /// From now on rank `to` owns the object, and tasks that write it run there; its data go along, if it has any, behind
+  /// the tasks submitted by now. By all ranks, as tasks are submitted. Throws `usage_error` for an object of another
+  /// graph, and a rank that there is not.
+  template <class T>
+  void migrate(const distributed_ref<T>& x, rank_id to) {
+    migrate(x.shared(), to);
+  }
+
   /// `co_await g.done()`: until all that this PE has submitted by now is over, in this graph or not, and what it sends
   /// and is sent for it. Throws the first failure of a task of the PE that nobody has been told of. `run_graph` does it
   /// at the end.
-  domain_wait done() { return domain_.all_over(); }
+  domain_wait done() {
+    close_reductions();
+    return domain_.all_over();
+  }
   /// `co_await g.fewer_tasks_than(n)`: so that submission does not run ahead by more than `n` tasks of this PE. Throws
   /// `usage_error` for 0.
   domain_wait fewer_tasks_than(std::uint64_t n) { return domain_.fewer_than(n); }
@@ -139,6 +150,13 @@ class task_graph {
   hetero_domain& domain() const { return domain_; }
   /// The number of a new set of objects.
   std::uint32_t add_set() { return num_sets_++; }
+  /// \name Reductions into objects: by all ranks, in the same order
+  ///@{
+  void open_reduction(detail::shared_object& into, std::unique_ptr<detail::graph_reduction> r);
+  /// If there is one.
+  void close_reduction(detail::shared_object& into, int priority);
+  void drop_reduction(detail::shared_object& into);
+  ///@}
   /// A set is gone that kept so many copies.
   void remove_kept(std::size_t n) { num_kept_ -= n; }
   /// What another rank's graph sent.
@@ -154,14 +172,17 @@ class task_graph {
   static std::uint64_t number_of(const detail::shared_object& o) {
     return std::uint64_t{o.set->number} << 32 | o.index;
   }
-  rank_id place(const graph_task_options& o, std::span<const detail::graph_use> uses) const;
+  rank_id place(const graph_task_options& o, std::span<const detail::graph_use> uses,
+                std::span<detail::shared_object* const> reduced) const;
   bool concerns_me(rank_id where, std::span<const detail::graph_use> uses) const;
   void bring(rank_id where, const detail::graph_use& use);
   void send_home(rank_id where, const detail::graph_use& use);
   void note_write(rank_id where, const detail::graph_use& use);
+  void migrate(detail::shared_object& o, rank_id to);
   void expect(detail::shared_object& o, rank_id from, std::uint32_t version);
   void send(detail::shared_object& o, rank_id to, std::uint32_t version);
   void drop(detail::shared_object& o);
+  void close_reductions();
 
   /// Data that were announced and have not been asked for, or the other way round.
   struct key {
@@ -187,6 +208,7 @@ class task_graph {
   detail::graph_link& link_;
   detail::graph_digest digest_;
   std::uint32_t num_sets_ = 0;
+  std::vector<detail::shared_object*> reduced_into_;  // and not used otherwise since
   bool abandoned_ = false;
   std::size_t num_kept_ = 0;
   std::uint64_t num_received_ = 0;
@@ -201,12 +223,14 @@ namespace detail {
 template <class A>
 struct graph_argument {
   static constexpr bool is_object = false;
+  static constexpr bool is_reduction = false;
   using local = A;
   static const A& here(const A& a) { return a; }
 };
 template <class T>
 struct graph_argument<distributed_ref<T>> {
   static constexpr bool is_object = true;
+  static constexpr bool is_reduction = false;
   using local = hetero_object<T>;
   static shared_object& object(const distributed_ref<T>& r) { return r.shared(); }
   static const local& here(const distributed_ref<T>& r) { return r.here(); }
@@ -214,6 +238,7 @@ struct graph_argument<distributed_ref<T>> {
 template <class T, access_mode Mode>
 struct graph_argument<ref_with_access<T, Mode>> {
   static constexpr bool is_object = true;
+  static constexpr bool is_reduction = false;
   using local = with_access<T, Mode>;
   static shared_object& object(const ref_with_access<T, Mode>& r) { return r.object.shared(); }
   static local here(const ref_with_access<T, Mode>& r) { return {r.object.here()}; }
@@ -221,7 +246,9 @@ struct graph_argument<ref_with_access<T, Mode>> {
 
 template <class P, class A>
 void note_use(const A& a, graph_use*& to) {
-  if constexpr (graph_argument<A>::is_object) {
+  if constexpr (graph_argument<A>::is_reduction) {
+    static_assert(check_argument<P, typename graph_argument<A>::local>());
+  } else if constexpr (graph_argument<A>::is_object) {
     static_assert(check_argument<P, typename graph_argument<A>::local>());
     *to++ = {&graph_argument<A>::object(a), access_of<P, typename graph_argument<A>::local>()};
   }
@@ -242,6 +269,23 @@ struct graph_uses<std::tuple<P...>> {
   }
 };
 
+/// The objects that `arguments` are reduced into.
+template <class... A>
+auto objects_to_reduce(const A&... arguments) {
+  std::array<shared_object*, (std::size_t{graph_argument<A>::is_reduction} + ... + 0)> all{};
+  [[maybe_unused]] std::size_t n = 0;
+  const auto add = [&](const auto& a) {
+    using argument = graph_argument<std::remove_cvref_t<decltype(a)>>;
+    if constexpr (argument::is_reduction) all[n++] = &argument::object(a);
+  };
+  (add(arguments), ...);
+  return all;
+}
+template <class A>
+void open_reduction_of(task_graph& g, const A& a, rank_id where) {
+  if constexpr (graph_argument<A>::is_reduction) graph_argument<A>::open(g, a, where);
+}
+
 }  // namespace detail
 
 inline bool task_graph::concerns_me(rank_id where, std::span<const detail::graph_use> uses) const {
@@ -255,7 +299,12 @@ inline bool task_graph::concerns_me(rank_id where, std::span<const detail::graph
 template <class Parameters, class Start, class... A>
 hetero_task task_graph::submit_as(const graph_task_options& o, Start start, const A&... arguments) {
   const auto uses = detail::graph_uses<Parameters>::of(arguments...);
-  const rank_id where = place(o, uses);
+  const auto reduced = detail::objects_to_reduce(arguments...);
+  for (const detail::graph_use& u : uses) {
+    if (u.what->reducing != nullptr) close_reduction(*u.what, o.priority);
+  }
+  const rank_id where = place(o, uses, reduced);
+  (detail::open_reduction_of(*this, arguments, where), ...);
   hetero_task mine;
   if (concerns_me(where, uses)) {
     for (const detail::graph_use& u : uses) bring(where, u);
@@ -267,6 +316,7 @@ hetero_task task_graph::submit_as(const graph_task_options& o, Start start, cons
   }
   ++digest_.num_tasks;
   digest_.add(static_cast<std::uint64_t>(where));
+  for (const detail::shared_object* r : reduced) digest_.add(~number_of(*r));
   for (const detail::graph_use& u : uses) {
     digest_.add(number_of(*u.what) << 2 | static_cast<std::uint64_t>(u.mode.which));
     note_write(where, u);

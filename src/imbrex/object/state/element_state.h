@@ -10,7 +10,7 @@
 
 #include "imbrex/base/serialize.h"
 #include "imbrex/device/buffer.h"
-#include "imbrex/hetero/tasks/hetero_object.h"
+#include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/object/entry/known_slots.h"
 #include "imbrex/object/state/saved_state.h"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "imbrex/device/kernel/kernel_dialect.h"
-#include "imbrex/hetero/tasks/tasks.h"
+#include "imbrex/hetero/submission/tasks.h"
 #include "imbrex/hetero/windows/task_window.h"
 #include "mix.hk"
 

@@ -31,6 +31,34 @@ void PrintTo(const machine& m, std::ostream* out) { *out << m.name; }
 
 struct random_graph : testing::TestWithParam<machine> {};
 
+struct sum_of {
+  void operator()(std::uint64_t& into, std::uint64_t&& from) const { into += from; }
+};
+
+/// Adds to an object in whatever order, or apart from others.
+void add_to(hetero_pe& on, const machine& m, std::vector<hetero_object<std::uint64_t>>& objects,
+            std::vector<std::vector<std::uint64_t>>& expected, std::size_t a, std::size_t c, std::uint64_t id,
+            bool apart, int priority) {
+  const auto add = [id](std::span<const std::uint64_t> x, std::span<std::uint64_t> z) {
+    for (std::size_t i = 0; i < elements; ++i) z[i] += x[(i + id) % elements] * (id | 1U);
+  };
+  const auto there = [add](stream& s, std::span<const std::uint64_t> x, std::span<std::uint64_t> z) {
+    s.call("add", [=] { add(x, z); });
+  };
+  add(expected[a], expected[c]);
+  const task_options o{.priority = priority};
+  const bool on_host = m.devices == 0 || id % 3 == 0;
+  if (apart && on_host) {
+    submit(*on.domain, o, add, objects[a], reduce(objects[c], sum_of{}, std::uint64_t{0}).over(1 + id % 4));
+  } else if (apart) {
+    submit(*on.domain, o, there, objects[a], reduce(objects[c], sum_of{}, std::uint64_t{0}).over(1 + id % 4));
+  } else if (on_host) {
+    submit(*on.domain, o, add, objects[a], commute(objects[c]));
+  } else {
+    submit(*on.domain, o, there, objects[a], commute(objects[c]));
+  }
+}
+
 /// One graph, on the machine and in sequence.
 void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) {
   hetero_options options;
@@ -60,6 +88,10 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
     const std::size_t a = pick(num_objects), b = pick(num_objects);
     std::size_t c = pick(num_objects);
     while (c == a || c == b) c = pick(num_objects);
+    if (pick(5) == 0) {
+      add_to(on, m, objects, expected, a, c, id, pick(3) == 0, static_cast<int>(pick(3)));
+      continue;
+    }
     const bool overwrites = pick(4) == 0;
     mix(id, expected[a], expected[b], expected[c], overwrites);
     const bool on_host = m.devices == 0 || pick(3) == 0;

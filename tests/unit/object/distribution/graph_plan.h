@@ -35,6 +35,10 @@ inline void cross(out x, out y) {
 inline void from(in a, out x) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = a[i % a.size()] + 13;
 }
+/// In whatever order others do it.
+inline void plus(in a, out x, std::uint64_t c) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += (a[i % a.size()] ^ c) * (i + 1);
+}
 
 /// Which tasks, the same on every rank.
 struct plan {
@@ -65,7 +69,7 @@ inline std::vector<step> steps_of(const plan& p, int num_ranks) {
   std::vector<step> steps;
   for (int i = 0; i < p.num_objects; ++i) steps.push_back({.kind = 0, .c = i, .value = random()});
   for (int t = 0; t < p.num_tasks; ++t) {
-    step s{.kind = below(6), .value = random()};
+    step s{.kind = below(11), .value = random()};
     s.a = below(p.num_objects);
     do s.b = below(p.num_objects);
     while (s.b == s.a);
@@ -89,7 +93,9 @@ inline std::vector<numbers> one_after_the_other(const plan& p, int num_ranks) {
       case 2: add(at(s.a), at(s.c)); break;
       case 3: add_both(at(s.a), at(s.b), at(s.c)); break;
       case 4: cross(at(s.b), at(s.c)); break;
-      default: from(at(s.a), at(s.c));
+      case 5: from(at(s.a), at(s.c)); break;
+      case 10: break;  // it changes its owner
+      default: plus(at(s.a), at(s.c), s.value);
     }
   }
   return x;

@@ -23,7 +23,10 @@ void submit_step(task_graph& g, distributed<std::uint64_t>& x, const step& s) {
     case 2: g.submit(o, &add, x(s.a), x(s.c)); break;
     case 3: g.submit(o, &add_both, x(s.a), x(s.b), x(s.c)); break;
     case 4: g.submit(o, &cross, x(s.b), x(s.c)); break;
-    default: g.submit(o, &from, x(s.a), write(x(s.c)));
+    case 5: g.submit(o, &from, x(s.a), write(x(s.c))); break;
+    case 10: g.migrate(x(s.c), static_cast<rank_id>(s.value % static_cast<unsigned>(g.num_ranks()))); break;
+    case 6: g.submit(o, &plus, x(s.a), commute(x(s.c)), s.value); break;
+    default: g.submit(o, &plus, x(s.a), reduce(x(s.c), sum).over(1 + s.value % 3), s.value);
   }
 }
 
@@ -32,7 +35,7 @@ task<std::vector<numbers>> random_graph(task_graph& g, plan p) {
   distributed<std::uint64_t> x(g, p.num_objects, sizes, anyhow{p.seed});
   for (const step& s : steps_of(p, g.num_ranks())) {
     submit_step(g, x, s);
-    EXPECT_LE(g.domain().num_outstanding(), static_cast<std::uint64_t>(p.throttle) + 10);
+    EXPECT_LE(g.domain().num_outstanding(), static_cast<std::uint64_t>(p.throttle) + 50);
     co_await g.fewer_tasks_than(static_cast<std::uint64_t>(p.throttle));
   }
   // All to all ranks.
@@ -73,6 +76,145 @@ TEST(task_graph, of_many_ranks_and_schedules) {
                       .delay_us = seed % 3 == 0 ? 200 : 0};
     EXPECT_EQ(run_job_with(s, &random_graphs, seed * 1000, 3, seed % 2 == 0 ? 20 : 1'000'000), 0) << to_text(s);
   }
+}
+
+// ------------------------------------------------------------------------------------------------ owners that change
+
+task<> owners_change(task_graph& g) {
+  distributed<std::uint64_t> x(g, 4, 500, map::constant{0});
+  const int n = g.num_ranks();
+  for (int i = 0; i < 3; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  for (int i = 0; i < 4; ++i) g.migrate(x(i), (i + 1) % n);
+  EXPECT_EQ(x(3).owner(), 4 % n);
+  rank_id ran[4] = {-1, -1, -1, -1};
+  const auto stir_here = [&ran](out v, int i, rank_id r) {
+    ran[i] = r;
+    stir(v, 2);
+  };
+  for (int i = 0; i < 3; ++i) g.submit({}, stir_here, x(i), i, g.rank());
+  g.submit({}, &set, write(x(3)), std::uint64_t{7});  // never written before
+  co_await g.done();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ran[i], g.rank() == (i + 1) % n ? g.rank() : -1);
+  // Once to the new owner; and what the old one kept is worth nothing now.
+  const auto mine = static_cast<std::uint64_t>((1 % n == g.rank()) + (2 % n == g.rank()) + (3 % n == g.rank()));
+  EXPECT_EQ(g.num_received(), g.rank() == 0 ? 0U : mine);
+  EXPECT_EQ(g.num_kept(), 0U);
+  for (int i = 0; i < 4; ++i) g.migrate(x(i), 0);  // and back
+  for (int i = 0; i < 4; ++i) {
+    const auto v = co_await values(g, x(i));
+    EXPECT_EQ(v[9], i == 3 ? 16U : 10U * 3 + 2 + 9);
+  }
+  EXPECT_THROW(g.migrate(x(0), n), usage_error);
+}
+task<int> run_owners_change(runtime& rt) {
+  co_await run_graph<&owners_change>(rt);
+  co_return 0;
+}
+
+TEST(task_graph, objects_go_to_another_owner_with_their_data) {
+  for (const int ranks : {1, 2, 3, 5}) EXPECT_EQ(run_job_with({.ranks = ranks}, &run_owners_change), 0) << ranks;
+}
+
+// ------------------------------------------------------------------------------------------------ reductions
+
+task<double> norms(task_graph& g, int n) {
+  distributed<double> x(g, n, 100, map::round_robin{}), total(g, 2, 1, map::constant{g.num_ranks() - 1});
+  const auto begin = [](std::span<double> v, int i) { std::ranges::fill(v, 1.0 + i); };
+  const auto add_up = [](std::span<const double> v, std::span<double> s) {
+    for (const double e : v) s[0] += e;
+  };
+  const auto greatest = [](std::span<const double> v, double* most) { *most = std::max(*most, v[99]); };
+  const auto halve = [](std::span<double> v) {
+    for (double& e : v) e /= 2;
+  };
+  for (int i = 0; i < n; ++i) g.submit({}, begin, write(x(i)), i);
+  int rounds = 0;
+  double sum_of_all = 0;
+  for (double most = 100; most >= 1; ++rounds) {
+    const auto clear = [](std::span<double> s) { s[0] = 0; };
+    g.submit({}, clear, write(total(0)));
+    g.submit({}, clear, write(total(1)));
+    for (int i = 0; i < n; ++i) {
+      g.submit({}, halve, x(i));
+      g.submit({}, add_up, x(i), reduce(total(0), sum));
+      g.submit({}, greatest, x(i), reduce(total(1), max));
+    }
+    EXPECT_THROW(total.here(0), usage_error);
+    const auto first = co_await values(g, total(0));
+    const auto second = co_await values(g, total(1));
+    sum_of_all = first[0];
+    most = second[0];
+    EXPECT_EQ(sum_of_all, 100 * n * (n + 1) / 2.0 / (2 << rounds)) << "rank " << g.rank();
+  }
+  co_await g.done();
+  // In each round a rank sends what its tasks have added up, and is sent the two results.
+  const int r = g.rank(), last = g.num_ranks() - 1;
+  if (last > 0 && r != last) {
+    EXPECT_GE(g.num_received(), 2U * static_cast<unsigned>(rounds));
+    EXPECT_LE(g.num_received(), 8U * static_cast<unsigned>(rounds));
+  }
+  co_return sum_of_all;
+}
+task<int> run_norms(runtime& rt) {
+  const double left = co_await run_graph<&norms>(rt, 12);
+  EXPECT_LT(left, 1200);
+  co_return 0;
+}
+
+TEST(task_graph, reduces_where_data_are_and_ends_a_loop_by_the_result) {
+  for (const int ranks : {1, 2, 3, 7}) EXPECT_EQ(run_job_with({.pes = 2, .ranks = ranks}, &run_norms), 0) << ranks;
+}
+
+task<> reductions_that_nobody_reads(task_graph& g) {
+  const auto one_more = [](std::span<std::uint64_t> v) { ++v[0]; };
+  distributed<std::uint64_t> x(g, 3, 1, map::round_robin{});
+  for (int i = 0; i < 9; ++i) g.submit({.rank = i % g.num_ranks()}, one_more, reduce(x(i % 3), sum));
+  co_await g.done();
+  const int mine = g.rank();
+  if (mine < 3) {  // done() has combined them, also on ranks that nobody asked
+    const auto here = x.here(mine);
+    auto access = here.host(access_mode::read);
+    const auto view = co_await access;
+    EXPECT_EQ(view[0], 3U);
+  }
+  for (int i = 0; i < 9; ++i) g.submit({.rank = i % g.num_ranks()}, one_more, reduce(x(i % 3), sum));
+}
+task<int> run_reductions_that_nobody_reads(runtime& rt) {
+  co_await run_graph<&reductions_that_nobody_reads>(rt);
+  co_return 0;
+}
+
+TEST(task_graph, what_nobody_reads_is_combined_by_done_or_goes) {
+  for (const int ranks : {1, 3}) EXPECT_EQ(run_job_with({.ranks = ranks}, &run_reductions_that_nobody_reads), 0);
+}
+
+task<> failing_reduction(task_graph& g) {
+  distributed<std::uint64_t> x(g, 1, 1);
+  const auto fails = [](std::span<std::uint64_t>, rank_id r) {
+    if (r == 1) throw std::runtime_error("no sum");
+  };
+  for (rank_id r = 0; r < g.num_ranks(); ++r) g.submit({.name = "part", .rank = r}, fails, reduce(x(0), sum), r);
+  bool told = false;
+  try {
+    co_await values(g, x(0));
+  } catch (const remote_error& e) {
+    told = std::string(e.what()).find("no sum") != std::string::npos;
+  }
+  EXPECT_TRUE(told) << "rank " << g.rank();
+}
+task<int> run_failing_reduction(runtime& rt) {
+  std::string text;
+  try {
+    co_await run_graph<&failing_reduction>(rt);
+  } catch (const remote_error& e) {
+    text = e.what();
+  }
+  EXPECT_THAT(text, testing::AnyOf(HasSubstr("no sum"), testing::IsEmpty()));
+  co_return 0;
+}
+
+TEST(task_graph, a_part_of_a_reduction_that_fails_reaches_all_who_ask) {
+  EXPECT_EQ(run_job_with({.ranks = 3}, &run_failing_reduction), 0);
 }
 
 // ------------------------------------------------------------------------------------------------ what travels

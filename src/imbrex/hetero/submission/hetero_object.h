@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "imbrex/hetero/submission/submit.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/hetero/tasks/hetero_view.h"
-#include "imbrex/hetero/tasks/submit.h"
 #include "imbrex/hetero/tasks/task_journal.h"
 
 namespace imbrex {
@@ -45,6 +45,14 @@ class hetero_object {
     o.hold();
     return o;
   }
+  /// Another handle of what is there.
+  static hetero_object of(hetero_data& data, std::size_t size) {
+    hetero_object o;
+    o.data_ = &data;
+    o.size_ = size;
+    o.hold();
+    return o;
+  }
   hetero_object(const hetero_object& other) : data_(other.data_), size_(other.size_) {
     if (data_ != nullptr) hold();
   }
@@ -66,6 +74,7 @@ class hetero_object {
   /// view ends, later tasks that would change what it sees wait. Submitted now: what is submitted later comes later.
   template <access_mode::kind Mode>
   auto host(access_mode::constant<Mode> mode) const {
+    static_assert(Mode != access_mode::kind::commute, "imbrex: a view has its place in the order of uses");
     using seen = std::conditional_t<Mode == access_mode::kind::read, const T, T>;
     return host_access<seen>(*domain(), *data(), size_, mode);
   }
@@ -96,8 +105,9 @@ class hetero_object {
   /// the slice. Tasks on the whole wait for those on its slices and see what they wrote, and the other way round, in
   /// order of submission. Slices of a slice are slices of the whole; the same range gives the same slice; all of it
   /// gives the object.
-  /// Submitting a task throws `usage_error` when it uses a slice that overlaps another one to which there is a handle,
-  /// and either is or was written; or two parts that overlap, of which it writes one.
+  /// Slices may overlap: tasks on them are ordered as tasks on one object, as a block of a grid with its halo is behind
+  /// those that write the blocks around it. Only one task may not use two that overlap and write one of them:
+  /// submitting it throws `usage_error`.
   /// Throws `usage_error` for a range that is empty or not inside.
   hetero_object slice(std::size_t offset, std::size_t count) const {
     if (count == 0 || offset > size_ || count > size_ - offset) {
@@ -113,7 +123,7 @@ class hetero_object {
     return part;
   }
   /// What its copy at a place is worth; for tests and reports.
-  coherence state_at(int place) const { return data()->at(place).state; }
+  coherence state_at(int place) const { return state_of(*data(), place); }
 
   hetero_domain* domain() const {
     if (data_ == nullptr) throw usage_error("a hetero_object was used that is empty: give it a domain and a size");

@@ -1,0 +1,176 @@
+#include "factorisation.h"
+
+#include <fmt/format.h>
+#include <imbrex/task_graph.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "command_line.h"
+#include "factor_result.h"
+#include "gpu_routines.h"
+#include "host_routines.h"
+
+namespace cholesky {
+namespace {
+
+namespace ix = imbrex;
+using tiles = ix::distributed<double, ix::index2d>;
+
+/// What every rank has to know.
+struct request {
+  int n, tile, ahead, repeats;
+  bool on_host, on_gpus, verify;
+
+  int num_tiles() const { return n / tile; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & n & tile & ahead & repeats & on_host & on_gpus & verify;
+  }
+};
+
+double element(int row, int column, int n) { return row == column ? n : 1.0 / (1 + std::abs(row - column)); }
+
+void fill(tile a, int i, int j, int b, int n) {
+  for (int k = 0; k < b * b; ++k) a[static_cast<std::size_t>(k)] = element(i * b + k % b, j * b + k / b, n);
+}
+
+/// The greatest relative error of rows i * b and those that follow.
+void compare(const_tile z, std::span<double> worst, int i, int b, int n) {
+  for (int r = 0; r < b; ++r) {
+    double sum = 0;
+    for (int c = 0; c < n; ++c) sum += element(i * b + r, c, n);
+    worst[0] = std::max(worst[0], std::abs(z[static_cast<std::size_t>(r)] / sum - 1));
+  }
+}
+
+/// Submits a step where it may run.
+class steps {
+ public:
+  steps(ix::task_graph& g, const request& r)
+      : g_(g),
+        on_host_(r.on_host),
+        on_gpus_(r.on_gpus),
+        b_(r.tile),
+        work_space_(r.on_gpus ? static_cast<std::size_t>(gpu_potrf_work_space(r.tile)) : 1) {}
+
+  template <class A>
+  void potrf(const A& a) {
+    submit("potrf", 3, &host_potrf, &gpu_potrf, a, b_, ix::scratch<double>(work_space_), ix::scratch<int>(1));
+  }
+  template <class A>
+  void trsm(const A& l, const A& a) {
+    submit("trsm", 2, &host_trsm, &gpu_trsm, l, a, b_);
+  }
+  template <class A>
+  void syrk(const A& a, const A& c, bool urgent) {
+    submit("syrk", urgent ? 1 : 0, &host_syrk, &gpu_syrk, a, c, b_);
+  }
+  template <class A>
+  void gemm(const A& a, const A& at, const A& c, bool urgent) {
+    submit("gemm", urgent ? 1 : 0, &host_gemm, &gpu_gemm, a, at, c, b_);
+  }
+
+ private:
+  template <class Host, class Gpu, class... A>
+  void submit(const char* name, int priority, Host on_host, Gpu on_gpu, const A&... arguments) {
+    ix::graph_task_options o{.name = ix::task_name::lasting(name), .priority = priority};
+    if (!on_gpus_) {
+      g_.submit(o, on_host, arguments...);
+      return;
+    }
+    if (!on_host_) o.on = ix::device_kind::cuda;
+    g_.submit(o, ix::codelet{on_host, on_gpu, ix::device_kind::cuda}, arguments...);
+  }
+
+  ix::task_graph& g_;
+  const bool on_host_, on_gpus_;
+  const int b_;
+  const std::size_t work_space_;
+};
+
+ix::task<> submit_factorisation(ix::task_graph& g, tiles& a, request r) {
+  steps step(g, r);
+  const int nt = r.num_tiles();
+  for (int k = 0; k < nt; ++k) {
+    step.potrf(a(k, k));
+    for (int i = k + 1; i < nt; ++i) step.trsm(a(k, k), a(i, k));
+    for (int i = k + 1; i < nt; ++i) {
+      step.syrk(a(i, k), a(i, i), i == k + 1);
+      for (int j = k + 1; j < i; ++j) step.gemm(a(i, k), a(j, k), a(i, j), j == k + 1);  // the next column first
+      co_await g.fewer_tasks_than(static_cast<std::uint64_t>(r.ahead));
+    }
+  }
+}
+
+/// L (L^T x) and A x, for x = (1, 1, ...): each rank adds up what its tiles give.
+ix::task<double> error_of(ix::task_graph& g, tiles& a, request r) {
+  const int nt = r.num_tiles(), b = r.tile;
+  const auto size = static_cast<std::size_t>(b);
+  ix::distributed<double> y(g, nt, size), z(g, nt, size), worst(g, 1, 1);
+  for (int j = 0; j < nt; ++j) {
+    for (int i = j; i < nt; ++i) {
+      g.submit({.name = "L^T x"}, &times_transposed, a(i, j), reduce(y(j), ix::sum), b, i == j);
+    }
+  }
+  for (int i = 0; i < nt; ++i) {
+    for (int j = 0; j <= i; ++j) g.submit({.name = "L y"}, &times, a(i, j), y(j), reduce(z(i), ix::sum), b, i == j);
+    g.submit({.name = "compare"}, &compare, z(i), reduce(worst(0), ix::max, 0.0), i, b, r.n);
+  }
+  const std::vector<double> greatest = co_await ix::values(g, worst(0));
+  co_return greatest[0];
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+ix::task<result> factor(ix::task_graph& g, request r) {
+  host_library_single_threaded();
+  const int nt = r.num_tiles(), b = r.tile;
+  tiles a(g, {nt, nt}, static_cast<std::size_t>(b) * static_cast<std::size_t>(b),
+          ix::map::block_cyclic::over(g.num_ranks()));
+  result found;
+  found.ranks = g.num_ranks();
+  found.pes = ix::scheduler::current().num_pes() / g.num_ranks();
+  for (int repeat = 0; repeat <= r.repeats; ++repeat) {
+    for (int i = 0; i < nt; ++i) {
+      for (int j = 0; j <= i; ++j) g.submit({.name = "fill"}, &fill, write(a(i, j)), i, j, b, r.n);
+    }
+    co_await ix::barrier(g);
+    const auto start = std::chrono::steady_clock::now();
+    auto all = submit_factorisation(g, a, r);
+    co_await std::move(all);
+    co_await ix::barrier(g);
+    if (repeat > 0) found.seconds.push_back(seconds_since(start));
+  }
+  found.checked = r.verify;
+  if (r.verify) {
+    auto error = error_of(g, a, r);
+    found.error = co_await std::move(error);
+  }
+  co_await g.done();
+  if (r.on_gpus) give_up_gpu_libraries();
+  co_return found;
+}
+
+void check_gpus(const options& o) {
+  if (!o.on_gpus) return;
+  const std::string missing = why_no_gpu_libraries();
+  if (!missing.empty()) throw ix::not_built("--devices cuda: " + missing);
+}
+
+}  // namespace
+
+ix::task<int> run_factorisation(ix::runtime& rt, const options* o) {
+  check_gpus(*o);
+  dgemm::check_report_writable(o->report);
+  const request r{o->n, o->tile, o->ahead, o->repeats, o->on_host, o->on_gpus, o->verify};
+  const result found = co_await ix::run_graph<&factor>(rt, r);
+  if (!o->quiet) fmt::print("{}", text(*o, found));
+  dgemm::write_report(o->report, report_json(*o, found));
+  co_return found.checked && !found.verified() ? 1 : 0;
+}
+
+}  // namespace cholesky

@@ -1,0 +1,45 @@
+// cholesky: A = L L^T by tiles as one graph of tasks, over the PEs and GPUs of one process or many.
+//
+//   cholesky --n 4096 --tile 256                                  OpenBLAS, a PE for each core
+//   mpirun -n 4 cholesky --n 16384 --tile 512 --pes 1             four processes
+//   mpirun -n 4 cholesky --n 65536 --tile 2048 --devices cuda     a GPU each
+#include <fmt/format.h>
+#include <imbrex/imbrex.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "factor_options.h"
+#include "factorisation.h"
+
+namespace cholesky {
+namespace {
+
+int run(int argc, char** argv) {
+  const std::optional<options> o = parse_options(argc, argv);
+  if (!o) return 0;
+  dgemm::runtime_words words(argc, argv);
+  words.add_default("device", o->on_gpus ? "cuda" : "host");
+  if (o->on_gpus) words.add_default("gpus", std::to_string(o->gpus));
+  if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, 1)));
+  std::vector<char*> pointers = words.pointers();
+  const options* const shared = &*o;
+  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &run_factorisation, shared);
+}
+
+}  // namespace
+}  // namespace cholesky
+
+int main(int argc, char** argv) {
+  try {
+    return cholesky::run(argc, argv);
+  } catch (const imbrex::error& e) {
+    fmt::print(stderr, "cholesky: {}\n", e.what());
+    return e.exit_code();
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "cholesky: {}\n", e.what());
+  }
+  return 1;
+}

@@ -1,0 +1,176 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "imbrex/base/error.h"
+#include "imbrex/object/reduction.h"
+#include "unit/hetero/hetero_fixture.h"
+
+using namespace imbrex;
+using namespace imbrex_test;
+
+namespace {
+
+using out = std::span<double>;
+using in = std::span<const double>;
+
+struct add {
+  void operator()(double& into, double&& from) const { into += from; }
+};
+
+std::vector<double> elements_of(hetero_pe& on, const hetero_object<double>& x) {
+  std::vector<double> found;
+  submit(*on.domain, {}, [&found](in v) { found.assign(v.begin(), v.end()); }, x);
+  on.pe.run();
+  return found;
+}
+
+auto add_to_all(double term) {
+  return [term](out v) {
+    for (double& x : v) x += term;
+  };
+}
+
+TEST(reduction, is_combined_when_the_object_is_used_otherwise) {
+  hetero_pe on;
+  auto x = on.object<double>(3);
+  for (int i = 1; i <= 20; ++i) submit(*on.domain, {}, add_to_all(i), reduce(x, add{}, 0.0));
+  EXPECT_THAT(elements_of(on, x), testing::Each(210.0));
+  // With what the object has now.
+  for (int i = 1; i <= 3; ++i) submit(*on.domain, {}, add_to_all(i), reduce(x, add{}, 0.0));
+  EXPECT_THAT(elements_of(on, x), testing::Each(216.0));
+  submit(*on.domain, {}, add_to_all(1), reduce(x, add{}, 0.0));
+  submit(*on.domain, {}, [](out v) { std::ranges::fill(v, 7.0); },
+         write(x));  // that is overwritten
+  EXPECT_THAT(elements_of(on, x), testing::Each(7.0));
+}
+
+TEST(reduction, tasks_do_not_wait_for_each_other_up_to_its_width) {
+  hetero_pe on;
+  auto x = on.object<double>(1);
+  for (int i = 0; i < 12; ++i) submit(*on.domain, {}, add_to_all(1), reduce(x, add{}, 0.0).over(5));
+  std::vector<hetero_task> all;
+  for (int i = 0; i < 6; ++i) all.push_back(submit(*on.domain, {}, add_to_all(1), reduce(x, sum).over(3)));
+  on.pe.run();
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(18.0));
+}
+
+TEST(reduction, knows_the_identity_of_built_in_operations) {
+  hetero_pe on;
+  auto least = on.object<double>(1), most = on.object<double>(1), product_of = on.object<double>(1);
+  auto bits = on.object<unsigned>(1);
+  for (int i = 1; i <= 10; ++i) {
+    submit(*on.domain, {}, [i](out v) { v[0] = std::min(v[0], 3.0 + i); }, reduce(least, imbrex::min));
+    submit(*on.domain, {}, [i](out v) { v[0] = std::max(v[0], -3.0 - i); }, reduce(most, imbrex::max));
+    submit(*on.domain, {}, [](out v) { v[0] *= 2; }, reduce(product_of, product));
+    submit(*on.domain, {}, [i](std::span<unsigned> v) { v[0] &= ~(1U << i); }, reduce(bits, bit_and));
+  }
+  EXPECT_THAT(elements_of(on, least), testing::ElementsAre(4.0));
+  EXPECT_THAT(elements_of(on, most), testing::ElementsAre(-4.0));
+  EXPECT_THAT(elements_of(on, product_of), testing::ElementsAre(1024.0));
+  unsigned found = 0;
+  submit(*on.domain, {}, [&found](std::span<const unsigned> v) { found = v[0]; }, bits);
+  on.pe.run();
+  EXPECT_EQ(found, ~0x7feU);
+}
+
+/// The same bits wherever tasks run and in whatever order: of numbers whose sum depends on the order.
+std::vector<double> sum_of_random_terms(int num_devices, unsigned seed) {
+  hetero_pe on(num_devices, 1 << 12);
+  on.pe.queue.set_schedule_seed(seed);
+  std::mt19937 terms(7), random(seed);
+  auto x = on.object<double>(16);
+  for (int i = 0; i < 200; ++i) {
+    const double term =
+        std::ldexp(1.0 + static_cast<double>(terms() % 1000) / 999, static_cast<int>(terms() % 60) - 30);
+    const task_options o{.priority = static_cast<int>(random() % 4)};
+    if (num_devices > 0 && random() % 2 == 0) {
+      submit(*on.domain, o, add_on_device(term), reduce(x, sum));
+    } else {
+      submit(*on.domain, o, add_to_all(term), reduce(x, sum));
+    }
+    if (random() % 20 == 0) on.pe.run();
+  }
+  return elements_of(on, x);
+}
+
+TEST(reduction, has_the_same_bits_in_every_order_and_everywhere) {
+  const std::vector<double> expected = sum_of_random_terms(0, 1);
+  for (unsigned seed = 2; seed < 12; ++seed) {
+    EXPECT_EQ(sum_of_random_terms(0, seed), expected);
+    EXPECT_EQ(sum_of_random_terms(2, seed), expected);
+  }
+}
+
+TEST(reduction, into_parts_and_a_whole_are_ordered) {
+  hetero_pe on(1);
+  auto x = on.object<double>(4);
+  submit(*on.domain, {}, [](out v) { std::ranges::fill(v, 1.0); }, write(x));
+  auto front = x.slice(0, 2);
+  submit(*on.domain, {}, add_to_all(1), reduce(front, sum));
+  submit(*on.domain, {}, add_to_all(10), reduce(x, sum));
+  EXPECT_THAT(elements_of(on, front), testing::ElementsAre(12.0, 12.0));
+  submit(*on.domain, {}, add_to_all(100), reduce(front, sum));
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(112.0, 112.0, 11.0, 11.0));
+}
+
+TEST(reduction, in_a_window_is_part_of_it) {
+  hetero_pe on;
+  auto x = on.object<double>(1), y = on.object<double>(1);
+  submit(*on.domain, {}, add_to_all(5), reduce(x, sum));
+  const task_window w = record(*on.domain, [&] {
+    submit(*on.domain, {}, [](out v) { v[0] = 1; }, write(y));
+    for (int i = 0; i < 10; ++i) submit(*on.domain, {}, add_to_all(1), reduce(x, sum));
+    for (int i = 0; i < 10; ++i) submit(*on.domain, {}, add_to_all(1), reduce(y, sum));
+  });
+  w.replay();
+  w.replay();
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(25.0));
+  EXPECT_THAT(elements_of(on, y), testing::ElementsAre(11.0));
+}
+
+TEST(reduction, in_a_window_that_is_given_up_leaves_nothing) {
+  hetero_pe on;
+  auto x = on.object<double>(1);
+  submit(*on.domain, {}, add_to_all(5), reduce(x, sum));
+  const auto throwing = [&] {
+    submit(*on.domain, {}, add_to_all(1), reduce(x, sum));
+    throw std::runtime_error("given up");
+  };
+  EXPECT_THROW(record(*on.domain, throwing), std::runtime_error);
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(5.0));
+}
+
+TEST(reduction, of_a_task_that_fails_is_worth_nothing) {
+  hetero_pe on;
+  auto x = on.object<double>(1);
+  submit(*on.domain, {}, add_to_all(1), reduce(x, sum));
+  submit(*on.domain, {.name = "bad"}, [](out) { throw std::runtime_error("no"); }, reduce(x, sum));
+  const hetero_task reader = submit(*on.domain, {}, [](in) { FAIL(); }, x);
+  on.pe.run();
+  ASSERT_EQ(reader.state(), task_state::failed);
+  EXPECT_THROW(reader.node()->rethrow(), remote_error);
+}
+
+TEST(reduction, that_nobody_reads_goes_with_its_object) {
+  hetero_pe on;
+  {
+    auto x = on.object<double>(1000);
+    for (int i = 0; i < 20; ++i) submit(*on.domain, {}, add_to_all(1), reduce(x, sum));
+    on.pe.run();
+  }
+  on.pe.run();
+  EXPECT_EQ(on.domain->copies().num_objects(), 0U);
+  EXPECT_EQ(on.memory.used().in_use, 0U);
+}
+
+TEST(reduction, refuses_what_makes_no_sense) {
+  hetero_pe on, other;
+  auto x = on.object<double>(1);
+  EXPECT_THROW(reduce(x, sum).over(0), usage_error);
+  EXPECT_THROW(submit(*other.domain, {}, add_to_all(1), reduce(x, sum)), usage_error);
+}
+
+}  // namespace
