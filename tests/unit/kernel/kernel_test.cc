@@ -261,4 +261,13 @@ TEST(kernel, threads_share_the_groups_of_one_launch) {
   EXPECT_EQ(out, run_case_on_cpu(c)[1].as<double>());
 }
 
+TEST(launch_shape, over_a_grid_has_groups_for_all_items) {
+  const launch_shape a = launch_shape::over_grid(33, 8);
+  EXPECT_EQ(a.groups, (extent3{2, 1, 1}));
+  EXPECT_EQ(a.group, (extent3{32, 8, 1}));
+  const launch_shape b = launch_shape::over_grid(1, 17, 5, {8, 8, 4});
+  EXPECT_EQ(b.groups, (extent3{1, 3, 2}));
+  EXPECT_EQ(b.items_of_group(), 256U);
+}
+
 }  // namespace
