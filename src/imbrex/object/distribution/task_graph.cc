@@ -130,7 +130,10 @@ void task_graph::migrate(shared_object& o, rank_id to) {
   const rank_id from = o.owner;
   if (to == from) return;
   const bool has_data = o.version > 0;
-  if (has_data) bring(to, {&o, access_mode::read});
+  if (has_data) {
+    bring(to, {&o, access_mode::read});
+    ++o.version;  // a rank is sent a version once, though copies of others are given up now
+  }
   o.holders.clear();
   if (rank_ == to) {
     if (o.here != shared_object::never) --num_kept_;
