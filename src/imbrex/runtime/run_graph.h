@@ -24,6 +24,7 @@ auto run_graph(runtime& rt, A... arguments) -> task<typename detail::graph_resul
   const auto ranks = rt.template create_node_group<member>();
   using call = decltype(ranks[0].template call<&member::run>(arguments...));
   std::vector<call> calls;
+  calls.reserve(static_cast<std::size_t>(rt.num_ranks()));
   for (int r = 0; r < rt.num_ranks(); ++r) calls.push_back(ranks[r].template call<&member::run>(arguments...));
   std::exception_ptr failure;
   std::vector<detail::result_of<call>> results;
