@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
