@@ -35,6 +35,10 @@ struct hetero_pe {
   imbrex::hetero_object<T> object(std::size_t size) {
     return imbrex::hetero_object<T>(*domain, size);
   }
+  /// Starts what can start. A turn of `dispatch` starts one task at least, and on a slow machine may be over then.
+  void dispatch(int num_tasks) {
+    for (int turn = 0; turn < num_tasks; ++turn) domain->dispatch();
+  }
   const imbrex::hetero_counts& counts() const { return domain->counts(); }
 
   bare_pe pe;

@@ -35,7 +35,7 @@ TEST_P(every_policy, runs_tasks_of_the_host_while_a_device_is_full) {
     submit(*on.domain, {.on = device_kind::host, .number = 0}, of_device, write(all.back()));
   }
   const hetero_task on_host = submit(*on.domain, {}, [&order] { order.push_back(0); });
-  on.domain->dispatch();  // devices have been given what they take, and have not begun
+  on.dispatch(4);  // devices have been given what they take, and have not begun
   EXPECT_EQ(on_host.state(), task_state::done);
   on.pe.run();
   EXPECT_EQ(order.size(), 4);
@@ -51,7 +51,7 @@ TEST_P(every_policy, fills_the_second_device_while_the_first_is_full) {
     all.push_back(on.object<double>(8));
     tasks.push_back(submit(*on.domain, {.on = device_kind::host, .number = device}, work, write(all.back())));
   }
-  on.domain->dispatch();
+  on.dispatch(4);
   EXPECT_EQ(tasks[3].state(), task_state::issued);
   EXPECT_EQ(tasks[1].state(), task_state::ready);
   on.pe.run();
