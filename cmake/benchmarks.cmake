@@ -50,6 +50,11 @@ if(IMBREX_STARPU_FOUND)
   imbrex_add_bench(bench_metg_starpu metg/starpu.cc PkgConfig::IMBREX_STARPU)
 endif()
 
+# PEs and ranks that become many.
+foreach(name IN ITEMS pe_scale collective_scale many_pes)
+  imbrex_add_bench(bench_${name} scale/${name}.cc imbrex::imbrex)
+endforeach()
+
 # Cholesky's factorisation by tiles, by OpenBLAS's threads and by StarPU.
 if(IMBREX_OPENBLAS_FOUND)
   imbrex_add_bench(bench_cholesky_graph cholesky/graph.cc imbrex::imbrex PkgConfig::IMBREX_OPENBLAS)

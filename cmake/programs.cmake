@@ -90,7 +90,7 @@ endmacro()
 
 if(IMBREX_BUILD_EXAMPLES)
   file(GLOB imbrex_all_examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cc"
-    "${PROJECT_SOURCE_DIR}/examples/with_libraries/*.cc")
+    "${PROJECT_SOURCE_DIR}/examples/gpu/*.cc" "${PROJECT_SOURCE_DIR}/examples/with_libraries/*.cc")
   imbrex_find_libraries_of_examples()
   set(imbrex_examples "")
   set(imbrex_examples_left_out "")

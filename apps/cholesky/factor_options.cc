@@ -50,7 +50,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--gpus", o.gpus, "of so many GPUs a rank")->capture_default_str();
-  app.add_option("--pes", o.pes, "PEs of a rank; 0: one for each core that it has; one with GPUs alone")
+  app.add_option("--pes", o.pes, "PEs of a rank; 0: one for each core that it has; with GPUs alone one for each")
       ->capture_default_str();
   app.add_option("--ahead", o.ahead, "tasks of a rank that may be in memory at once")->capture_default_str();
   app.add_flag("--no-verify", unverified, "do not check the factor");

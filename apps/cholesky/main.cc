@@ -2,10 +2,12 @@
 //
 //   cholesky --n 4096 --tile 256                                  OpenBLAS, a PE for each core
 //   mpirun -n 4 cholesky --n 16384 --tile 512 --pes 1             four processes
+//   cholesky --n 65536 --tile 2048 --devices cuda --gpus 4        four GPUs
 //   mpirun -n 4 cholesky --n 65536 --tile 2048 --devices cuda     a GPU each
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
@@ -23,7 +25,9 @@ int run(int argc, char** argv) {
   dgemm::runtime_words words(argc, argv);
   words.add_default("device", o->on_gpus ? "cuda" : "host");
   if (o->on_gpus) words.add_default("gpus", std::to_string(o->gpus));
-  if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, 1)));
+  if (o->on_gpus && o->gpus > 1) words.add_default("task-policy", "shortest_finish");  // else most go to one of them
+  const int least = o->on_gpus ? o->gpus : 1;
+  if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, least)));
   std::vector<char*> pointers = words.pointers();
   const options* const shared = &*o;
   return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &run_factorisation, shared);

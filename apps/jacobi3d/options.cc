@@ -54,6 +54,15 @@ CLI::Validator whole_or_auto() {
   return CLI::Validator(complaint, "");
 }
 
+CLI::Validator steps_or_word() {
+  auto complaint = [](std::string& text) {
+    return text == "auto" || text == "resident" || parse<int>(text)
+               ? std::string()
+               : fmt::format("{} is no whole number that can be used, nor auto or resident", text);
+  };
+  return CLI::Validator(complaint, "");
+}
+
 void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("-x", raw.nx, "cells in x (default 256; one extent given sets all three)")
       ->check(whole<std::int64_t>());
@@ -87,8 +96,9 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_flag("--overlap", o.overlap, "with --impl mpi: interior, wait, exterior");
   app.add_option("--steps", raw.steps,
                  "iterations between two exchanges, which a block does in one pass over its memory (default 1; where "
-                 "memory is the limit 4 to 8 on the host, 4 on GPUs), or auto")
-      ->check(whole_or_auto<int>());
+                 "memory is the limit 4 to 8 on the host, 4 on GPUs); resident: on GPUs that have room for the grid in "
+                 "their registers, which lie above one another, all in one kernel; or auto")
+      ->check(steps_or_word());
   app.add_option("--map", raw.map, "chares to PEs: block (default) or round-robin");
   app.add_option("--imbalance", o.imbalance,
                  "a quarter of the chares computes each iteration so many times (default 1: once)")
@@ -191,7 +201,11 @@ void read_numbers_or_auto(options& o, const raw_options& raw) {
   o.tuned.odf = raw.odf == "auto";
   o.tuned.steps = raw.steps == "auto";
   if (!raw.odf.empty() && !o.tuned.odf) o.odf = *parse<int>(raw.odf);
-  if (!raw.steps.empty() && !o.tuned.steps) o.steps = *parse<int>(raw.steps);
+  if (raw.steps == "resident") {
+    o.steps = resident_steps;
+  } else if (!raw.steps.empty() && !o.tuned.steps) {
+    o.steps = *parse<int>(raw.steps);
+  }
 }
 
 void read_words(options& o, const raw_options& raw) {
@@ -254,6 +268,13 @@ void read_gpu_options(options& o, const raw_options& raw) {
         "--gpus, --streams, --comm, --fusion, --graph and --completion are about GPUs: leave them out, or use "
         "--device cuda");
   if (any && o.device == "auto") o.device = "cuda";
+  if (o.steps == resident_steps) {
+    if (o.device == "host") refuse("--steps resident is for GPUs: give a number, or --device cuda");
+    if (o.boundary.periodic) refuse("--steps resident and --boundary periodic contradict each other: give one");
+    if (o.odf.value_or(1) != 1)
+      refuse(fmt::format("--steps resident has one chare on each GPU: leave out --odf {}", *o.odf));
+    o.device = "cuda";
+  }
 }
 
 /// What the runtime decides where data and work are objects and tasks.
@@ -291,12 +312,13 @@ void check_mpi(const options& o, const raw_options& raw) {
 
 void check_steps(const options& o) {
   if (o.steps == 1) return;
-  if (o.impl != implementation::chare) refuse(fmt::format("--steps {} needs --impl chare: leave it out", o.steps));
+  const std::string steps = steps_text(o);
+  if (o.impl != implementation::chare) refuse(fmt::format("--steps {} needs --impl chare: leave it out", steps));
   if (o.imbalance > 1)
     refuse(
         fmt::format("--steps {} and --imbalance {} contradict each other: what is computed several times is one "
                     "iteration; give one",
-                    o.steps, o.imbalance));
+                    steps, o.imbalance));
 }
 
 void check_tuned(const options& o) {
@@ -338,7 +360,7 @@ void check_numbers(options& o, const raw_options& raw) {
   check_at_least("-i", o.iterations, 0);
   check_at_least("--repeats", o.repeats, 1);
   check_at_least("--steps", o.steps, 1);
-  if (o.steps > 64) refuse(fmt::format("--steps {} is too large: use at most 64", o.steps));
+  if (o.steps > 64 && raw.steps != "resident") refuse(fmt::format("--steps {} is too large: use at most 64", o.steps));
   check_at_least("--imbalance", o.imbalance, 1);
   check_at_least("--wander", o.wander, 0);
   if (o.wander > 0 && o.imbalance == 1)

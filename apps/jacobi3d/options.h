@@ -58,6 +58,9 @@ struct initial_condition {
 /// The overdecomposition factor used when neither -c nor --odf is given.
 inline constexpr int default_odf = 4;
 
+/// `--steps resident`: all iterations between two looks in one kernel on each GPU, though not more than so many.
+inline constexpr int resident_steps = 1000;
+
 struct options {
   extents grid{256, 256, 256};
   std::optional<std::int64_t> num_chares;  ///< -c; in all
@@ -74,7 +77,7 @@ struct options {
   std::int64_t point_every = 100;  ///< iterations between points at which a checkpoint may be made
   implementation impl = implementation::chare;
   map_kind map = map_kind::block;
-  int steps = 1;                   ///< iterations between two exchanges; only with `implementation::chare`
+  int steps = 1;                   ///< iterations between two exchanges, or `resident_steps`; with chares only
   int imbalance = 1;               ///< a quarter of the blocks costs so many times as much as the others
   std::int64_t wander = 0;         ///< iterations after which the dear quarter begins a block further; 0: it stays
   std::string balance;             ///< strategy by which the runtime moves blocks; empty: none
@@ -100,6 +103,9 @@ std::optional<options> parse_options(int argc, const char* const* argv);
 /// impossible to decompose: `decomposition::of_least_surface` says so); by default the largest count up to
 /// `default_odf * total_pes` that the grid can be cut into.
 std::int64_t chare_count(const options& o, std::int64_t total_pes);
+
+/// As on the command line.
+std::string steps_text(const options& o);
 
 /// All the options as lines `name=value`, the same string exactly when the options are the same. Ranks compare it.
 std::string digest(const options& o);

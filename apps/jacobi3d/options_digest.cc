@@ -15,6 +15,10 @@ std::string digest_of_initial(const initial_condition& i) {
 
 }  // namespace
 
+std::string steps_text(const options& o) {
+  return o.tuned.steps ? "auto" : o.steps == resident_steps ? "resident" : fmt::format("{}", o.steps);
+}
+
 std::string digest(const options& o) {
   std::string text;
   auto line = [&text](const char* option, const std::string& value) { text += fmt::format("{}={}\n", option, value); };
@@ -33,7 +37,7 @@ std::string digest(const options& o) {
   line("--point-every", fmt::format("{}", o.point_every));
   line("--impl", name(o.impl));
   line("--map", name(o.map));
-  line("--steps", o.tuned.steps ? "auto" : fmt::format("{}", o.steps));
+  line("--steps", steps_text(o));
   line("--imbalance", fmt::format("{}", o.imbalance));
   line("--wander", fmt::format("{}", o.wander));
   line("--balance", o.balance);

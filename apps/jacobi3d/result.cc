@@ -58,7 +58,7 @@ std::string header_text(const options& o, const result& known) {
   else
     text += fmt::format("  {} ({}), one for each MPI rank, {}", plural(count, "block"), blocks,
                         known.overlap ? "interior, wait, exterior" : "bulk-synchronous");
-  if (o.steps > 1) text += fmt::format(", {} iterations for each exchange", o.steps);
+  if (o.steps > 1 && o.steps != resident_steps) text += fmt::format(", {} iterations for each exchange", o.steps);
   text += fmt::format(", device {}, transport {}\n", known.device, known.transport);
   if (!known.why_no_gpu.empty()) text += fmt::format("  no GPU is used: {}\n", known.why_no_gpu);
   if (!known.gpu_strategy.empty()) text += fmt::format("  {}: {}\n", plural(known.gpus, "GPU"), known.gpu_strategy);
@@ -113,6 +113,7 @@ std::string report_json(const options& o, const result& r) {
   j["impl"] = name(r.impl);
   j["overlap"] = r.overlap;
   j["steps"] = o.steps;
+  j["resident"] = o.steps == resident_steps;
   j["tuned"] = r.tuned;
   j["imbalance"] = o.imbalance;
   j["wander"] = o.wander;

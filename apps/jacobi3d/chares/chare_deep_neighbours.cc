@@ -18,6 +18,7 @@ open_sides sides_of(const std::vector<deep_neighbour>& around) {
 }
 
 void check_steps_fit(const decomposition& blocks, const options& o) {
+  if (o.steps == resident_steps) return;  // it exchanges after each
   const bool periodic = o.boundary.periodic;
   const extents least = blocks.cells(blocks.position(blocks.num_blocks() - 1)).size;  // none is smaller
   const auto check = [&](char axis, std::int64_t cells, int num) {

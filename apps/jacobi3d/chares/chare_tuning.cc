@@ -37,6 +37,7 @@ options with(const options& given, const choice& c) {
   options o = given;
   if (c.odf > 0) o.odf = c.odf;
   if (c.steps > 0) o.steps = c.steps;
+  if (o.steps == resident_steps) o.odf = 1;
   if (c.fusion == 2) o.gpu.fusion = fusion_strategy::c;
   if (c.iterations == 0) return o;
   // A trial looks at nothing, begins the same everywhere, and leaves nothing behind.
@@ -98,7 +99,10 @@ std::int64_t iterations_of_trial(int steps, double least_us) {
 std::vector<ix::tuning_parameter> parameters_of(const options& o, bool on_gpus) {
   std::vector<ix::tuning_parameter> all;
   if (o.tuned.odf) all.push_back({"odf", {1, 2, 4, 8, 16}});
-  if (o.tuned.steps) all.push_back({"steps", on_gpus ? std::vector{1, 4, 8} : std::vector{1, 2, 4, 8}});
+  if (o.tuned.steps) {
+    all.push_back(on_gpus ? ix::tuning_parameter{"steps", {1, 4, 8, resident_steps}, false}
+                          : ix::tuning_parameter{"steps", {1, 2, 4, 8}});
+  }
   if (o.tuned.fusion && on_gpus) all.push_back({"fusion", {1, 2}, false});
   return all;
 }
@@ -127,6 +131,7 @@ choice choice_of(const options& o, const ix::tuning_point& p) {
 }
 
 std::string text_of(const choice& c, const options& now) {
+  if (c.steps == resident_steps) return "resident";
   std::vector<std::string> words;
   if (c.odf > 0) words.push_back(fmt::format("ODF {}", c.odf));
   if (c.steps > 0) words.push_back(c.steps == 1 ? "single steps" : fmt::format("{} steps", c.steps));
@@ -165,7 +170,7 @@ ix::task<std::string> choose_options(ix::runtime& rt) {
   double least_us = std::numeric_limits<double>::infinity();
   while (const auto p = t.next()) {
     choice c = choice_of(given, *p);
-    const int steps = c.steps > 0 ? c.steps : given.steps;
+    const int wanted = c.steps > 0 ? c.steps : given.steps, steps = wanted == resident_steps ? 1 : wanted;
     c.warm_up = std::max(steps, 4);
     c.iterations = iterations_of_trial(steps, std::isfinite(least_us) ? least_us : 1000);
     auto set = set_on_all(all, c);

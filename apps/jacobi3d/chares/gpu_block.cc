@@ -60,6 +60,10 @@ gpu_block::gpu_block()
     deep_.emplace(*this, options_, layout_);
     return;
   }
+  if (strategy_.resident) {
+    resident_.emplace(index(), extent(), options_, layout_);
+    return;
+  }
   for (const face f : all_faces) {
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
@@ -175,12 +179,17 @@ std::int64_t gpu_block::steps_within(std::int64_t most) const {
 }
 
 imbrex::task<> gpu_block::advance(std::int64_t steps, bool keeps_previous) {
+  const std::array<double*, 2> fields{fields_[0].data(), fields_[1].data()};
+  if (resident_) {
+    resident_->enqueue(*streams_.compute, fields, parity_, static_cast<int>(steps), keeps_previous);
+    co_await ahead_.step(*streams_.compute);
+    co_return;
+  }
   if (!deep_) {
     auto one = one_iteration();
     co_await one;
     co_return;
   }
-  const std::array<double*, 2> fields{fields_[0].data(), fields_[1].data()};
   auto several = deep_->advance(streams_.compute, fields, &parity_, static_cast<int>(steps), keeps_previous);
   co_await several;
   enqueued_ += steps;
@@ -198,6 +207,10 @@ imbrex::task<> gpu_block::set_initial_state() {
 imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
   std::string failure;
   try {
+    if (resident_) {
+      auto connected = resident_->connect(*this);
+      co_await connected;
+    }
     co_await set_initial_state();
   } catch (const imbrex::usage_error& e) {
     failure = e.what();

@@ -10,6 +10,7 @@
 
 #include "chares/chare_block.h"
 #include "chares/gpu_deep_steps.h"
+#include "chares/gpu_resident_steps.h"
 #include "chares/gpu_strategy.h"
 #include "decomposition.h"
 #include "kernels/gpu_kernels.h"
@@ -86,7 +87,8 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   gpu_streams streams_;
   std::array<imbrex::buffer<double>, 2> fields_;
 
-  std::optional<gpu_deep_steps> deep_;  ///< with `--steps`
+  std::optional<gpu_deep_steps> deep_;          ///< with `--steps`
+  std::optional<gpu_resident_steps> resident_;  ///< with `--steps resident`
 
   // Fusion none, A, B, C.
   int parity_ = 0;

@@ -37,6 +37,17 @@ void check_gpu_memory(const ix::runtime& rt, const options& o, const decompositi
   }
 }
 
+decomposition cut_of(const ix::runtime& rt, const options& o, const gpu_strategy& how) {
+  if (how.resident) {
+    decomposition stack(o.grid, 1, 1, rt.num_pes());
+    const std::string obstacle =
+        ix::resident_star::why_not(rt.gpu(0), gpu_resident_steps::grid_of(stack.cells({0, 0, 0}).size));
+    if (!obstacle.empty()) throw ix::usage_error("--steps resident cannot be used: " + obstacle);
+    return stack;
+  }
+  return decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+}
+
 void prepare_directory(const decomposition& cut, bool fused) {
   this_gpu_directory = {};
   if (fused) this_gpu_directory.blocks.resize(static_cast<std::size_t>(cut.num_blocks()));
@@ -116,7 +127,7 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
 ix::task<double> try_on_gpus(ix::runtime& rt) {
   const options& o = *this_job.given;
   const gpu_strategy how = gpu_strategy::of(o, rt);
-  const decomposition cut = decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+  const decomposition cut = cut_of(rt, o, how);
   check_steps_fit(cut, o);
   check_gpu_memory(rt, o, cut, how);
   const bool fused = how.fusion == fusion_strategy::d;
@@ -137,8 +148,7 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted, std::
   const options& o = *this_job.given;
   const gpu_strategy how = gpu_strategy::of(o, rt);
   if (restarted) check_restarted_state(*job, o, true);
-  const decomposition cut =
-      restarted ? job->cut() : decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
+  const decomposition cut = restarted ? job->cut() : cut_of(rt, o, how);
   result r = facts_of(rt, o, cut);
   r.device = "cuda";
   r.gpus = rt.num_gpus();

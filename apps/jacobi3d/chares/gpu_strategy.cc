@@ -11,7 +11,7 @@ namespace {
 gpu_strategy with_several_steps(gpu_strategy s, const options& o) {
   const auto refuse = [&](const char* what) {
     throw imbrex::usage_error(
-        fmt::format("{} is for single steps, and --steps {} for several: give one", what, o.steps));
+        fmt::format("{} is for single steps, and --steps {} for several: give one", what, steps_text(o)));
   };
   if (o.gpu.fusion) refuse("--fusion");
   if (o.gpu.graph.value_or(false)) refuse("--graph");
@@ -21,6 +21,25 @@ gpu_strategy with_several_steps(gpu_strategy s, const options& o) {
   }
   s.fusion = fusion_strategy::none;
   s.graph = false;
+  return s;
+}
+
+gpu_strategy resident(gpu_strategy s, const options& o, const imbrex::runtime& rt, bool checkpoints, bool uneven) {
+  const auto refuse = [](const std::string& what) {
+    throw imbrex::usage_error("--steps resident is one kernel on each GPU of one process: " + what);
+  };
+  if (o.gpu.fusion || o.gpu.graph || o.gpu.halos || o.gpu.streams)
+    refuse("leave out --fusion, --graph, --no-graph, --comm and --streams");
+  if (rt.num_ranks() > 1) refuse(fmt::format("there are {} processes", rt.num_ranks()));
+  if (checkpoints) refuse("it makes no checkpoints");
+  if (uneven) refuse("leave out --balance");
+  if (rt.num_gpus() != rt.num_pes())
+    refuse(fmt::format("{} PEs have {} GPUs: use --pes {}", rt.num_pes(), rt.num_gpus(), rt.num_gpus()));
+  if (o.num_chares.value_or(rt.num_pes()) != rt.num_pes()) refuse(fmt::format("leave out -c {}", *o.num_chares));
+  s.fusion = fusion_strategy::none;
+  s.graph = false;
+  s.steps = 1;  // no ghosts are needed
+  s.resident = true;
   return s;
 }
 
@@ -36,6 +55,7 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
   s.streams = g.streams.value_or(stream_design::chare);
   s.halos = g.halos.value_or(halo_path::device);
   s.steps = o.steps;
+  if (s.steps == resident_steps) return jacobi::resident(s, o, rt, checkpoints, uneven);
   if (s.steps > 1) return with_several_steps(s, o);
   const bool can_store = num_ranks == 1 && !checkpoints && !uneven && s.halos == halo_path::device && !g.streams;
   s.fusion = g.fusion.value_or(can_store ? fusion_strategy::d : fusion_strategy::c);
@@ -55,6 +75,7 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
 }
 
 std::string gpu_strategy::text() const {
+  if (resident) return "resident, one kernel on each";
   std::string t = steps > 1 ? fmt::format("{} steps a pass", steps) : fmt::format("fusion {}", name(fusion));
   if (graph) t += ", graph";
   if (fusion != fusion_strategy::d) t += fmt::format(", streams {}", name(streams));

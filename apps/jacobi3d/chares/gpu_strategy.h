@@ -19,7 +19,8 @@ struct gpu_strategy {
   halo_path halos = halo_path::device;
   fusion_strategy fusion = fusion_strategy::d;
   bool graph = true;
-  int steps = 1;  ///< iterations between two exchanges; with more than one there is no fusion and no graph
+  int steps = 1;          ///< iterations between two exchanges; with more than one there is no fusion and no graph
+  bool resident = false;  ///< one kernel does all: no exchange, no fusion and no graph
 
   /// What was asked for, and for the rest what is fastest. Throws usage_error for what cannot be done by several
   /// processes, or with checkpoints.

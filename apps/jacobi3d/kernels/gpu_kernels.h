@@ -6,6 +6,7 @@
 
 #include "decomposition.h"
 #include "field/stencil.h"
+#include "imbrex/device/star/resident/resident_rounds.h"
 #include "imbrex/device/star/star_halos.h"
 #include "kernels/gpu_layout.h"
 #include "kernels/gpu_tiles.h"
@@ -63,6 +64,10 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
 /// other one holds that of one iteration before.
 double* gpu_several_steps(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, stencil formula,
                           double* field, double* other, int steps, bool keeps_previous);
+
+/// Does iterations of the field, which has no ghosts, together with the GPUs of `rounds` (see star_resident).
+void gpu_resident(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, stencil formula,
+                  double* field, const imbrex::resident_rounds& rounds);
 
 /// Its exchange, as deep as the layout's ghosts (see star_pack).
 void gpu_pack_deep(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, const double* field,

@@ -82,6 +82,22 @@ TEST(jacobi_options, auto_is_found_by_trying) {
   EXPECT_NE(digest(o), digest(parse("")));
 }
 
+TEST(jacobi_options, resident_steps_are_for_gpus) {
+#if IMBREX_HAVE_CUDA
+  const options o = parse("--steps resident");
+  EXPECT_EQ(o.steps, resident_steps);
+  EXPECT_EQ(o.device, "cuda");
+  EXPECT_NE(digest(o), digest(parse("--device cuda")));
+#endif
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("--steps resident --device host"), HasSubstr("for GPUs"));
+  EXPECT_THAT(refusal("--steps resident --boundary periodic"), HasSubstr("contradict"));
+  EXPECT_THAT(refusal("--steps resident --odf 4"), HasSubstr("one chare on each GPU"));
+  EXPECT_THAT(refusal("--steps resident --impl mpi"), HasSubstr("--steps resident needs --impl chare"));
+  EXPECT_THAT(refusal("--steps 1000"), HasSubstr("too large"));
+  EXPECT_THAT(refusal("--steps many"), HasSubstr("auto or resident"));
+}
+
 TEST(jacobi_options, one_extent_sets_all) {
   EXPECT_EQ(parse("-y 9").grid, (extents{9, 9, 9}));
   EXPECT_THAT(refusal("-x 5 -z 6"), testing::HasSubstr("third"));

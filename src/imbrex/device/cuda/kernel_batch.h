@@ -23,6 +23,11 @@ struct kernel_batch {
   __device__ __forceinline__ dim3 block() const {
     return {blockIdx.x, blockIdx.y, many == nullptr ? blockIdx.z : blockIdx.z % depth};
   }
+  /// The number of `block()` among those of its launch.
+  __device__ __forceinline__ unsigned group() const {
+    const dim3 b = block();
+    return b.x + gridDim.x * (b.y + gridDim.y * b.z);
+  }
 #endif
 };
 

@@ -44,6 +44,17 @@ stream_rounds& recorded_rounds::add(const stream& s) {
   return *streams_.back();
 }
 
+void recorded_rounds::add_value(const value& v) {
+  const std::lock_guard lock(mutex_);
+  values_.push_back(v);
+}
+
+std::vector<recorded_rounds::value> recorded_rounds::values() {
+  const std::lock_guard lock(mutex_);
+  std::ranges::sort(values_, {}, &value::number);
+  return values_;
+}
+
 void recorded_rounds::end() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(counted_, false)) --num_recording;

@@ -86,6 +86,18 @@ class recorded_rounds {
   /// Whether some are being recorded in this process.
   static bool any() { return num_recording.load(std::memory_order_relaxed) != 0; }
 
+  /// What one of those whose rounds are recorded finds in each: `bytes` at `at`, memory of a device. They are looked at
+  /// in the order of their numbers.
+  struct value {
+    std::uint64_t number = 0;
+    const void* at = nullptr;
+    std::size_t bytes = 0;
+  };
+  /// Any thread.
+  void add_value(const value& v);
+  /// In order, when all have been added.
+  std::vector<value> values();
+
   /// The last two rounds may follow one another again and again: those before did the same with the same arguments.
   /// Empty: they may; else why not. Of at least four rounds.
   std::string why_not_repeated() const;
@@ -96,6 +108,7 @@ class recorded_rounds {
   static inline std::atomic<int> num_recording{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<stream_rounds>> streams_;
+  std::vector<value> values_;
   std::atomic<bool> is_over_{false};
   bool counted_ = false;
 };

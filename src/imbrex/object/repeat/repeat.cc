@@ -1,11 +1,15 @@
 #include "imbrex/object/repeat/repeat.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "imbrex/base/log.h"
+#include "imbrex/device/buffer.h"
 #include "imbrex/pe/scheduler.h"
 
 namespace imbrex::detail {
@@ -52,11 +56,32 @@ task<> repeated_streams::keep_up(int round) {
   co_await passed;
 }
 
-void refuse_different_rounds(int fewest, int most) {
+void refuse_different_rounds(const repeat_vote& all) {
+  if (all.first != all.last) {
+    throw usage_error(fmt::format(
+        "ix::repeat was called for {} rounds by one chare and for {} by another: all chares of the array call it with "
+        "the same number",
+        all.first, all.last));
+  }
   throw usage_error(fmt::format(
-      "ix::repeat was called for {} rounds by one chare and for {} by another: all chares of the array call "
-      "it with the same number",
-      fewest, most));
+      "ix::repeat looks at the value of ix::until after each {} rounds for one chare and each {} for another (0: "
+      "never): all chares of the array call it with the same number",
+      all.often, all.seldom));
+}
+
+void check_looks(int every) {
+  if (every < 2 || every % 2 != 0) {
+    throw usage_error(
+        fmt::format("ix::until looks at its value after each {} rounds: let it be an even number, since rounds are "
+                    "repeated by twos",
+                    every));
+  }
+}
+
+void refuse_missing_value() {
+  throw usage_error(
+      "ix::until looks at a round_value for which no round has asked for memory: let a kernel of the round store into "
+      "its parts(stream, groups)");
 }
 
 void tell_of_functions() {
@@ -106,43 +131,130 @@ int rounds_of_graph(const recorded_rounds& r, int num_rounds) {
   return std::clamp(fitting / 2 * 2, 2, std::min(most_rounds, num_rounds / 2 * 2));
 }
 
+/// What was recorded, enqueued as graphs on a stream that comes after all that the rounds come after.
+class graphs_of_rounds {
+ public:
+  graphs_of_rounds(device& d, recorded_rounds& r)
+      : device_(d), recorded_(r), all_(d.make_stream(stream_priority::high, "repeated rounds")) {
+    for (const auto& s : r.streams()) {
+      for (const event& e : s->before) all_->wait(e);
+    }
+  }
+
+  stream& in() const { return *all_; }
+  /// The recorded rounds as they are.
+  void run_once() {
+    std::vector<std::size_t> as_recorded(rounds_that_are_recorded);
+    std::iota(as_recorded.begin(), as_recorded.end(), 0);
+    once_ = device_.graph_of_rounds(recorded_, as_recorded);
+    all_->run(*once_);
+  }
+  /// So many rounds, an even number, as one graph after another; until the device is not too far behind.
+  task<> run(int num_rounds) {
+    constexpr int most_under_way = 8;
+    while (num_rounds > 0) {
+      const int each = rounds_of_graph(recorded_, num_rounds);
+      std::unique_ptr<graph>& g = of_[{each, num_run_ % 2}];
+      if (g == nullptr) g = device_.graph_of_rounds(recorded_, order_of(each, rounds_that_are_recorded));
+      all_->run(*g);
+      num_rounds -= each;
+      if (++num_run_ % most_under_way == 0) co_await all_->done();
+    }
+  }
+
+ private:
+  device& device_;
+  recorded_rounds& recorded_;
+  const std::unique_ptr<stream> all_;
+  std::unique_ptr<graph> once_;
+  std::map<std::pair<int, int>, std::unique_ptr<graph>> of_;  // two of each: one is enqueued while the other runs
+  int num_run_ = 0;
+};
+
+/// The parts of all chares, copied to the host after some rounds.
+class looks_at_values {
+ public:
+  looks_at_values(device& d, std::vector<recorded_rounds::value> values) : values_(std::move(values)) {
+    std::size_t bytes = 0;
+    for (const auto& v : values_) bytes += rounded(v.bytes);
+    on_host_ = buffer<std::byte>(d, bytes, memory_kind::pinned);
+  }
+
+  /// In the order of `s`, when the look before is over. Gives what is set when they are there.
+  std::shared_ptr<completion> look(stream& s) {
+    std::size_t at = 0;
+    for (const auto& v : values_) {
+      s.copy(on_host_.data() + at, v.at, v.bytes);
+      at += rounded(v.bytes);
+    }
+    auto there = std::make_shared<completion>();
+    s.then("look", [there] { there->set(); });
+    return there;
+  }
+  /// Of the latest look, when it is there.
+  bool is_enough(const round_judge& judge) const {
+    std::vector<std::span<const std::byte>> parts;
+    std::size_t at = 0;
+    for (const auto& v : values_) {
+      parts.emplace_back(on_host_.data() + at, v.bytes);
+      at += rounded(v.bytes);
+    }
+    return judge.is_enough(parts);
+  }
+
+ private:
+  static std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  const std::vector<recorded_rounds::value> values_;
+  buffer<std::byte> on_host_;
+};
+
+/// Looks while the rounds that follow are under way: they are enqueued before it is known whether they are needed.
+task<done_again> run_until(graphs_of_rounds& graphs, looks_at_values& looks, int begin, int end,
+                           const round_judge& judge) {
+  std::shared_ptr<completion> there;
+  for (int i = begin;;) {
+    const int next = std::min(judge.next_look(i), end), num = (next - i) / 2 * 2;
+    auto some = graphs.run(num);
+    co_await some;
+    i += num;
+    if (i < next || !judge.is_to_look(i)) co_return done_again{i - begin};
+    if (there != nullptr) {
+      co_await *there;
+      if (looks.is_enough(judge)) co_return done_again{i - begin, true};
+    }
+    if (i == end) co_return done_again{i - begin};
+    there = looks.look(graphs.in());
+  }
+}
+
 }  // namespace
 
-task<int> do_again(std::shared_ptr<recorded_rounds> recorded, int num_rounds) {
+task<done_again> do_again(std::shared_ptr<recorded_rounds> recorded, int num_before, int num_rounds,
+                          round_judge* judge) {
   device& d = *scheduler::current().default_device;
-  const std::unique_ptr<stream> all = d.make_stream(stream_priority::high, "repeated rounds");
-  for (const auto& s : recorded->streams()) {
-    for (const event& e : s->before) all->wait(e);
-  }
+  graphs_of_rounds graphs(d, *recorded);
   std::string why_not = recorded->why_not_repeated();
   if (why_not.empty() && all_kernels_are_large(*recorded))
     why_not = "their kernels are large, so that it costs nothing";
+  done_again done;
+  std::optional<looks_at_values> looks;
   if (!why_not.empty()) {
     log_info("ix::repeat calls its rounds one by one: " + why_not);
-    std::vector<std::size_t> as_recorded(rounds_that_are_recorded);
-    std::iota(as_recorded.begin(), as_recorded.end(), 0);
-    const std::unique_ptr<graph> once = d.graph_of_rounds(*recorded, as_recorded);
-    all->run(*once);
-    co_await all->done();
-    recorded->end();
-    co_return rounds_that_are_recorded;
+    graphs.run_once();
+    done.num_rounds = rounds_that_are_recorded;
+  } else if (judge == nullptr) {
+    done.num_rounds = num_rounds / 2 * 2;
+    auto all = graphs.run(done.num_rounds);
+    co_await all;
+  } else {
+    looks.emplace(d, recorded->values());
+    auto all = run_until(graphs, *looks, num_before, num_before + num_rounds, *judge);
+    done = co_await all;
   }
-  constexpr int most_under_way = 8;
-  const int each = rounds_of_graph(*recorded, num_rounds), times = num_rounds / each,
-            left = (num_rounds - each * times) / 2 * 2;
-  const std::unique_ptr<graph> many = d.graph_of_rounds(*recorded, order_of(each, rounds_that_are_recorded));
-  for (int t = 0; t < times; ++t) {
-    all->run(*many);
-    if (t % most_under_way == most_under_way - 1) co_await all->done();
-  }
-  std::unique_ptr<graph> few;
-  if (left > 0) {
-    few = d.graph_of_rounds(*recorded, order_of(left, rounds_that_are_recorded));
-    all->run(*few);
-  }
-  co_await all->done();
+  co_await graphs.in().done();
   recorded->end();
-  co_return each* times + left;
+  co_return done;
 }
 
 }  // namespace imbrex::detail

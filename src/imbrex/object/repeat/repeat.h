@@ -10,6 +10,7 @@
 #include "imbrex/device/rounds/recorded_rounds.h"
 #include "imbrex/device/run_ahead.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/repeat/round_judge.h"
 
 namespace imbrex {
 
@@ -18,14 +19,16 @@ namespace detail {
 /// Added up over all chares that repeat rounds.
 struct repeat_vote {
   std::uint64_t address = 0;  ///< of the rounds that are to be recorded, by the one chare that leads; 0: none are
-  std::int32_t first = INT32_MAX, last = INT32_MIN;  ///< of how many rounds they want
-  bool enough = true;                                ///< rounds, streams that can record, and nothing against it
+  std::int32_t first = INT32_MAX, last = INT32_MIN;    ///< of how many rounds they want
+  std::int32_t often = INT32_MAX, seldom = INT32_MIN;  ///< after how many they look whether that is enough; 0: never
+  bool enough = true;                                  ///< rounds, streams that can record, and nothing against it
   bool can_record = true;
   std::int32_t num_done = 0;
+  bool are_over = false;  ///< before all of them were done
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & address & first & last & enough & can_record & num_done;
+    ar & address & first & last & often & seldom & enough & can_record & num_done & are_over;
   }
 };
 struct add_votes {
@@ -33,9 +36,12 @@ struct add_votes {
     all.address += one.address;
     all.first = std::min(all.first, one.first);
     all.last = std::max(all.last, one.last);
+    all.often = std::min(all.often, one.often);
+    all.seldom = std::max(all.seldom, one.seldom);
     all.enough = all.enough && one.enough;
     all.can_record = all.can_record && one.can_record;
     all.num_done += one.num_done;
+    all.are_over = all.are_over || one.are_over;
   }
 };
 
@@ -63,12 +69,18 @@ class repeated_streams {
   bool records_ = false;
 };
 
-/// For the chare that leads: does what was recorded, and as often again as fits into `num_rounds`, all of them counted;
-/// gives how many it did. Waits for the device.
-task<int> do_again(std::shared_ptr<recorded_rounds> recorded, int num_rounds);
+struct done_again {
+  int num_rounds = 0;
+  bool are_over = false;  ///< the judge said so
+};
+
+/// For the chare that leads: does what was recorded, and as often again as fits into `num_rounds`, all of them counted
+/// and `num_before` called before, or until `judge`, unless null, has had enough. Waits for the device.
+task<done_again> do_again(std::shared_ptr<recorded_rounds> recorded, int num_before, int num_rounds,
+                          round_judge* judge);
 
 /// Throws `usage_error`.
-[[noreturn]] void refuse_different_rounds(int fewest, int most);
+[[noreturn]] void refuse_different_rounds(const repeat_vote& all);
 /// In the log.
 void tell_of_functions();
 
@@ -76,6 +88,93 @@ void tell_of_functions();
 inline constexpr int rounds_of_warming_up = 4;
 /// Rounds that are recorded: data are exchanged with memory for each other round, and so twice two.
 inline constexpr int rounds_that_are_recorded = 4;
+
+/// How many rounds were done. `Judge`: a `round_judge_of`, or `no_judge`.
+template <class C, class Judge>
+task<int> repeat_rounds(C& self, int n, task<> (C::*round)(int), Judge judge) {
+  static_assert(is_grid_index<typename C::index_type>, "imbrex: rounds are repeated by the chares of an array");
+  constexpr bool is_judged = !std::is_same_v<Judge, no_judge>;
+  element_base& e = chare_access::element(self);
+  const bool was_pinned = self.is_pinned();
+  self.pin();
+  std::shared_ptr<recorded_rounds> mine;
+  repeat_vote vote;
+  int i = 0;
+  const int warm = std::min(n, rounds_of_warming_up);
+  for (; i < warm / 2; ++i) {
+    auto called = (self.*round)(i);
+    co_await called;
+  }
+  repeated_streams streams(e, chare_access::streams(self));  // which it may have made only now
+  const std::uint64_t num_functions = streams.num_functions();
+  for (; i < warm; ++i) {
+    auto called = (self.*round)(i);
+    co_await called;
+  }
+  vote.first = vote.last = n;
+  vote.often = vote.seldom = 0;
+  if constexpr (is_judged) vote.often = vote.seldom = judge.every();
+  vote.enough = n >= 2 * (warm + rounds_that_are_recorded) && streams.can_record();
+  vote.can_record = vote.enough && num_functions == streams.num_functions();
+  if (self.index() == typename C::index_type{}) {
+    mine = std::make_shared<recorded_rounds>();
+    vote.address = reinterpret_cast<std::uint64_t>(&mine);
+  }
+  auto asked = self.allreduce(vote, add_votes{});
+  const repeat_vote all = co_await std::move(asked);
+  if (all.first != all.last || all.often != all.seldom) refuse_different_rounds(all);
+  if (mine != nullptr && all.enough && !all.can_record) tell_of_functions();
+  bool are_over = false;
+  if (all.can_record && all.address != 0) {
+    // Of the chare that leads, which waits below until all have taken it.
+    const std::shared_ptr<recorded_rounds> recorded =
+        *reinterpret_cast<const std::shared_ptr<recorded_rounds>*>(all.address);
+    streams.record(recorded);
+    for (int r = 0; r < rounds_that_are_recorded; ++r) {
+      auto called = (self.*round)(i + r);
+      co_await called;
+      streams.end_round();
+    }
+    if constexpr (is_judged) judge.add_to(*recorded, linear(self.index(), self.extent()));
+    auto all_recorded = self.barrier();
+    co_await std::move(all_recorded);
+    streams.stop();
+    repeat_vote done;
+    if (mine != nullptr) {
+      round_judge* who = nullptr;
+      if constexpr (is_judged) who = &judge;
+      auto again = do_again(recorded, i, n - i, who);
+      const done_again told = co_await again;
+      done.num_done = told.num_rounds;
+      done.are_over = told.are_over;
+    }
+    auto over = self.allreduce(done, add_votes{});
+    const repeat_vote told = co_await std::move(over);
+    i += told.num_done;
+    are_over = told.are_over;
+  }
+  if constexpr (is_judged) {
+    if (!are_over) judge.look_where_due(i);
+  }
+  while (i < n && !are_over) {
+    auto called = (self.*round)(i);
+    co_await called;
+    auto slower = streams.keep_up(i);
+    co_await slower;
+    ++i;
+    if constexpr (is_judged) {
+      if (judge.is_to_ask(i)) {
+        co_await judge.there();
+        auto together = self.allreduce(judge.own(), judge.operation());
+        judge.decide(co_await std::move(together));
+      }
+      are_over = judge.are_over(i);
+      if (!are_over) judge.look_where_due(i);
+    }
+  }
+  if (!was_pinned) self.unpin();
+  co_return i;
+}
 
 }  // namespace detail
 
@@ -96,64 +195,17 @@ inline constexpr int rounds_that_are_recorded = 4;
 /// Ends when all rounds have been enqueued; some have been done. While it lasts the chare stays on its PE.
 template <class C>
 task<> repeat(C& self, int n, task<> (C::*round)(int)) {
-  static_assert(is_grid_index<typename C::index_type>, "imbrex: rounds are repeated by the chares of an array");
-  element_base& e = chare_access::element(self);
-  const bool was_pinned = self.is_pinned();
-  self.pin();
-  std::shared_ptr<recorded_rounds> mine;
-  detail::repeat_vote vote;
-  int i = 0;
-  const int warm = std::min(n, detail::rounds_of_warming_up);
-  for (; i < warm / 2; ++i) {
-    auto called = (self.*round)(i);
-    co_await called;
-  }
-  detail::repeated_streams streams(e, chare_access::streams(self));  // which it may have made only now
-  const std::uint64_t num_functions = streams.num_functions();
-  for (; i < warm; ++i) {
-    auto called = (self.*round)(i);
-    co_await called;
-  }
-  vote.first = vote.last = n;
-  vote.enough = n >= 2 * (warm + detail::rounds_that_are_recorded) && streams.can_record();
-  vote.can_record = vote.enough && num_functions == streams.num_functions();
-  if (self.index() == typename C::index_type{}) {
-    mine = std::make_shared<recorded_rounds>();
-    vote.address = reinterpret_cast<std::uint64_t>(&mine);
-  }
-  auto asked = self.allreduce(vote, detail::add_votes{});
-  const detail::repeat_vote all = co_await std::move(asked);
-  if (all.first != all.last) detail::refuse_different_rounds(all.first, all.last);
-  if (mine != nullptr && all.enough && !all.can_record) detail::tell_of_functions();
-  if (all.can_record && all.address != 0) {
-    // Of the chare that leads, which waits below until all have taken it.
-    const std::shared_ptr<recorded_rounds> recorded =
-        *reinterpret_cast<const std::shared_ptr<recorded_rounds>*>(all.address);
-    streams.record(recorded);
-    for (int r = 0; r < detail::rounds_that_are_recorded; ++r) {
-      auto called = (self.*round)(i + r);
-      co_await called;
-      streams.end_round();
-    }
-    auto all_recorded = self.barrier();
-    co_await std::move(all_recorded);
-    streams.stop();
-    detail::repeat_vote done;
-    if (mine != nullptr) {
-      auto again = detail::do_again(recorded, n - i);
-      done.num_done = co_await again;
-    }
-    auto over = self.allreduce(done, detail::add_votes{});
-    const detail::repeat_vote told = co_await std::move(over);
-    i += told.num_done;
-  }
-  for (; i < n; ++i) {
-    auto called = (self.*round)(i);
-    co_await called;
-    auto slower = streams.keep_up(i);
-    co_await slower;
-  }
-  if (!was_pinned) self.unpin();
+  auto all = detail::repeat_rounds(self, n, round, detail::no_judge{});
+  co_await all;
+}
+
+/// `const int rounds = co_await ix::repeat(*this, n, &block::round, ix::until(change_, ix::sum, is_little, 20))`: at
+/// most n rounds, and fewer where all chares' values together are enough. Gives how many, to all chares. Looking costs
+/// a graph's rounds no time: it is done while those that follow are under way, and so as many are done again as lie
+/// between two looks. Which rounds are the last does not depend on where and how they are done.
+template <class C, class T, class Op, class Enough>
+task<int> repeat(C& self, int n, task<> (C::*round)(int), until<T, Op, Enough> condition) {
+  return detail::repeat_rounds(self, n, round, detail::round_judge_of<T, Op, Enough>(std::move(condition)));
 }
 
 }  // namespace imbrex

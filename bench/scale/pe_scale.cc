@@ -1,8 +1,9 @@
 // What PEs and ranks cost as they become more: time until the main chare runs, an array everywhere, a broadcast with a
 // reduction, quiescence, the end; and memory.
 //
-//   build/default/bin/bench_pe_scale                     # the table: 16 to 1024 PEs as threads, by one thread, as
-//   ranks build/default/bin/bench_pe_scale --once --imbrex-pes 64 --imbrex-single-thread     # a line of it
+//   bench_pe_scale                                                # the table: 16 to 1024 PEs as threads, by one
+//                                                                 # thread, as ranks
+//   bench_pe_scale --once --imbrex-pes=64 --imbrex-single-thread  # a line of it
 //
 // The table starts one process for each line. Times are wall times of that process; with more PEs than cores they are
 // those of a machine that is oversubscribed, which is what a test on a laptop sees, not what a cluster does: compare
