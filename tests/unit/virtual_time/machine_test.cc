@@ -28,12 +28,15 @@ TEST(machine_without_toml, says_what_to_install) {
 
 #else
 
+struct machine_file {
+  explicit machine_file(const std::string& text) { std::ofstream(path) << text; }
+  ~machine_file() { std::filesystem::remove(path); }
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "_machine.toml";
+};
+
 machine read(const std::string& text) {
-  const std::string file = testing::TempDir() + std::to_string(getpid()) + "_machine.toml";
-  std::ofstream(file) << text;
-  machine m = imbrex::read_machine(file);
-  std::filesystem::remove(file);
-  return m;
+  const machine_file file(text);
+  return imbrex::read_machine(file.path);
 }
 
 std::string complaint(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <thread>
@@ -69,6 +70,7 @@ std::vector<ix::balance_problem> problems_of(const job_shape& s, const std::stri
   std::vector<ix::balance_problem> all;
   ix::balance_record_reader reader(file);
   while (auto record = reader.next()) all.push_back(std::move(record->problem));
+  std::filesystem::remove(file);
   return all;
 }
 

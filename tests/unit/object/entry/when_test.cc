@@ -100,6 +100,7 @@ ix::task<int> several_waiters(ix::runtime& rt) {
   int sum = 0;
   for (int k = 0; k < 4; ++k) sum += co_await nodes.reduction<int>();
   EXPECT_EQ(sum, 3 * (11 + 10 + 11 + 10));
+  co_await rt.quiescence();  // the last messages may come later than what is sent after them
   for (int i = 0; i < 3; ++i) {
     const std::size_t left = co_await nodes[i].call<&node::queued>();
     EXPECT_EQ(left, 1u);
