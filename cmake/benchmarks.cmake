@@ -55,6 +55,10 @@ foreach(name IN ITEMS pe_scale collective_scale many_pes)
   imbrex_add_bench(bench_${name} scale/${name}.cc imbrex::imbrex)
 endforeach()
 
+# What policies make of Cholesky's graph on GPUs that are simulated.
+imbrex_add_bench(bench_cholesky_policies cholesky/policies.cc imbrex::imbrex)
+imbrex_add_kernel_files(bench_cholesky_policies "${PROJECT_SOURCE_DIR}/bench/cholesky/policies.hk")
+
 # Cholesky's factorisation by tiles, by OpenBLAS's threads and by StarPU.
 if(IMBREX_OPENBLAS_FOUND)
   imbrex_add_bench(bench_cholesky_graph cholesky/graph.cc imbrex::imbrex PkgConfig::IMBREX_OPENBLAS)

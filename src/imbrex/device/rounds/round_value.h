@@ -29,7 +29,7 @@ class round_value {
   /// groups. The same for every round that asks for as many. What is looked at are the parts of the last round that
   /// has asked, when `s` comes there. Throws `out_of_memory`.
   T* parts(stream& s, std::size_t num_groups) {
-    if (parts_.on() != &s.on() || parts_.size() < num_groups) make_room(s.on(), num_groups);
+    if (!is_on(s.on()) || parts_.size() < num_groups) make_room(s.on(), num_groups);
     stream_ = &s;
     num_parts_ = num_groups;
     return parts_.data();
@@ -44,8 +44,7 @@ class round_value {
   std::span<const T> on_device() const { return {parts_.data(), num_parts_}; }
   /// Copies the parts to the host, in the order of the stream. Gives what is set when they are there.
   std::shared_ptr<completion> look() {
-    if (on_host_.on() != parts_.on() || on_host_.size() < num_parts_)
-      on_host_ = buffer<T>(*parts_.on(), parts_.size(), memory_kind::pinned);
+    if (on_host_.size() < num_parts_) on_host_ = buffer<T>(stream_->on(), parts_.size(), memory_kind::pinned);
     num_seen_ = num_parts_;
     stream_->copy(on_host_.data(), parts_.data(), num_parts_ * sizeof(T));
     auto there = std::make_shared<completion>();
@@ -56,6 +55,10 @@ class round_value {
   ///@}
 
  private:
+  /// Another PE's handle of the same GPU is as good.
+  bool is_on(const device& d) const {
+    return parts_.on() != nullptr && parts_.on()->kind() == d.kind() && parts_.on()->number() == d.number();
+  }
   void make_room(device& d, std::size_t num_groups) {
     if (parts_.on() != nullptr) former_.push_back(std::move(parts_));  // kernels may still store there
     parts_ = buffer<T>(d, num_groups);

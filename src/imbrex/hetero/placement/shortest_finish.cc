@@ -9,6 +9,7 @@ namespace imbrex {
 namespace {
 constexpr int look_ahead = 16;       // tasks of a group that are looked at for one whose place has room
 constexpr double bytes_per_ns = 20;  // what links bring, roughly; the tasks' own times are measured
+constexpr double enough_ns = 2e6;    // of work for a device, which does it in the order in which it was given
 }  // namespace
 
 shortest_finish::shortest_finish(std::string file)
@@ -48,6 +49,13 @@ place* shortest_finish::best_place(const placement_view& view, const task_node& 
   return best;
 }
 
+/// More would only stand in the way of what is urgent and cannot run yet.
+bool shortest_finish::has_enough(const place& p) const {
+  if (p.is_host() || p.num_tasks_under_way < p.num_compute_lanes()) return false;
+  const auto busy = backlog_ns_.find(&p);
+  return busy != backlog_ns_.end() && busy->second > enough_ns;
+}
+
 /// The first task whose place has room; the others wait for theirs.
 placement_policy::choice shortest_finish::pop(const placement_view& view) {
   const choice c = ready_.look_in_order([&](ready_list& tasks) {
@@ -56,7 +64,7 @@ placement_policy::choice shortest_finish::pop(const placement_view& view) {
     for (task_node* t = tasks.first(); t != nullptr && num_looked_at < look_ahead; before = t, t = t->next) {
       ++num_looked_at;
       place* const p = best_place(view, *t);
-      if (p == nullptr || !view.has_room(*p)) continue;
+      if (p == nullptr || !view.has_room(*p) || has_enough(*p)) continue;
       tasks.take_after(before);
       return choice{t, p};
     }

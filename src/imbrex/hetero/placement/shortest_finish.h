@@ -11,7 +11,8 @@
 namespace imbrex {
 
 /// Each task goes where it is expected to be over first: after what the place has to do, the time to bring what is
-/// missing, and what such tasks took there. What has never run at a place is tried there.
+/// missing, and what such tasks took there. What has never run at a place is tried there. A device is given as much as
+/// it does in some milliseconds, so that what becomes urgent need not wait for longer.
 class shortest_finish final : public placement_policy {
  public:
   /// Begins with nothing, and forgets all in the end.
@@ -29,6 +30,7 @@ class shortest_finish final : public placement_policy {
 
  private:
   place* best_place(const placement_view& view, const task_node& t) const;
+  bool has_enough(const place& p) const;
   double expected(const placement_view& view, const task_node& t, const place& p) const;
 
   std::unique_ptr<cost_store> own_store_;

@@ -118,8 +118,7 @@ class hetero_grid {
     const auto apart = [&](std::size_t axis) { return shape_.in_grid[axis] != shape_.alone()[axis]; };
     if ((shape_.extent[1] > 1 && apart(1)) || (shape_.extent[2] > 1 && apart(2))) {
       throw usage_error("a tile of " + text(extent()) +
-                        " elements was taken for a plain object: its rows lie apart in the "
-                        "grid");
+                        " elements was taken for a plain object: its rows lie apart in the grid");
     }
     return object_;
   }

@@ -16,20 +16,23 @@
 /// Tasks that add up to an object, each apart from the others (StarPU's `STARPU_REDUX`).
 namespace imbrex {
 
-/// An object that a task reduces into: see `reduce`.
-template <class T, class Op>
-struct reduce_argument {
-  hetero_object<T> object;
+/// An object that a task reduces into, and how: see `reduce`.
+template <class Object, class T, class Op>
+struct reduction_into {
+  Object object;
   Op op;
   T identity;
   std::size_t width = 8;
 
-  /// In so many parts, so that as many tasks run at once. The result's bits depend on this, and on nothing else.
-  reduce_argument over(std::size_t parts) const {
+  /// In so many parts (of a graph: on each rank), so that as many tasks run at once. The result's bits depend on this,
+  /// and on nothing else.
+  reduction_into over(std::size_t parts) const {
     if (parts == 0) throw usage_error("reduce(...).over(0): a reduction has at least one part");
     return {object, op, identity, parts};
   }
 };
+template <class T, class Op>
+using reduce_argument = reduction_into<hetero_object<T>, T, Op>;
 
 /// \name As an argument: `imbrex::submit({}, count, text, imbrex::reduce(histogram, imbrex::sum))`
 /// The task finds in the place of the object what some others have left, or `identity` in all elements if it is the
@@ -52,6 +55,18 @@ reduce_argument<T, Op> reduce(hetero_object<T> into, Op op) {
 ///@}
 
 namespace detail {
+
+/// What tasks that end a reduction do: `into` gets what both give together, or what `from` has.
+template <class T, class Op>
+auto combining(Op op) {
+  return [op](std::span<T> into, std::span<const T> from) {
+    for (std::size_t i = 0; i < into.size(); ++i) op(into[i], T(from[i]));
+  };
+}
+template <class T>
+auto taking() {
+  return [](std::span<T> into, std::span<const T> from) { std::ranges::copy(from, into.begin()); };
+}
 
 template <class T, class Op>
 class reduction final : public open_reduction {
@@ -76,10 +91,7 @@ class reduction final : public open_reduction {
   }
 
   void close(int priority) override {
-    const Op op = op_;
-    const auto combine = [op](std::span<T> into, std::span<const T> from) {
-      for (std::size_t i = 0; i < into.size(); ++i) op(into[i], T(from[i]));
-    };
+    const auto combine = combining<T>(op_);
     const task_options o{.name = "combine", .priority = priority};
     for (std::size_t step = 1; step < parts_.size(); step *= 2) {
       for (std::size_t i = 0; i + step < parts_.size(); i += 2 * step) {
@@ -90,8 +102,7 @@ class reduction final : public open_reduction {
     if (domain_.will_be_written(object())) {
       submit(domain_, o, combine, whole, parts_[0]);
     } else {
-      const auto take = [](std::span<T> into, std::span<const T> from) { std::ranges::copy(from, into.begin()); };
-      submit(domain_, o, take, write(whole), parts_[0]);
+      submit(domain_, o, taking<T>(), write(whole), parts_[0]);
     }
   }
 
@@ -127,14 +138,10 @@ template <class T, class Op>
 struct argument_in<reduce_argument<T, Op>> {
   static auto of(hetero_domain& domain, const reduce_argument<T, Op>& a) {
     if (executor::current() != &domain.pe()) {
-      throw usage_error(
-          "a task shall reduce into an object, but is submitted "
-          "by another task: submit it outside");
+      throw usage_error("a task shall reduce into an object, but is submitted by another task: submit it outside");
     }
     if (a.object.domain() != &domain) {
-      throw usage_error(
-          "a task shall reduce into an object of another PE: "
-          "send it there in a message");
+      throw usage_error("a task shall reduce into an object of another PE: send it there in a message");
     }
     hetero_data& d = *a.object.data();
     auto* open = dynamic_cast<reduction<T, Op>*>(d.reducing);

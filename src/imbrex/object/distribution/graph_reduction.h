@@ -17,18 +17,7 @@ namespace imbrex {
 
 /// One object of a graph, to reduce into: see `reduce`.
 template <class T, class Op>
-struct ref_to_reduce {
-  distributed_ref<T> object;
-  Op op;
-  T identity;
-  std::size_t width = 8;
-
-  /// In so many parts on each rank.
-  ref_to_reduce over(std::size_t parts) const {
-    if (parts == 0) throw usage_error("reduce(...).over(0): a reduction has at least one part");
-    return {object, op, identity, parts};
-  }
-};
+using ref_to_reduce = reduction_into<distributed_ref<T>, T, Op>;
 
 /// \name As for `hetero_object`: `g.submit({}, norm, a(i), imbrex::reduce(total(0), imbrex::sum))`
 /// The task runs where its other objects say, and only if it has none, where this one lives: nothing travels for it.
@@ -71,9 +60,7 @@ class graph_reduction_of final : public graph_reduction {
       const rank_id r = (root + k) % graph_.num_ranks();
       if (has_[static_cast<std::size_t>(r)]) all.push_back(r);
     }
-    const auto combine = [op = into_.op](std::span<T> into, std::span<const T> from) {
-      for (std::size_t i = 0; i < into.size(); ++i) op(into[i], T(from[i]));
-    };
+    const auto combine = combining<T>(into_.op);
     graph_task_options o{.name = "combine", .priority = priority};
     for (std::size_t step = 1; step < all.size(); step *= 2) {
       for (std::size_t i = 0; i + step < all.size(); i += 2 * step) {
@@ -83,8 +70,7 @@ class graph_reduction_of final : public graph_reduction {
     if (into_.object.shared().version > 0) {
       graph_.submit(o, combine, into_.object, parts_(all[0]));
     } else {
-      const auto take = [](std::span<T> into, std::span<const T> from) { std::ranges::copy(from, into.begin()); };
-      graph_.submit(o, take, write(into_.object), parts_(all[0]));
+      graph_.submit(o, taking<T>(), write(into_.object), parts_(all[0]));
     }
   }
 

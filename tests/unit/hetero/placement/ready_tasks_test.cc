@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imbrex/hetero/placement/host_tasks.h"
+#include "imbrex/hetero/placement/shortest_finish.h"
 #include "unit/hetero/hetero_fixture.h"
 
 // What waits at one place does not hold up what can run at another, and many that wait cost no more than few.
@@ -120,6 +121,41 @@ std::uint64_t questions_for_each_of(int num_tasks) {
 TEST(ready_tasks, of_a_full_place_cost_no_more_when_there_are_many) {
   const std::uint64_t of_few = questions_for_each_of(64), of_many = questions_for_each_of(4096);
   EXPECT_LE(of_many, 2 * of_few) << of_few << " of 64";
+}
+
+TEST(ready_tasks, of_long_ones_a_device_is_given_few_and_the_urgent_first) {
+  constexpr std::size_t lanes = 3;
+  hetero_options options;
+  options.compute_lanes = static_cast<int>(lanes);
+  hetero_pe on(1, 1 << 20, options);
+  place& device = *on.domain->places()[1];
+  const counting_view view(on.domain->places(), 64);
+  std::deque<bare_task> tasks(12);
+  shortest_finish policy;
+  tasks.back().at = &device;
+  policy.finished(tasks.back(), 1'000'000);  // what such tasks take, in nanoseconds
+  tasks.pop_back();
+  for (bare_task& t : tasks) policy.push(t);
+  std::vector<task_node*> given;
+  const auto give = [&] {
+    for (auto c = policy.pop(view); c.task != nullptr; c = policy.pop(view)) {
+      EXPECT_EQ(c.at, &device);
+      c.task->at = c.at;
+      ++device.num_tasks_under_way;
+      given.push_back(c.task);
+    }
+  };
+  give();
+  EXPECT_EQ(given.size(), lanes);  // 3 ms of work
+  bare_task urgent;
+  urgent.wishes.priority = 1;
+  policy.push(urgent);
+  --device.num_tasks_under_way;
+  policy.finished(*given[0], 1'000'000);
+  give();
+  ASSERT_EQ(given.size(), lanes + 1);
+  EXPECT_EQ(given.back(), &urgent);
+  device.num_tasks_under_way = 0;
 }
 
 TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
