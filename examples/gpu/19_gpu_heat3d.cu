@@ -12,7 +12,7 @@ __device__ void put(double* p, const double2& v) { *reinterpret_cast<double2*>(p
 
 /// Of so many planes at once the loads come first: faster where blocks are large, slower where many are small.
 template <int at_once>
-__global__ void __launch_bounds__(256, at_once > 1 ? 4 : 1)
+__global__ void __launch_bounds__(256, at_once > 1 ? 4 : 5)
     update_kernel(const __grid_constant__ imbrex::kernel_batch<sweep> all) {
   const sweep& t = all.arguments();  // of one of the blocks that this launch is for
   const dim3 block = all.block();
