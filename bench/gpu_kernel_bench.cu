@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "gpu_kernel_bench_problem.cuh"
-#include "kernels/gpu_step.cuh"
+#include "kernels/gpu_fused.cuh"
 #include "kernels/gpu_update.cuh"
 
 namespace {
@@ -71,33 +71,36 @@ void add_update(std::vector<variant>& all, const problem& p) {
   }
 }
 
-template <class Shape, bool one_block>
-void add_steps(std::vector<variant>& all, problem& p) {
-  for (const bool periodic : {false, true}) {
-    for (int depth : {4, 8, 16, 32}) {
-      const std::vector<gpu_block_entry> entries{entry_of(p, periodic)};
-      const bool alternating = gpu_cut::of(p.layout.size.cells()).alternating;
-      const gpu_work_list work = gpu_work_list::of(entries, gpu_cut{depth});
-      gpu::step_task task;
-      task.table = p.tables[periodic];
-      task.faces = to_device(work.faces);
-      task.num_faces = static_cast<int>(work.faces.size());
-      task.tiling = work.tiling;
-      task.of_block = quick_divisor(work.tiling.total());
-      task.pitch = work.pitch;
-      task.plane = work.plane;
-      task.blocks[0] = work.blocks[0];
-      p.lists.push_back(const_cast<gpu_face_tile*>(task.faces));
-      const auto run = [task, alternating, num = task.num_faces + work.tiling.total()](int i) mutable {
-        task.parity = i % 2;
-        task.backwards = alternating && i % 2 != 0;
-        gpu::step_kernel<Shape, one_block, false>
-            <<<static_cast<unsigned>(num), dim3(Shape::columns, Shape::rows)>>>(task);
+/// Of a block without neighbours.
+void add_fused(std::vector<variant>& all, const problem& p) {
+  const extents& n = p.layout.size;
+  if (n.nx % 2 != 0) return;
+  const auto parts = [](std::int64_t whole, int part) { return static_cast<unsigned>((whole + part - 1) / part); };
+  for (const int depth : {4, 6, 8, 12}) {
+    imbrex::kernel_batch<gpu::fused_task> batch;
+    gpu::fused_task& t = batch.one;
+    t.nx = static_cast<int>(n.nx);
+    t.ny = static_cast<int>(n.ny);
+    t.nz = static_cast<int>(n.nz);
+    t.pitch = static_cast<int>(p.layout.pitch);
+    t.plane = static_cast<int>(p.layout.plane);
+    t.depth = depth;
+    t.x_fixed = 1;
+    t.tiling = gpu_tiling::of(n, gpu_cut{depth});
+    const auto add = [&](const char* name, auto kernel, dim3 blocks, dim3 threads) {
+      const auto run = [=](int i) mutable {
+        batch.one.in = p.fields[i % 2] + p.layout.origin;
+        batch.one.out = p.fields[1 - i % 2] + p.layout.origin;
+        kernel<<<blocks, threads>>>(batch);
       };
-      const std::string what =
-          std::string(one_block ? "step of one" : "step of several") + (periodic ? ", 6 neighbours" : ", 0 neighbours");
-      all.push_back({text_of<Shape>(what.c_str()), "depth " + std::to_string(depth), run});
-    }
+      all.push_back({name, "depth " + std::to_string(depth), run});
+    };
+    add("fused, small blocks", gpu::small_block_kernel<true, false>,
+        {parts(n.nx, 64), parts(n.ny, 4), parts(n.nz, depth)}, {32, 4});
+    const dim3 tiles(static_cast<unsigned>(t.tiling.total())), threads(gpu_tiling::cells / 2, gpu_tiling::rows);
+    add("fused, in the cache", gpu::large_block_kernel<gpu::block_in_cache, true, false>, tiles, threads);
+    add("fused, near the cache", gpu::large_block_kernel<gpu::block_near_cache, true, false>, tiles, threads);
+    add("fused, beyond the cache", gpu::large_block_kernel<gpu::block_beyond_cache, true, false>, tiles, threads);
   }
 }
 
@@ -106,10 +109,7 @@ std::vector<variant> variants_of(problem& p) {
   add_update<gpu::near_cache>(all, p);
   add_update<gpu::beyond_cache>(all, p);
   add_update<march_shape<4, false, 512>>(all, p);
-  add_steps<gpu::near_cache, true>(all, p);
-  add_steps<gpu::near_cache, false>(all, p);
-  add_steps<gpu::beyond_cache, true>(all, p);
-  add_steps<gpu::beyond_cache, false>(all, p);
+  add_fused(all, p);
   return all;
 }
 

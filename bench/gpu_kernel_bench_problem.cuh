@@ -70,8 +70,6 @@ struct problem {
   double* fields[2] = {};
   double* expected = nullptr;
   unsigned long long* differing = nullptr;
-  gpu_block_entry* tables[2] = {};  ///< without neighbours, and with the block itself on all sides
-  std::vector<void*> lists;
 
   dim3 cell_grid() const {
     const extents& n = layout.size;
@@ -86,26 +84,11 @@ T* allocate(std::int64_t count) {
   return static_cast<T*>(p);
 }
 
-template <class T>
-T* to_device(const std::vector<T>& values) {
-  T* p = allocate<T>(static_cast<std::int64_t>(values.size()));
-  check(cudaMemcpy(p, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
-  return p;
-}
-
-inline gpu_block_entry entry_of(const problem& p, bool periodic) {
-  gpu_block_entry e{p.layout, {p.fields[0], p.fields[1]}, {}};
-  for (face f : all_faces)
-    if (periodic) e.neighbours[static_cast<int>(f)] = gpu_neighbour::at(f, p.layout, p.fields[0], p.fields[1]);
-  return e;
-}
-
 inline problem make(extents size) {
   problem p;
   p.layout = gpu_layout::of(size);
   for (double** f : {&p.fields[0], &p.fields[1], &p.expected}) *f = allocate<double>(p.layout.doubles());
   p.differing = allocate<unsigned long long>(1);
-  for (int periodic : {0, 1}) p.tables[periodic] = to_device(std::vector{entry_of(p, periodic != 0)});
   fill_kernel<<<2048, 256>>>(p.fields[0], p.layout.doubles());
   fill_kernel<<<2048, 256>>>(p.fields[1], p.layout.doubles());
   for (double* f : p.fields) zero_ends_kernel<<<dim3(static_cast<unsigned>(size.ny), static_cast<unsigned>(size.nz)), 1>>>(p.layout, f);
@@ -115,8 +98,7 @@ inline problem make(extents size) {
 }
 
 inline void destroy(problem& p) {
-  std::vector<void*> all{p.fields[0], p.fields[1], p.expected, p.differing, p.tables[0], p.tables[1]};
-  all.insert(all.end(), p.lists.begin(), p.lists.end());
+  std::vector<void*> all{p.fields[0], p.fields[1], p.expected, p.differing};
   for (void* m : all) check(cudaFree(m), "cudaFree");
 }
 

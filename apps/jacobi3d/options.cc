@@ -258,7 +258,7 @@ void read_gpu_options(options& o, const raw_options& raw) {
     refuse(fmt::format("--completion {} is unknown: use flag, event, callback or sync", g.completion));
   if (g.fusion == fusion_strategy::d) {
     if (g.halos == halo_path::host) refuse("--fusion D stores halos directly: leave out --comm host");
-    if (g.streams) refuse(fmt::format("--fusion D has one stream for each GPU: leave out --streams {}", raw.streams));
+    if (g.streams) refuse(fmt::format("--fusion D has one stream for each chare: leave out --streams {}", raw.streams));
   }
   if (g.graph == true && g.halos == halo_path::host)
     refuse("--graph needs --comm device: between its kernels a graph cannot wait for messages");

@@ -18,7 +18,8 @@ namespace jacobi {
 
 namespace {
 
-constexpr std::int64_t steps_between_looks = 4;  // at how far the GPU has come
+constexpr std::int64_t steps_between_looks = 4;     // at how far the GPU has come
+constexpr std::int64_t most_repeated_steps = 5000;  // after which the progress is shown
 
 struct any_outcome {
   void operator()(repeat_outcome&, repeat_outcome&&) const {}
@@ -34,7 +35,7 @@ std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how) {
   const int num_buffers = how.halos == halo_path::host ? 4 : 2;  // outgoing ones, and what comes by way of the host
   if (how.steps > 1) {
     doubles += num_buffers * gpu_deep_steps::halo_doubles(layout);
-  } else if (how.fusion != fusion_strategy::d) {
+  } else if (!how.resident) {
     for (const face f : all_faces) doubles += num_buffers * face_cells(size, f);
   }
   return static_cast<std::uint64_t>(doubles) * sizeof(double);
@@ -43,6 +44,7 @@ std::uint64_t gpu_bytes_of_block(extents size, const gpu_strategy& how) {
 gpu_block::gpu_block()
     : options_(*this_job.given),
       strategy_(gpu_strategy::of(options_, rt())),
+      has_points_(rt().options().checkpoint.at_points()),
       blocks_(options_.grid, extent().x, extent().y, extent().z),
       position_{index().x, index().y, index().z},
       cells_(blocks_.cells(position_)),
@@ -51,9 +53,8 @@ gpu_block::gpu_block()
       ends_{blocks_.cx() == 1 && !options_.boundary.periodic, options_.boundary.value},
       streams_(gpu_streams::of(strategy_.streams, on_device(),
                                fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))),
-      faces_(imbrex::memory_kind::device, strategy_.halos) {
-  // Streams that chares share, and kernels that know the others' memory by its place, know this PE.
-  if (strategy_.streams == stream_design::device || strategy_.fusion == fusion_strategy::d) pin();
+      faces_(imbrex::memory_kind::device, strategy_.fusion == fusion_strategy::d ? halo_path::store : strategy_.halos) {
+  if (strategy_.streams == stream_design::device) pin();  // the other chares' streams know this PE
   const auto doubles = static_cast<std::size_t>(layout_.doubles());
   for (auto& f : fields_) f = imbrex::buffer<double>(on_device(), doubles);
   if (strategy_.steps > 1) {
@@ -68,17 +69,10 @@ gpu_block::gpu_block()
     const auto n = blocks_.neighbour(position_, f, options_.boundary.periodic);
     if (!n) continue;
     neighbours_.push_back(f);
-    if (strategy_.fusion == fusion_strategy::d) continue;
     faces_.connect(*this, array()[imbrex::index3d{n->x, n->y, n->z}], static_cast<int>(f),
                    static_cast<int>(opposite(f)), static_cast<std::size_t>(face_cells(cells_.size, f)));
   }
-  if (strategy_.fusion == fusion_strategy::d) {
-    this_gpu_directory.blocks[static_cast<std::size_t>(blocks_.number(position_))] = {
-        pe(), layout_, {fields_[0].data(), fields_[1].data()}};
-  }
 }
-
-int gpu_block::parity() const { return strategy_.fusion == fusion_strategy::d ? this_gpu_directory.parity : parity_; }
 
 // ------------------------------------------------------------------------------------------------ one iteration
 
@@ -105,11 +99,12 @@ void gpu_block::pack() {
   }
 }
 
-/// Unpacks (each face alone or all at once), updates; with fusion C, and always in a graph, also packs the new faces.
+/// Unpacks (each face alone or all at once), updates; with fusion C and D, and always in a graph, also packs the new
+/// faces.
 void gpu_block::enqueue_kernels(const const_face_buffers& halos, bool one_stream) {
   imbrex::stream& unpack = one_stream ? *streams_.compute : *streams_.unpack;
   imbrex::stream& compute = *streams_.compute;
-  if (strategy_.fusion == fusion_strategy::c) {
+  if (is_one_kernel()) {
     gpu_update_fused(compute, layout_, options_.formula, ends_, current(), next(), halos, outgoing(), parity_ != 0);
     return;
   }
@@ -137,7 +132,7 @@ void gpu_block::run_graph(const const_face_buffers& halos) {
 }
 
 void gpu_block::update(const const_face_buffers& halos) {
-  if (strategy_.graph) return run_graph(halos);
+  if (strategy_.graph && !repeats()) return run_graph(halos);
   const int num_passes = passes_of(options_, imbrex::linear(index(), extent()), imbrex::volume(extent()), enqueued_);
   for (int pass = 0; pass < num_passes; ++pass) enqueue_kernels(halos, false);
 }
@@ -169,10 +164,13 @@ imbrex::task<> gpu_block::one_iteration() {
   update(incoming());
   faces_.release(reading);
   parity_ ^= 1;
-  if (++enqueued_ % steps_between_looks == 0) co_await ahead_.step(*streams_.compute);
+  ++enqueued_;
 }
 
+imbrex::task<> gpu_block::round(int) { return one_iteration(); }
+
 std::int64_t gpu_block::steps_within(std::int64_t most) const {
+  if (repeats()) return std::min(most, most_repeated_steps);
   const std::int64_t steps = std::min<std::int64_t>(options_.steps, most);
   return options_.balance_every > 0 ? std::min(steps, options_.balance_every - enqueued_ % options_.balance_every)
                                     : steps;
@@ -185,9 +183,15 @@ imbrex::task<> gpu_block::advance(std::int64_t steps, bool keeps_previous) {
     co_await ahead_.step(*streams_.compute);
     co_return;
   }
+  if (repeats()) {
+    auto all = imbrex::repeat(*this, static_cast<int>(steps), &gpu_block::round);
+    co_await all;
+    co_return;
+  }
   if (!deep_) {
     auto one = one_iteration();
     co_await one;
+    if (enqueued_ % steps_between_looks == 0) co_await ahead_.step(*streams_.compute);
     co_return;
   }
   auto several = deep_->advance(streams_.compute, fields, &parity_, static_cast<int>(steps), keeps_previous);
@@ -199,7 +203,7 @@ imbrex::task<> gpu_block::advance(std::int64_t steps, bool keeps_previous) {
 // ------------------------------------------------------------------------------------------------ a repeat
 
 imbrex::task<> gpu_block::set_initial_state() {
-  const auto now = static_cast<std::size_t>(parity());
+  const auto now = static_cast<std::size_t>(parity_);
   gpu_initial_state state(*streams_.compute, layout_, fields_[now].data(), fields_[now ^ 1].data(), cells_, options_);
   while (state.enqueue_part()) co_await streams_.compute->done();
 }
@@ -219,7 +223,7 @@ imbrex::task<> gpu_block::prepare(std::int64_t done_before) {
   reached_ = 0;
   outcome_ = {};
   const std::string failures = co_await allreduce(failure, imbrex::concatenate);
-  if (failures.empty() && strategy_.fusion != fusion_strategy::d) {
+  if (failures.empty()) {
     for (std::int64_t done = 0; done < options_.warm_up;) {
       const std::int64_t steps = steps_within(options_.warm_up - done);
       auto advanced = advance(steps, false);
@@ -270,7 +274,9 @@ imbrex::task<> gpu_block::iterate_on() {
   }
   while (reached_ < rule.limit() && !outcome_.converged) {
     // The next iteration whose change is looked at, or after which there may be a checkpoint, is the last of its pass.
-    std::int64_t until = std::min(rule.limit(), (reached_ / options_.point_every + 1) * options_.point_every);
+    std::int64_t until = rule.limit();
+    if (!repeats() || has_points_)
+      until = std::min(until, (reached_ / options_.point_every + 1) * options_.point_every);
     if (options_.tolerance) until = std::min(until, (reached_ / options_.check_every + 1) * options_.check_every);
     const std::int64_t steps = steps_within(until - reached_), k = reached_ += steps;
     if (rule.consumed_before(k)) {
@@ -296,12 +302,6 @@ imbrex::task<> gpu_block::iterate_on() {
   co_await streams_.compute->done();
   outcome_.iterations = reached_;
   contribute(outcome_, any_outcome{});
-}
-
-imbrex::task<> gpu_block::measure() {
-  auto changed = squared_changes();
-  const apps::exact_sum::limb_array limbs = co_await changed;
-  contribute(limbs, imbrex::sum);
 }
 
 // ------------------------------------------------------------------------------------------------ results

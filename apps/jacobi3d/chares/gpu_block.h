@@ -21,7 +21,7 @@
 namespace jacobi {
 
 /// One block of the grid in the memory of a GPU. Does what `block` does on the host, with the kernels of gpu_kernels.h
-/// and the strategies of gpu_strategy.h. With fusion D the blocks only hold the memory, and a `gpu_team` iterates.
+/// and the strategies of gpu_strategy.h.
 class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
  public:
   gpu_block();
@@ -35,9 +35,6 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   imbrex::task<> hash();
   imbrex::task<> write();
   imbrex::task<verification> compare(std::vector<double> expected);
-
-  /// Fusion D: contributes the limbs of the sum of the squared changes of the last iteration.
-  imbrex::task<> measure();
 
   template <class Archive>
   void serialize(Archive& ar) {
@@ -57,12 +54,20 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   imbrex::task<> advance(std::int64_t steps, bool keeps_previous);
   /// Enqueues one iteration; waits only until the messages that announce the neighbours' faces have come.
   imbrex::task<> one_iteration();
+  /// The same, for `repeat`.
+  imbrex::task<> round(int);
   void pack();
   void update(const const_face_buffers& halos);
   void run_graph(const const_face_buffers& halos);
   void enqueue_kernels(const const_face_buffers& halos, bool one_stream);
-  /// Whether the kernel that computes reads the halos and writes the next ones: with fusion C, and in a graph.
-  bool packs_by_compute() const { return strategy_.graph || strategy_.fusion == fusion_strategy::c; }
+  /// Iterations are rounds that are repeated, as one graph of all blocks where that can be.
+  bool repeats() const { return strategy_.graph && strategy_.fusion == fusion_strategy::d; }
+  /// One kernel reads the halos, computes and writes the next ones.
+  bool is_one_kernel() const {
+    return strategy_.fusion == fusion_strategy::c || strategy_.fusion == fusion_strategy::d;
+  }
+  /// Whether what computes also writes the next halos: that one kernel, or a graph.
+  bool packs_by_compute() const { return strategy_.graph || is_one_kernel(); }
   face_buffers outgoing();
   const_face_buffers incoming();
 
@@ -71,13 +76,13 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   /// The current field without ghosts and padding.
   imbrex::task<std::vector<double>> download();
 
-  int parity() const;
-  double* current() { return fields_[static_cast<std::size_t>(parity())].data(); }
-  double* next() { return fields_[static_cast<std::size_t>(parity() ^ 1)].data(); }
+  double* current() { return fields_[static_cast<std::size_t>(parity_)].data(); }
+  double* next() { return fields_[static_cast<std::size_t>(parity_ ^ 1)].data(); }
   bool is_first() const { return index() == imbrex::index3d{}; }
 
   const options& options_;
   const gpu_strategy strategy_;
+  const bool has_points_;  ///< at which checkpoints may be made
   const decomposition blocks_;
   const block_position position_;
   const box cells_;
@@ -90,7 +95,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   std::optional<gpu_deep_steps> deep_;          ///< with `--steps`
   std::optional<gpu_resident_steps> resident_;  ///< with `--steps resident`
 
-  // Fusion none, A, B, C.
+  // Single steps.
   int parity_ = 0;
   bool lacks_next_ = false;  ///< after a restart: the ghosts of the next field
   bool packed_ = false;      ///< a round of `faces_` has begun, with the current field's

@@ -1,21 +1,17 @@
 // The main chare of Jacobi3D on GPUs.
 #include <chrono>
-#include <cmath>
 #include <map>
 
 #include "chares/chare_driver.h"
 #include "chares/chare_tuning.h"
 #include "chares/gpu_block.h"
 #include "chares/gpu_strategy.h"
-#include "chares/gpu_team.h"
 #include "memory_check.h"
-#include "stopping_rule.h"
 
 namespace jacobi {
 namespace {
 
 using gpu_blocks = ix::array_proxy<gpu_block>;
-using gpu_teams = ix::array_proxy<gpu_team>;
 
 /// Says before the run what it needs, if a GPU of this rank does not have it; the other ranks have as many blocks.
 void check_gpu_memory(const ix::runtime& rt, const options& o, const decomposition& cut, const gpu_strategy& how) {
@@ -48,54 +44,13 @@ decomposition cut_of(const ix::runtime& rt, const options& o, const gpu_strategy
   return decomposition::of_least_surface(o.grid, chare_count(o, rt.num_pes()), gpu_x_face_weight);
 }
 
-void prepare_directory(const decomposition& cut, bool fused) {
-  this_gpu_directory = {};
-  if (fused) this_gpu_directory.blocks.resize(static_cast<std::size_t>(cut.num_blocks()));
-}
-
-/// So many iterations of fusion D, between which nothing is looked at.
-ix::task<> advance(gpu_teams teams, std::int64_t iterations) {
-  if (iterations == 0) co_return;
-  teams.broadcast<&gpu_team::iterate>(iterations, this_gpu_directory.parity);
-  co_await teams.reduction<int>();
-  this_gpu_directory.parity ^= static_cast<int>(iterations % 2);
-}
-
-/// As `block::iterate`, for fusion D: the teams iterate up to where the change is to be summed up.
-ix::task<repeat_outcome> iterate_fused(gpu_blocks blocks, gpu_teams teams, const options* o, std::int64_t done_before) {
-  const stopping_rule rule(o->tolerance, o->check_every, o->iterations);
-  repeat_outcome outcome;
-  double measured = 0;
-  std::int64_t k = 0, reached = 0;
-  while (k < rule.limit() && !outcome.converged) {
-    ++k;
-    if (rule.consumed_before(k)) {
-      outcome.norm = measured;
-      outcome.has_norm = true;
-      outcome.converged = rule.met(outcome.norm);
-    }
-    const bool check = rule.is_check(k) && !outcome.converged;
-    if (!check && k < rule.limit() && !outcome.converged) continue;
-    auto some = advance(teams, k - reached);
-    co_await some;
-    reached = k;
-    if (this_job.shown != nullptr) this_job.shown->update(done_before + k);
-    if (!check) continue;
-    blocks.broadcast<&gpu_block::measure>();
-    const auto limbs = co_await blocks.reduction<apps::exact_sum::limb_array>();
-    measured = std::sqrt(apps::exact_sum(limbs).to_double());
-  }
-  outcome.iterations = k;
-  co_return outcome;
-}
-
 ix::task<repeat_outcome> iterate(gpu_blocks blocks, std::int64_t done_before) {
   blocks.broadcast<&gpu_block::iterate>(done_before);
   co_return co_await blocks.reduction<repeat_outcome>();
 }
 
 /// One repeat; its time and iterations go to `r`.
-ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const options* o, result* r, job_state* job) {
+ix::task<> run_repeat(gpu_blocks blocks, const options* o, result* r, job_state* job) {
   const std::int64_t done_before = job->repeat * (o->warm_up + o->iterations);
   if (!job->iterating) {
     blocks.broadcast<&gpu_block::prepare>(done_before);
@@ -103,17 +58,8 @@ ix::task<> run_repeat(gpu_blocks blocks, gpu_teams teams, bool fused, const opti
     if (!failures.empty()) throw ix::usage_error(failures.substr(0, failures.find('\n')));
     job->iterating = true;
   }
-  if (fused) {
-    std::vector<std::int64_t> lengths{o->warm_up};
-    if (!o->tolerance) lengths.push_back(o->iterations);
-    teams.broadcast<&gpu_team::build>(lengths);
-    co_await teams.reduction<int>();
-    auto warm = advance(teams, o->warm_up);
-    co_await warm;
-  }
   const ix::clock::time_point begin = ix::clock::now();
-  auto timed =
-      fused ? iterate_fused(blocks, teams, o, done_before + o->warm_up) : iterate(blocks, done_before + o->warm_up);
+  auto timed = iterate(blocks, done_before + o->warm_up);
   const repeat_outcome outcome = co_await timed;
   const double microseconds = std::chrono::duration<double, std::micro>(ix::clock::now() - begin).count();
   note_outcome(outcome, microseconds, *r);
@@ -130,16 +76,12 @@ ix::task<double> try_on_gpus(ix::runtime& rt) {
   const decomposition cut = cut_of(rt, o, how);
   check_steps_fit(cut, o);
   check_gpu_memory(rt, o, cut, how);
-  const bool fused = how.fusion == fusion_strategy::d;
-  prepare_directory(cut, fused);
   const gpu_blocks blocks = create_blocks<gpu_block>(rt, o, cut);
-  const gpu_teams teams = fused ? rt.create_group<gpu_team>() : gpu_teams();
   job_state job;
   result r;
-  auto one = run_repeat(blocks, teams, fused, &o, &r, &job);
+  auto one = run_repeat(blocks, &o, &r, &job);
   co_await one;
   blocks.destroy();
-  if (fused) teams.destroy();
   co_await rt.quiescence();
   co_return r.iteration_us.back();
 }
@@ -162,8 +104,6 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted, std::
   if (!o.quiet) fmt::print("{}", header_text(o, r));
   std::fflush(stdout);
 
-  const bool fused = how.fusion == fusion_strategy::d;
-  prepare_directory(cut, fused);
   const std::int64_t each = o.warm_up + o.iterations;
   apps::iteration_progress shown(o.repeats * each, !o.quiet);
   this_job.shown = &shown;
@@ -172,10 +112,9 @@ ix::task<int> run_on_gpus(ix::runtime& rt, job_state* job, bool restarted, std::
     job->gpu_blocks = create_blocks<gpu_block>(rt, o, cut);
   }
   const gpu_blocks blocks = job->gpu_blocks;
-  const gpu_teams teams = fused ? rt.create_group<gpu_team>() : gpu_teams();
   r.iteration_us = job->iteration_us;
   while (job->repeat < o.repeats) {
-    auto one = run_repeat(blocks, teams, fused, &o, &r, job);
+    auto one = run_repeat(blocks, &o, &r, job);
     co_await one;
   }
   shown.finish();

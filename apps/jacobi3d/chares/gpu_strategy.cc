@@ -4,8 +4,6 @@
 
 namespace jacobi {
 
-gpu_directory this_gpu_directory;
-
 namespace {
 
 gpu_strategy with_several_steps(gpu_strategy s, const options& o) {
@@ -60,15 +58,10 @@ gpu_strategy gpu_strategy::of(const options& o, const imbrex::runtime& rt) {
   const bool can_store = num_ranks == 1 && !checkpoints && !uneven && s.halos == halo_path::device && !g.streams;
   s.fusion = g.fusion.value_or(can_store ? fusion_strategy::d : fusion_strategy::c);
   s.graph = g.graph.value_or(s.fusion == fusion_strategy::d);
-  if (s.fusion == fusion_strategy::d && num_ranks > 1)
-    throw imbrex::usage_error(
-        fmt::format("--fusion D needs all chares in one process, but there are {}: use --fusion C", num_ranks));
-  if (s.fusion == fusion_strategy::d && checkpoints)
-    throw imbrex::usage_error("--fusion D makes no checkpoints: use --fusion C");
   if ((s.fusion == fusion_strategy::d || s.graph) && uneven)
     throw imbrex::usage_error(
         "--imbalance and --balance are for blocks that compute for themselves: leave out --graph and --fusion D");
-  if (s.graph && num_ranks > 1)
+  if (s.graph && s.fusion != fusion_strategy::d && num_ranks > 1)
     throw imbrex::usage_error(
         fmt::format("--graph needs all chares in one process, but there are {}: leave it out", num_ranks));
   return s;
@@ -78,8 +71,8 @@ std::string gpu_strategy::text() const {
   if (resident) return "resident, one kernel on each";
   std::string t = steps > 1 ? fmt::format("{} steps a pass", steps) : fmt::format("fusion {}", name(fusion));
   if (graph) t += ", graph";
-  if (fusion != fusion_strategy::d) t += fmt::format(", streams {}", name(streams));
-  return t + fmt::format(", comm {}", name(halos));
+  t += fmt::format(", streams {}", name(streams));
+  return t + (fusion == fusion_strategy::d ? ", comm store" : fmt::format(", comm {}", name(halos)));
 }
 
 }  // namespace jacobi

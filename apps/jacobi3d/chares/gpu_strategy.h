@@ -3,7 +3,6 @@
 #include <imbrex/imbrex.h>
 
 #include <string>
-#include <vector>
 
 #include "kernels/gpu_tiles.h"
 #include "options.h"
@@ -18,8 +17,8 @@ struct gpu_strategy {
   stream_design streams = stream_design::chare;
   halo_path halos = halo_path::device;
   fusion_strategy fusion = fusion_strategy::d;
-  bool graph = true;
-  int steps = 1;          ///< iterations between two exchanges; with more than one there is no fusion and no graph
+  bool graph = true;  ///< with fusion D all blocks' iterations are repeated rounds, else each block has its own graphs
+  int steps = 1;      ///< iterations between two exchanges; with more than one there is no fusion and no graph
   bool resident = false;  ///< one kernel does all: no exchange, no fusion and no graph
 
   /// What was asked for, and for the rest what is fastest. Throws usage_error for what cannot be done by several
@@ -30,18 +29,5 @@ struct gpu_strategy {
 
 /// How dear cells of x faces are, compared with others, when blocks for GPUs are cut: each takes a memory transaction.
 inline constexpr std::int64_t gpu_x_face_weight = 8;
-
-/// What the blocks of this process tell each other with fusion D: written by each block in its constructor, read once
-/// all have been made.
-struct gpu_directory {
-  struct entry {
-    imbrex::pe_id pe = imbrex::no_pe;
-    gpu_layout layout;
-    double* fields[2] = {};
-  };
-  std::vector<entry> blocks;  ///< by the block's number
-  int parity = 0;             ///< which of the fields are the current ones
-};
-extern gpu_directory this_gpu_directory;
 
 }  // namespace jacobi

@@ -1,105 +1,65 @@
-#include "imbrex/device/cuda/cuda_launch.h"
-#include "kernels/gpu_halo_store.cuh"
+#include <cstring>
+
+#include "kernels/gpu_fused.cuh"
 #include "kernels/gpu_kernels.h"
-#include "kernels/gpu_update.cuh"
 
 namespace jacobi {
 namespace {
 
-using gpu::cell_pair;
+using gpu::fused_task;
 
-constexpr int columns = gpu::near_cache::columns, rows = gpu::near_cache::rows;
+constexpr std::int64_t most_cells_of_small_block = 1'000'000, most_cells_in_cache = 4'000'000;
 
-/// Halo buffers to write to.
-struct halo_buffers {
-  static constexpr bool pairs = false;
-  double* const* buffers = nullptr;
-  std::int64_t nx = 0, ny = 0;
+unsigned parts(std::int64_t whole, std::int64_t part) { return static_cast<unsigned>((whole + part - 1) / part); }
 
-  __device__ __forceinline__ double* at(face f, std::int64_t a, std::int64_t b) const {
-    return buffers[static_cast<int>(f)] + b * (f == face::xlo || f == face::xhi ? ny : nx) + a;
+auto small_kernel(bool is_even, bool weighted) {
+  return is_even    ? weighted ? gpu::small_block_kernel<true, true> : gpu::small_block_kernel<true, false>
+            : weighted ? gpu::small_block_kernel<false, true>
+                    : gpu::small_block_kernel<false, false>;
+}
+template <class Block>
+auto large_kernel(bool is_even, bool weighted) {
+  return is_even ? weighted ? gpu::large_block_kernel<Block, true, true> : gpu::large_block_kernel<Block, true, false>
+         : weighted ? gpu::large_block_kernel<Block, false, true>
+                    : gpu::large_block_kernel<Block, false, false>;
+}
+
+void launch_small(imbrex::stream& s, fused_task& t, bool is_even, bool weighted) {
+  t.depth = gpu::small_block::depth;
+  // Of 32 pairs where no more threads are idle than of 16.
+  const int pairs = t.nx / 2 + t.nx % 2, wide = pairs % 32 == 0 || pairs % 32 > 16 ? 32 : 16;
+  const int high = gpu::small_block::threads / wide;
+  imbrex::launch_batch(s, "jacobi fused update", small_kernel(is_even, weighted),
+                       dim3(parts(pairs, wide), parts(t.ny, high), parts(t.nz, t.depth)), dim3(wide, high), 0, t);
+}
+
+void launch_large(imbrex::stream& s, fused_task& t, extents n, bool backwards, bool is_even, bool weighted) {
+  gpu_cut cut = gpu_cut::of(n.cells());
+  cut.depth = t.depth = 8;
+  t.backwards = backwards && cut.alternating ? 1 : 0;
+  t.tiling = gpu_tiling::of(n, cut);
+  const bool is_in_cache = n.cells() <= most_cells_in_cache, faces_first = is_in_cache || cut.beyond_cache;
+  // Faces without a neighbour, too: launches of blocks of one size can become one.
+  for (const face f : all_faces) {
+    t.first_of_face[static_cast<int>(f)] = t.num_of_faces;
+    if (t.halos != 0 && faces_first)
+      t.num_of_faces += static_cast<int>(parts(face_cells(n, f), gpu::cells_of_face_block));
   }
-};
-
-struct fused_task {
-  gpu::update_task update;
-  const double* in[num_faces] = {};
-  double* out[num_faces] = {};
-  unsigned in_faces = 0, out_faces = 0;  ///< bits: where those are not null
-
-  __device__ __forceinline__ const double* halo(face f) const { return in[static_cast<int>(f)]; }
-};
-
-/// The faces in which a tile has cells.
-__device__ __forceinline__ unsigned faces_of(const gpu::update_task& t, int x, int y, int z) {
-  return (x == 0 ? 1u : 0u) | (x + 2 * columns >= t.x1 ? 2u : 0u) | (y == 0 ? 4u : 0u) | (y + rows >= t.y1 ? 8u : 0u) |
-         (z == 0 ? 16u : 0u) | (z + t.tiling.cut.depth >= t.z1 ? 32u : 0u);
+  const auto kernel = cut.beyond_cache ? large_kernel<gpu::block_beyond_cache>(is_even, weighted)
+                      : is_in_cache    ? large_kernel<gpu::block_in_cache>(is_even, weighted)
+                                       : large_kernel<gpu::block_near_cache>(is_even, weighted);
+  imbrex::launch_batch(s, "jacobi fused update", kernel,
+                       dim3(static_cast<unsigned>(t.num_of_faces) + static_cast<unsigned>(t.tiling.total())),
+                       dim3(gpu::beyond_cache::columns, gpu::beyond_cache::rows), 0, t);
 }
 
-/// The values next to a pair on one side: of the field, or where the block ends (`outside`) those of cells a and a + 1
-/// in row b of the halo, if there is one.
-__device__ __forceinline__ double2 beside(const double* field, const double* halo, bool outside, const cell_pair& p,
-                                          std::int64_t b, int nx) {
-  if (!outside || halo == nullptr) return gpu::load_pair(field);
-  const double* at = halo + b * nx + p.x;
-  return {p.lo ? __ldg(at) : 0.0, p.hi ? __ldg(at + 1) : 0.0};
-}
-
-/// `march` for tiles on the block's surface: the same, with halos in the place of ghosts.
-template <bool weighted>
-__device__ __forceinline__ void march_with_halos(const fused_task& t, const cell_pair& p, int z0, int z1,
-                                                 const gpu::halo_store<halo_buffers>& sink) {
-  const gpu::field_view& f = t.update.field;
-  const stencil formula = t.update.formula;
-  const int nx = t.update.x1, ny = t.update.y1, nz = t.update.z1;
-  const std::int64_t first = z0 * f.plane + p.y * f.pitch + p.x;
-  const double* at = f.in + first;
-  double* result = f.out + first;
-  double2 below = beside(at - f.plane, t.halo(face::zlo), z0 == 0, p, p.y, nx);
-  double2 here = gpu::load_pair(at);
-#pragma unroll 1
-  for (int z = z0; z < z1; ++z, at += f.plane, result += f.plane) {
-    const double2 above = beside(at + f.plane, t.halo(face::zhi), z == nz - 1, p, p.y, nx);
-    const double2 south = beside(at - f.pitch, t.halo(face::ylo), p.y == 0, p, z, nx);
-    const double2 north = beside(at + f.pitch, t.halo(face::yhi), p.y == ny - 1, p, z, nx);
-    double left = __ldg(at - 1);
-    double right = __ldg(at + 2);
-    double second = here.y;
-    const std::int64_t row = std::int64_t{z} * ny + p.y;
-    if (t.halo(face::xlo) != nullptr && p.x == 0) left = __ldg(t.halo(face::xlo) + row);
-    if (t.halo(face::xhi) != nullptr) {
-      if (p.x == nx - 1) second = __ldg(t.halo(face::xhi) + row);
-      if (p.x == nx - 2) right = __ldg(t.halo(face::xhi) + row);
-    }
-    double2 value;
-    value.x = gpu::updated<weighted>(formula, here.x, left, second, south.x, north.x, below.x, above.x);
-    value.y = gpu::updated<weighted>(formula, second, here.x, right, south.y, north.y, below.y, above.y);
-    gpu::store_pair(result, value, p);
-    sink(p, z, value);
-    below = here;
-    here = above;
+double bytes_of(const gpu_layout& layout, const const_face_buffers& in, const face_buffers& out) {
+  double bytes = layout.bytes(2);
+  for (int f = 0; f < num_faces; ++f) {
+    const int passes = (in[f] != nullptr ? 1 : 0) + (out[f] != nullptr ? 1 : 0);
+    bytes += passes * static_cast<double>(face_cells(layout.size, static_cast<face>(f))) * sizeof(double);
   }
-}
-
-template <class Shape, bool weighted>
-__global__ void __launch_bounds__(Shape::threads, Shape::resident) fused_kernel(const __grid_constant__ fused_task t) {
-  const gpu::update_task& u = t.update;
-  const gpu_tiling::place tile = u.tile();
-  const int z1 = min(tile.z + u.tiling.cut.depth, u.z1);
-  cell_pair p;
-  if (!gpu::place(p, tile.x, tile.y, 0, u.x1, u.y1, u.nx)) return;
-  const unsigned faces = faces_of(u, tile.x, tile.y, tile.z);
-  if ((faces & (t.in_faces | t.out_faces)) == 0) {
-    gpu::march<Shape, weighted>(u.field, u.formula, p, tile.z, z1, gpu::no_sink{});
-  } else {
-    const gpu::halo_store<halo_buffers> sink{{t.out, u.x1, u.y1}, faces & t.out_faces, u.x1, u.y1, u.z1};
-    march_with_halos<weighted>(t, p, tile.z, z1, sink);
-  }
-}
-
-template <class Shape>
-auto choose_kernel(bool weighted) {
-  return weighted ? fused_kernel<Shape, true> : fused_kernel<Shape, false>;
+  return bytes;
 }
 
 }  // namespace
@@ -108,29 +68,30 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
                       double* out, const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards) {
   const extents& n = layout.size;
   fused_task t;
-  t.update.field = gpu::view(layout, in, out, ends);
-  t.update.formula = formula;
-  t.update.x1 = t.update.nx = static_cast<int>(n.nx);
-  t.update.y1 = static_cast<int>(n.ny);
-  t.update.z1 = static_cast<int>(n.nz);
-  t.update.tiling = gpu_tiling::of(n, gpu_cut::of(n.cells()));
-  t.update.backwards = backwards && t.update.tiling.cut.alternating;
+  std::memset(&t, 0, sizeof t);
+  t.nx = static_cast<int>(n.nx);
+  t.ny = static_cast<int>(n.ny);
+  t.nz = static_cast<int>(n.nz);
+  t.pitch = static_cast<int>(layout.pitch);
+  t.plane = static_cast<int>(layout.plane);
+  t.in = in + layout.origin;
+  t.out = out + layout.origin;
+  t.outside = ends.value;
+  t.x_fixed = ends.fixed ? 1 : 0;
+  t.alpha = formula.alpha;
+  t.beta = formula.beta;
   for (int f = 0; f < num_faces; ++f) {
-    t.in[f] = halos_in[f];
-    t.out[f] = halos_out[f];
-    t.in_faces |= halos_in[f] != nullptr ? 1u << f : 0u;
-    t.out_faces |= halos_out[f] != nullptr ? 1u << f : 0u;
+    t.halo[f] = halos_in[f];
+    t.edge[f] = halos_out[f];
+    t.halos |= halos_in[f] != nullptr ? 1u << f : 0u;
   }
-  const auto kernel = t.update.tiling.cut.beyond_cache ? choose_kernel<gpu::beyond_cache>(formula.weighted)
-                                                       : choose_kernel<gpu::near_cache>(formula.weighted);
-  double bytes = layout.bytes(2);
-  for (int f = 0; f < num_faces; ++f) {
-    const int passes = (halos_in[f] != nullptr ? 1 : 0) + (halos_out[f] != nullptr ? 1 : 0);
-    bytes += passes * static_cast<double>(face_cells(n, static_cast<face>(f))) * sizeof(double);
+  imbrex::expect(s, {bytes_of(layout, halos_in, halos_out)});
+  const bool is_even = n.nx % 2 == 0;
+  if (n.cells() <= most_cells_of_small_block) {
+    launch_small(s, t, is_even, formula.weighted);
+  } else {
+    launch_large(s, t, n, backwards, is_even, formula.weighted);
   }
-  imbrex::expect(s, {bytes});
-  imbrex::launch(s, "jacobi fused update", kernel, dim3(static_cast<unsigned>(t.update.tiling.total())),
-                 dim3(columns, rows), 0, t);
 }
 
 }  // namespace jacobi

@@ -121,18 +121,4 @@ void gpu_unpack_all(imbrex::stream& s, const gpu_layout& layout, double* field, 
   launch_copies(s, "jacobi unpack all", copies);
 }
 
-void gpu_copy_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& neighbours,
-                     const std::array<gpu_layout, num_faces>& their_layouts) {
-  face_copies copies;
-  for (face f : all_faces) {
-    const int i = static_cast<int>(f);
-    if (neighbours[i] == nullptr) continue;
-    const gpu_face ghosts = layout.ghost_face(f);
-    copies.at[i] = sized(ghosts);
-    from_face(copies.at[i], neighbours[i], their_layouts[i].inner_face(opposite(f)));
-    to_face(copies.at[i], field, ghosts);
-  }
-  launch_copies(s, "jacobi copy ghosts", copies);
-}
-
 }  // namespace jacobi

@@ -34,11 +34,6 @@ void gpu_unpack(imbrex::stream& s, const gpu_layout& layout, double* field, face
 void gpu_pack_all(imbrex::stream& s, const gpu_layout& layout, const double* field, const face_buffers& out);
 void gpu_unpack_all(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& in);
 
-/// Fills the ghosts on each side from the outermost cells of the neighbour's field there, on this GPU or a peer; sides
-/// whose neighbour is null stay as they are. One kernel.
-void gpu_copy_ghosts(imbrex::stream& s, const gpu_layout& layout, double* field, const const_face_buffers& neighbours,
-                     const std::array<gpu_layout, num_faces>& their_layouts);
-
 /// Updates all cells. With `ends.fixed` the ghosts on both x faces are known to hold `ends.value`. `backwards`, to
 /// be alternated, allows to go from the last plane to the first: what the last update touched last is in the cache.
 void gpu_update(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
@@ -53,8 +48,11 @@ void gpu_update_box(imbrex::stream& s, const gpu_layout& layout, stencil formula
 void gpu_update_interior(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out);
 void gpu_update_exterior(imbrex::stream& s, const gpu_layout& layout, stencil formula, const double* in, double* out);
 
-/// Unpacks, updates all cells and packs in one kernel: reads the ghosts from `halos_in` (null: from the ghosts of
-/// `in`), and writes the new field's outermost cells to `halos_out` too (null: not).
+/// Unpacks, updates all cells and packs in one kernel: what lies beyond a side is read from `halos_in` (null: it is
+/// `ends.value`, which the ghosts hold, too), and the new field's outermost cells are written to `halos_out`, too
+/// (null: not), which may be memory of a peer. Ghosts on sides with a halo are neither read nor written. Halos are
+/// aligned to 16 bytes where nx is even; planes with their padding have less than 2^31 cells. Launched once for many
+/// blocks where rounds are repeated.
 void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formula, gpu_ends ends, const double* in,
                       double* out, const const_face_buffers& halos_in, const face_buffers& halos_out,
                       bool backwards = false);
@@ -74,14 +72,6 @@ void gpu_pack_deep(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layo
                    std::span<const imbrex::star_halo> halos);
 void gpu_unpack_deep(imbrex::stream& s, const imbrex::star_grid& g, const gpu_layout& layout, double* field,
                      std::span<const imbrex::star_halo> halos);
-
-/// One iteration of all blocks in the table: reads the fields of `parity`, ghosts included, and writes the fields of
-/// the other parity and, with the outermost cells, the ghosts of the neighbours' fields of the other parity. Nobody may
-/// still be reading those. `table` is device memory, and so is `faces`, a copy of `work.faces`.
-/// `outside` is the value of ghosts that no neighbour fills. One kernel for every `gpu_blocks_in_a_step` blocks.
-void gpu_step(imbrex::stream& s, const gpu_block_entry* table, std::span<const gpu_face_tile> faces,
-              const gpu_work_list& work, stencil formula, double outside, int parity);
-inline constexpr int gpu_blocks_in_a_step = 32;
 
 /// Sets all cells to a state of initial_state.h; `cells` is where the block lies in the grid. The product is that of
 /// three tables in device memory, which start with the block's first cell.

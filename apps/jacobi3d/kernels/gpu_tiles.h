@@ -1,14 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "decomposition.h"
 #include "kernels/gpu_layout.h"
 
-/// What the kernel that updates all blocks of a GPU at once is told about them.
+/// How kernels that update a block go through its cells.
 namespace jacobi {
 
 /// Division of numbers below 2^24 by one that is known before: a few instructions, where every thread block starts with
@@ -41,6 +38,7 @@ struct gpu_cut {
   bool alternating =
       false;  ///< backwards in every other iteration: what the last one touched last is still in the cache
   bool beyond_cache = false;  ///< keep what neighbours will read again, let go what is written
+  std::uint16_t no_gap = 0;   ///< kernels' arguments may be compared byte by byte
 
   static constexpr gpu_cut of(std::int64_t num_cells) {
     constexpr std::int64_t at_once = std::int64_t{528} * 64 * 8 * 8;  // one round of thread blocks
@@ -103,91 +101,6 @@ struct gpu_tiling {
 struct gpu_ends {
   bool fixed = false;
   double value = 0.0;
-};
-
-/// Where the values of one face go: the ghosts of the block on the other side. They may be memory of a peer.
-struct gpu_neighbour {
-  double* fields[2] = {};  ///< by parity; null: nobody there, the ghosts hold a fixed value
-  std::int64_t first = 0;  ///< the ghost of cell (0, 0) of the face; a and b as in gpu_face
-  std::int64_t stride_a = 0, stride_b = 0;
-
-  /// The block that touches `side`, which may be the same block.
-  static constexpr gpu_neighbour at(face side, const gpu_layout& theirs, double* even, double* odd) {
-    const gpu_face ghosts = theirs.ghost_face(opposite(side));
-    return {{even, odd}, ghosts.first, ghosts.stride_a, ghosts.stride_b};
-  }
-};
-
-struct gpu_block_entry {
-  gpu_layout layout;
-  double* fields[2] = {};  ///< by parity
-  gpu_neighbour neighbours[num_faces];
-};
-
-/// The share of one thread block of the halos: cells `first` to `first + cells` of a face that has a neighbour. They
-/// are updated from the field as it was, once more than by the tiles that hold them, and stored as the neighbour's
-/// ghosts: this costs a fraction of surface to volume, and keeps the tiles free of branches.
-struct gpu_face_tile {
-  static constexpr int cells = 1024;
-  std::int32_t block = 0;
-  std::int32_t side = 0;
-  std::int64_t first = 0;
-};
-
-/// A block as the kernel that updates all blocks of a GPU is told about it, in its arguments.
-struct gpu_step_block {
-  double* fields[2] = {};  ///< by parity; cell (0, 0, 0)
-  std::int32_t nx = 0, ny = 0, nz = 0;
-  std::int32_t x_fixed = 0;  ///< as gpu_ends::fixed
-};
-
-/// All the work of one iteration of the blocks of a GPU.
-struct gpu_work_list {
-  std::vector<gpu_face_tile> faces;
-  std::vector<gpu_step_block> blocks;
-  gpu_tiling tiling;                  ///< of every block: that of the largest
-  std::int64_t pitch = 0, plane = 0;  ///< of every block
-
-  /// All blocks have the same distances between rows and planes (see gpu_layout::of).
-  static gpu_work_list of(std::span<const gpu_block_entry> entries) {
-    std::int64_t cells = 0;
-    for (const gpu_block_entry& e : entries) cells += e.layout.size.cells();
-    return of(entries, gpu_cut::of(cells));
-  }
-  static gpu_work_list of(std::span<const gpu_block_entry> entries, gpu_cut cut) {
-    gpu_work_list all;
-    extents largest;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      const extents& n = entries[i].layout.size;
-      largest = {std::max(largest.nx, n.nx), std::max(largest.ny, n.ny), std::max(largest.nz, n.nz)};
-      all.add_faces(entries[i], static_cast<std::int32_t>(i));
-      all.add_block(entries[i]);
-    }
-    if (entries.empty()) return all;
-    all.tiling = gpu_tiling::of(largest, cut);
-    all.pitch = entries[0].layout.pitch;
-    all.plane = entries[0].layout.plane;
-    return all;
-  }
-
- private:
-  void add_faces(const gpu_block_entry& e, std::int32_t number) {
-    for (int side = 0; side < num_faces; ++side) {
-      if (e.neighbours[side].fields[0] == nullptr) continue;
-      const std::int64_t cells = face_cells(e.layout.size, static_cast<face>(side));
-      for (std::int64_t first = 0; first < cells; first += gpu_face_tile::cells) faces.push_back({number, side, first});
-    }
-  }
-  void add_block(const gpu_block_entry& e) {
-    const gpu_layout& l = e.layout;
-    gpu_step_block b;
-    for (int parity : {0, 1}) b.fields[parity] = e.fields[parity] + l.origin;
-    b.nx = static_cast<std::int32_t>(l.size.nx);
-    b.ny = static_cast<std::int32_t>(l.size.ny);
-    b.nz = static_cast<std::int32_t>(l.size.nz);
-    b.x_fixed = e.neighbours[0].fields[0] == nullptr && e.neighbours[1].fields[0] == nullptr;
-    blocks.push_back(b);
-  }
 };
 
 }  // namespace jacobi

@@ -81,19 +81,4 @@ TEST(gpu_layout, gives_every_cell_and_ghost_a_place_of_its_own) {
   EXPECT_EQ(l.index(0, 2, 1) % 16, 0);
 }
 
-TEST(gpu_work_list, shares_out_faces_only_to_neighbours) {
-  const gpu_layout l = gpu_layout::of({70, 30, 20});
-  std::vector<double> memory(static_cast<std::size_t>(2 * l.doubles()));
-  gpu_block_entry e{l, {memory.data(), memory.data() + l.doubles()}, {}};
-  EXPECT_TRUE(gpu_work_list::of(std::vector{e}).faces.empty());
-  EXPECT_EQ(gpu_work_list::of(std::vector{e}).blocks[0].x_fixed, 1);
-  e.neighbours[4] = gpu_neighbour::at(face::zlo, l, e.fields[0], e.fields[1]);
-  const gpu_work_list work = gpu_work_list::of(std::vector{e});
-  ASSERT_EQ(work.faces.size(), (70u * 30u + gpu_face_tile::cells - 1) / gpu_face_tile::cells);
-  EXPECT_EQ(work.faces[0].side, 4);
-  e.neighbours[0] = e.neighbours[4];
-  EXPECT_EQ(gpu_work_list::of(std::vector{e}).blocks[0].x_fixed, 0);
-  EXPECT_EQ(work.pitch, l.pitch);
-}
-
 }  // namespace

@@ -179,6 +179,13 @@ struct row : chare<row, index1d> {
     co_await all;
   }
   void count() { contribute(num_called_, max); }
+  /// The cells lie elsewhere from now on.
+  task<> lay_elsewhere() {
+    former_.push_back(std::move(field_[now_ ^ 1]));
+    field_[now_ ^ 1] = buffer<std::uint64_t>(on_device(), cells);
+    contribute(0, sum);
+    co_return;
+  }
   void poke() { ++num_poked_; }
   void wander(std::uint64_t seed) {
     migrate_to(
@@ -190,6 +197,7 @@ struct row : chare<row, index1d> {
   how how_ = how::single;
   std::array<buffer<std::uint64_t>, 2> field_;
   std::size_t now_ = 0;
+  std::vector<buffer<std::uint64_t>> former_;
   halo<std::uint64_t> ends_;
   std::vector<std::size_t> sides_;
   std::uint64_t on_host_ = 0;
@@ -260,6 +268,42 @@ TEST_F(repeated, rounds_take_no_launches) {
     return fake_cuda::calls_of("cudaLaunchKernel");
   };
   EXPECT_EQ(launches(104), launches(1004));
+}
+
+TEST_F(repeated, graphs_are_kept_for_the_next_time) {
+  const auto graphs = [](const std::vector<int>& counts) {
+    fake_cuda::start({.gpus = 2});
+    run_rows({2}, how::batch, 6, counts, false);
+    return fake_cuda::calls_of("cudaGraphInstantiateWithFlags");
+  };
+  const auto once = graphs({500}), odd_after = graphs({501});
+  EXPECT_EQ(graphs({500, 500, 500, 500}), once);
+  // After an odd number of rounds they begin with the other half of the memory.
+  EXPECT_EQ(graphs({501, 501, 501, 501}), 2 * odd_after);
+}
+
+task<int> job_that_lays_elsewhere(runtime& rt, bool plainly, std::vector<std::uint64_t>* hashes) {
+  const auto rows = rt.create_array<row>(index1d(5), how::batch);
+  rows.broadcast<&row::begin>();
+  co_await rows.reduction<int>();
+  for (int again = 0; again < 7; ++again) {
+    rows.broadcast<&row::run>(100 + again % 2, plainly);
+    hashes->push_back(co_await rows.reduction<std::uint64_t>());
+    if (again % 3 != 1) continue;
+    rows.broadcast<&row::lay_elsewhere>();
+    co_await rows.reduction<int>();
+  }
+  co_return 0;
+}
+
+TEST_F(repeated, graphs_of_other_memory_are_made_anew) {
+  std::vector<std::uint64_t> plain, graphs;
+  for (const bool plainly : {true, false}) {
+    fake_cuda::start({.gpus = 2});
+    command_line line({3}, {"--imbrex-device=cuda"});
+    EXPECT_EQ(run(line.count(), line.values(), job_that_lays_elsewhere, plainly, plainly ? &plain : &graphs), 0);
+  }
+  EXPECT_EQ(graphs, plain);
 }
 
 TEST_F(repeated, rounds_that_differ_or_need_the_host_or_are_large_are_called) {

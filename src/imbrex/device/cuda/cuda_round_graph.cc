@@ -88,11 +88,16 @@ class graph_maker {
     return all;
   }
 
+  /// Those of the same GPU first: CUDA then goes on where the first of them ended.
   std::vector<cudaGraphNode_t> after(const std::vector<std::uint32_t>& numbers) const {
     std::vector<cudaGraphNode_t> all;
-    for (const std::uint32_t n : numbers) {
-      for (const std::uint32_t a : nodes_.all()[n].after) {
-        if (std::ranges::find(all, made_[a]) == all.end()) all.push_back(made_[a]);
+    const cuda_gpu& here = gpu_of(nodes_.all()[numbers.front()]);
+    for (const bool elsewhere : {false, true}) {
+      for (const std::uint32_t n : numbers) {
+        for (const std::uint32_t a : nodes_.all()[n].after) {
+          if ((&gpu_of(nodes_.all()[a]) != &here) != elsewhere) continue;
+          if (std::ranges::find(all, made_[a]) == all.end()) all.push_back(made_[a]);
+        }
       }
     }
     return all;

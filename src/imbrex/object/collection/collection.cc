@@ -84,6 +84,7 @@ void collection::becomes_absent(element_base& e, presence becomes, pe_id where) 
 }
 
 chare_base* collection::leave_list(element_base& e, presence becomes, pe_id where) {
+  if (e.extras) e.extras->graphs_of_rounds.reset();
   e.state = becomes;
   e.where = where;
   here_[e.position] = here_.back();
@@ -348,6 +349,7 @@ void collection::destroy_objects() {
     const actor_turn turn(pe_, e);
     chare_access::destroy(std::exchange(e->object, nullptr));
     if (!e->extras) continue;
+    e->extras->graphs_of_rounds.reset();
     e->extras->ports.reset();
     actor_ties::abandon(std::exchange(e->extras->ties, nullptr));
   }

@@ -81,6 +81,7 @@ struct element_extras {
   std::unique_ptr<element_hearing> hearing;  ///< while it has heard other broadcasts than its PE
   std::vector<std::shared_ptr<const kept_broadcast>> pending_broadcasts;  ///< heard once it is not blocked any more
   std::vector<std::unique_ptr<early_contribution>> early_contributions;   ///< made before it was counted in
+  std::shared_ptr<void> graphs_of_rounds;  ///< that it led (`repeat`), kept for the next time while it lives here
 
   element_extras();
   ~element_extras();

@@ -75,9 +75,10 @@ struct done_again {
 };
 
 /// For the chare that leads: does what was recorded, and as often again as fits into `num_rounds`, all of them counted
-/// and `num_before` called before, or until `judge`, unless null, has had enough. Waits for the device.
-task<done_again> do_again(std::shared_ptr<recorded_rounds> recorded, int num_before, int num_rounds,
-                          round_judge* judge);
+/// and `num_before` called before, or until `judge`, unless null, has had enough. Waits for the device. Graphs are kept
+/// with `leader`: equal rounds, another time, take them again.
+task<done_again> do_again(element_base& leader, std::shared_ptr<recorded_rounds> recorded, int num_before,
+                          int num_rounds, round_judge* judge);
 
 /// Throws `usage_error`.
 [[noreturn]] void refuse_different_rounds(const repeat_vote& all);
@@ -143,7 +144,7 @@ task<int> repeat_rounds(C& self, int n, task<> (C::*round)(int), Judge judge) {
     if (mine != nullptr) {
       round_judge* who = nullptr;
       if constexpr (is_judged) who = &judge;
-      auto again = do_again(recorded, i, n - i, who);
+      auto again = do_again(e, recorded, i, n - i, who);
       const done_again told = co_await again;
       done.num_done = told.num_rounds;
       done.are_over = told.are_over;
@@ -190,7 +191,8 @@ task<int> repeat_rounds(C& self, int n, task<> (C::*round)(int), Judge judge) {
 /// or have it call a function of the host, or turn out to differ from those two before (by a kernel's argument, say),
 /// the log says so, and they are called one by one, as they are on other devices, in several processes, with
 /// `--imbrex-check-races`, and where n is small. Kernels launched by `launch_batch` are launched once for all chares of
-/// a GPU.
+/// a GPU. To record costs some rounds' time, and to make a graph milliseconds: those of the last four kinds of rounds
+/// that a chare array has repeated are kept, and done again where the rounds are found to be equal.
 ///
 /// Ends when all rounds have been enqueued; some have been done. While it lasts the chare stays on its PE.
 template <class C>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <list>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -6,6 +7,8 @@
 
 #include "imbrex/base/log.h"
 #include "imbrex/device/buffer.h"
+#include "imbrex/device/rounds/round_signature.h"
+#include "imbrex/object/collection/element.h"
 #include "imbrex/object/repeat/repeat.h"
 #include "imbrex/pe/scheduler.h"
 
@@ -29,28 +32,63 @@ std::size_t operations_of_two_rounds(const recorded_rounds& r) {
   return std::max<std::size_t>(n, 1);
 }
 
-/// Whether every kernel takes a GPU longer than a PE takes to launch it: then launching costs nothing, and graphs, in
-/// which streams have no priorities and the driver chooses what runs beside what, are slower (measured).
-bool all_kernels_are_large(const recorded_rounds& r) {
+/// Whether every kernel takes a GPU longer than a PE takes to launch it, and a GPU has several in a round: then
+/// launching costs nothing, and graphs, in which streams have no priorities and the driver chooses what runs beside
+/// what, are slower. A GPU's only kernel comes earlier in a graph (measured).
+bool kernels_are_large_and_many(const recorded_rounds& r) {
   constexpr std::size_t threads_of_large_one = 500'000;
-  bool any = false;
+  std::map<const device*, std::size_t> of_device;
   for (const auto& s : r.streams()) {
     for (const kept_operation& o : s->operations) {
       if (o.what != kept_operation::kind::kernel) continue;
-      any = true;
+      ++of_device[&s->of->on()];
       if (o.shape.num_groups() * o.shape.items_of_group() < threads_of_large_one) return false;
     }
   }
-  return any;
+  return std::ranges::any_of(of_device, [&](const auto& d) { return d.second > rounds_that_are_recorded; });
 }
 
 /// A graph takes some microseconds to start, and each of its operations as much to be made.
 int rounds_of_graph(const recorded_rounds& r, int num_rounds) {
   constexpr std::size_t most_operations = 2000;
-  constexpr int most_rounds = 50;
+  constexpr int most_rounds = 100;
   const auto fitting = static_cast<int>(std::min<std::size_t>(2 * most_operations / operations_of_two_rounds(r), 1000));
   return std::clamp(fitting / 2 * 2, 2, std::min(most_rounds, num_rounds / 2 * 2));
 }
+
+/// Graphs of so many rounds, two of each, since one is enqueued while the other runs.
+using graphs_by_length = std::map<std::pair<int, int>, std::unique_ptr<graph>>;
+
+/// The graphs of the last few kinds of rounds that a chare led.
+class kept_graphs {
+ public:
+  /// Those made for rounds that did the same; empty where there are none.
+  graphs_by_length& of(const recorded_rounds& r) {
+    std::vector<std::byte> what = signature_of(r);
+    const auto known = std::ranges::find(kinds_, what, &kind::what);
+    if (known != kinds_.end()) {
+      kinds_.splice(kinds_.begin(), kinds_, known);
+      if (known->graphs.size() > most_lengths) known->graphs.clear();
+    } else {
+      if (kinds_.size() == most) kinds_.pop_back();
+      kinds_.push_front({std::move(what), {}});
+    }
+    return kinds_.front().graphs;
+  }
+  static kept_graphs& of(element_base& leader) {
+    std::shared_ptr<void>& kept = leader.more().graphs_of_rounds;
+    if (kept == nullptr) kept = std::make_shared<kept_graphs>();
+    return *static_cast<kept_graphs*>(kept.get());
+  }
+
+ private:
+  static constexpr std::size_t most = 4, most_lengths = 16;
+  struct kind {
+    std::vector<std::byte> what;
+    graphs_by_length graphs;
+  };
+  std::list<kind> kinds_;  // the latest first
+};
 
 /// What was recorded, enqueued as graphs on a stream that comes after all that the rounds come after.
 class graphs_of_rounds {
@@ -70,12 +108,14 @@ class graphs_of_rounds {
     once_ = device_.graph_of_rounds(recorded_, as_recorded);
     all_->run(*once_);
   }
+  /// They are those of `kept`, which lasts as long.
+  void take(graphs_by_length& kept) { of_ = &kept; }
   /// So many rounds, an even number, as one graph after another; until the device is not too far behind.
   task<> run(int num_rounds) {
     constexpr int most_under_way = 8;
     while (num_rounds > 0) {
       const int each = rounds_of_graph(recorded_, num_rounds);
-      std::unique_ptr<graph>& g = of_[{each, num_run_ % 2}];
+      std::unique_ptr<graph>& g = (*of_)[{each, num_run_ % 2}];
       if (g == nullptr) g = device_.graph_of_rounds(recorded_, order_of(each, rounds_that_are_recorded));
       all_->run(*g);
       num_rounds -= each;
@@ -88,7 +128,7 @@ class graphs_of_rounds {
   recorded_rounds& recorded_;
   const std::unique_ptr<stream> all_;
   std::unique_ptr<graph> once_;
-  std::map<std::pair<int, int>, std::unique_ptr<graph>> of_;  // two of each: one is enqueued while the other runs
+  graphs_by_length* of_ = nullptr;
   int num_run_ = 0;
 };
 
@@ -151,13 +191,14 @@ task<done_again> run_until(graphs_of_rounds& graphs, looks_at_values& looks, int
 
 }  // namespace
 
-task<done_again> do_again(std::shared_ptr<recorded_rounds> recorded, int num_before, int num_rounds,
-                          round_judge* judge) {
+task<done_again> do_again(element_base& leader, std::shared_ptr<recorded_rounds> recorded, int num_before,
+                          int num_rounds, round_judge* judge) {
   device& d = *scheduler::current().default_device;
   graphs_of_rounds graphs(d, *recorded);
   std::string why_not = recorded->why_not_repeated();
-  if (why_not.empty() && all_kernels_are_large(*recorded))
+  if (why_not.empty() && kernels_are_large_and_many(*recorded))
     why_not = "their kernels are large, so that it costs nothing";
+  if (why_not.empty()) graphs.take(kept_graphs::of(leader).of(*recorded));
   done_again done;
   std::optional<looks_at_values> looks;
   if (!why_not.empty()) {
