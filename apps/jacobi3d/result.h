@@ -26,7 +26,7 @@ struct result {
   std::string device = "host";
   std::string why_no_gpu;          ///< where a GPU would have been used
   int gpus = 0;                    ///< per process; 0 on the host
-  std::string gpu_strategy;        ///< "fusion D, graph, comm device"; empty on the host
+  std::string gpu_strategy;        ///< "fusion D, graph, streams chare, comm store"; empty on the host
   std::string tuned;               ///< what `auto` was found to be, and how; empty without it
   std::string transport = "none";  ///< "loopback", "mpi", ...; "none" if nothing ever left the process
   implementation impl = implementation::chare;

@@ -40,17 +40,18 @@ struct beyond_block {
   }
 };
 
-/// Where the new cells along a block's sides go.
+/// Where the new cells along a block's sides go. What is given beside the task was read from it before: after a store it
+/// would be read again.
 template <bool is_even>
 struct edge_store {
-  __device__ __forceinline__ void operator()(const fused_task& t, bool both, int x, int y, int z, const double2& v) const {
-    const int nx = t.nx, ny = t.ny;
+  __device__ __forceinline__ void operator()(const fused_task& t, int nx, int ny, int nz, bool both, int x, int y, int z,
+                                             const double2& v) const {
     if (x == 0 && t.edge[0] != nullptr) t.edge[0][z * ny + y] = v.x;
     if (x + 2 >= nx && t.edge[1] != nullptr) t.edge[1][z * ny + y] = both ? v.y : v.x;
     if (y == 0) put(t.edge[2], z * nx + x, both, v);
     if (y == ny - 1) put(t.edge[3], z * nx + x, both, v);
     if (z == 0) put(t.edge[4], y * nx + x, both, v);
-    if (z == t.nz - 1) put(t.edge[5], y * nx + x, both, v);
+    if (z == nz - 1) put(t.edge[5], y * nx + x, both, v);
   }
   __device__ __forceinline__ void put(double* e, int k, bool both, const double2& v) const {
     if (e == nullptr) return;
@@ -63,7 +64,8 @@ struct edge_store {
   }
 };
 struct no_edges {
-  __device__ __forceinline__ void operator()(const fused_task&, bool, int, int, int, const double2&) const {}
+  __device__ __forceinline__ void operator()(const fused_task&, int, int, int, bool, int, int, int,
+                                             const double2&) const {}
 };
 
 /// Updates the pair (x, y) in planes z0 <= z < z1, of which `at_once` are loaded before they are computed. With an odd
@@ -104,7 +106,7 @@ __device__ __forceinline__ void march_beside_halos(const fused_task& t, int x, i
       } else {
         t.out[i] = v.x;
       }
-      edges(t, both, x, y, z, v);
+      edges(t, nx, ny, nz, both, x, y, z, v);
       below = here;
       here = above[k];
     }
@@ -116,7 +118,7 @@ __device__ __forceinline__ void march_beside_halos(const fused_task& t, int x, i
 
 /// Small blocks, most of whose cells are near a side.
 struct small_block {
-  static constexpr int threads = 128, resident = 8, depth = 6;
+  static constexpr int threads = 128, resident = 9, depth = 6;
 };
 template <bool is_even, bool weighted>
 __global__ void __launch_bounds__(small_block::threads, small_block::resident)

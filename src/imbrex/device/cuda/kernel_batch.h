@@ -32,7 +32,9 @@ struct kernel_batch {
     if (many == nullptr) {
       f(one, dim3(blockIdx));
     } else {
-      f(arguments(), block());
+      const A* const mine = many + blockIdx.z / depth;
+      __builtin_assume(__isGlobal(mine));
+      f(*mine, block());
     }
   }
   /// The number of `block()` among those of its launch.

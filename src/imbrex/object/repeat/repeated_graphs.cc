@@ -8,6 +8,7 @@
 #include "imbrex/base/log.h"
 #include "imbrex/device/buffer.h"
 #include "imbrex/device/rounds/round_signature.h"
+#include "imbrex/device/run_ahead.h"
 #include "imbrex/object/collection/element.h"
 #include "imbrex/object/repeat/repeat.h"
 #include "imbrex/pe/scheduler.h"
@@ -37,21 +38,22 @@ std::size_t operations_of_two_rounds(const recorded_rounds& r) {
 /// what, are slower. A GPU's only kernel comes earlier in a graph (measured).
 bool kernels_are_large_and_many(const recorded_rounds& r) {
   constexpr std::size_t threads_of_large_one = 500'000;
-  std::map<const device*, std::size_t> of_device;
+  std::map<int, std::size_t> of_device;
   for (const auto& s : r.streams()) {
     for (const kept_operation& o : s->operations) {
       if (o.what != kept_operation::kind::kernel) continue;
-      ++of_device[&s->of->on()];
+      ++of_device[s->of->on().number()];
       if (o.shape.num_groups() * o.shape.items_of_group() < threads_of_large_one) return false;
     }
   }
   return std::ranges::any_of(of_device, [&](const auto& d) { return d.second > rounds_that_are_recorded; });
 }
 
-/// A graph takes some microseconds to start, and each of its operations as much to be made.
+/// A graph takes some tens of microseconds to start, and each of its operations some to be made: longer ones where they
+/// are run often.
 int rounds_of_graph(const recorded_rounds& r, int num_rounds) {
   constexpr std::size_t most_operations = 2000;
-  constexpr int most_rounds = 100;
+  const int most_rounds = std::clamp(num_rounds / 128 * 2, 100, 200);
   const auto fitting = static_cast<int>(std::min<std::size_t>(2 * most_operations / operations_of_two_rounds(r), 1000));
   return std::clamp(fitting / 2 * 2, 2, std::min(most_rounds, num_rounds / 2 * 2));
 }
@@ -110,16 +112,18 @@ class graphs_of_rounds {
   }
   /// They are those of `kept`, which lasts as long.
   void take(graphs_by_length& kept) { of_ = &kept; }
-  /// So many rounds, an even number, as one graph after another; until the device is not too far behind.
+  /// So many rounds, an even number, as one graph after another; until the device is not too far behind. It always has
+  /// some to go on with.
   task<> run(int num_rounds) {
-    constexpr int most_under_way = 8;
+    constexpr int between_looks = 4;
+    const int most = rounds_of_graph(recorded_, num_rounds);
     while (num_rounds > 0) {
-      const int each = rounds_of_graph(recorded_, num_rounds);
+      const int each = std::min(most, num_rounds);
       std::unique_ptr<graph>& g = (*of_)[{each, num_run_ % 2}];
       if (g == nullptr) g = device_.graph_of_rounds(recorded_, order_of(each, rounds_that_are_recorded));
       all_->run(*g);
       num_rounds -= each;
-      if (++num_run_ % most_under_way == 0) co_await all_->done();
+      if (++num_run_ % between_looks == 0) co_await ahead_.step(*all_);
     }
   }
 
@@ -129,6 +133,7 @@ class graphs_of_rounds {
   const std::unique_ptr<stream> all_;
   std::unique_ptr<graph> once_;
   graphs_by_length* of_ = nullptr;
+  run_ahead ahead_{2};
   int num_run_ = 0;
 };
 
