@@ -48,6 +48,7 @@ set_target_properties(imbrex_library PROPERTIES
   EXPORT_NAME imbrex
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+imbrex_unite(imbrex_library)
 imbrex_precompile(imbrex_library algorithm array cstdint fmt/format.h functional memory string unordered_map utility
   variant vector)
 target_compile_features(imbrex_library PUBLIC cxx_std_20)

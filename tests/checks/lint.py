@@ -61,12 +61,30 @@ _NOT_FOR_CLANG = re.compile(r" -Winvalid-pch| --param=\S+| -Xclang -include-pch 
                           r"| (?:-Xclang )?-include (?:-Xclang )?\S+/cmake_pch\.hxx")
 
 
-def without_precompiled_headers(build):
-    """A folder with the compile commands of this one, but for those headers: clang-tidy would read all of them."""
+# Of a source that CMake made of several (see cmake/unity.cmake).
+_ONE_OF_SEVERAL = re.compile(r'^#include "(/[^"]+\.cc)"$', re.MULTILINE)
+
+
+def one_by_one(entries):
+    """Compile commands of single sources in the place of those of several at once."""
+    for entry in entries:
+        path = pathlib.Path(entry["file"])
+        if path.parent.name != "Unity" or not path.is_file():
+            yield entry
+            continue
+        for source in _ONE_OF_SEVERAL.findall(path.read_text()):
+            yield {**entry, "file": source, "command": entry["command"].replace(str(path), source)}
+
+
+def as_clang_tidy_reads_them(build):
+    """A folder with the compile commands of this one, each of one source, without precompiled headers: clang-tidy would
+    read all of them."""
     folder = build / "lint"
     folder.mkdir(exist_ok=True)
-    text = (build / "compile_commands.json").read_text()
-    (folder / "compile_commands.json").write_text(_NOT_FOR_CLANG.sub("", text))
+    entries = list(one_by_one(json.loads((build / "compile_commands.json").read_text())))
+    for entry in entries:
+        entry["command"] = _NOT_FOR_CLANG.sub("", entry["command"])
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
     return folder
 
 
@@ -107,7 +125,7 @@ def main():
         print(f"SKIPPED: {TOOL} is not installed")
         return source_files.SKIPPED
 
-    build = without_precompiled_headers(build)
+    build = as_clang_tidy_reads_them(build)
     commands = {entry["file"]: entry["command"] for entry in json.loads((build / "compile_commands.json").read_text())}
     # Files of kernels are compiled by nvcc, whose options clang does not know.
     names = [name for name in source_files.cxx_files(root)

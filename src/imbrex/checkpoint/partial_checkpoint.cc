@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string parent_of(const std::string& path) {
+std::string folder_above(const std::string& path) {
   const std::string parent = fs::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
 }
@@ -41,7 +41,7 @@ void create_base(const std::string& base) {
   const bool is_new = fs::create_directories(base, error);
   if (error == std::errc::file_exists || error == std::errc::not_a_directory) refuse_as_no_folder(base);
   if (error) throw_system_fault(error.value(), base, "could not be created");
-  if (is_new) sync_folder(parent_of(base));
+  if (is_new) sync_folder(folder_above(base));
 }
 
 // Each rank's, once.

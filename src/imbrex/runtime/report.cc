@@ -36,7 +36,7 @@ feature_facts feature(std::string name, bool present, const std::string& note, c
   return {std::move(name), present, note.substr(0, note.find(": install")), std::move(remedy)};
 }
 
-device_facts host_device() {
+device_facts facts_of_host() {
   return {.name = "host",
           .kind = "host",
           .cores = available_cores(),
@@ -136,7 +136,7 @@ build_facts this_build() {
 runtime_report make_report(const config& settings) {
   runtime_report r;
   r.build = this_build();
-  r.devices.push_back(host_device());
+  r.devices.push_back(facts_of_host());
   for (device_facts& gpu : all_gpus()) r.devices.push_back(std::move(gpu));
   r.transports = all_transports(r.build);
   r.protocols = all_protocols(r.build, settings);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/balance/strategies/as_index.h"
 #include "imbrex/balance/strategies/memory_fit.h"
 #include "imbrex/balance/strategies/strategies.h"
 #include "imbrex/base/error.h"
@@ -12,8 +13,6 @@
 namespace imbrex {
 
 namespace {
-
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 constexpr double small = 0.002;  // differences of times that nobody moves for, as a share of the longer
 
@@ -29,7 +28,7 @@ class neighbourhood {
     for (std::size_t i = 0; i < gpus_.size(); ++i)
       gpus_[i] = {p.gpus[i].background_seconds, 1 / p.gpus[i].rate, p.gpus[i].memory_bytes};
     std::vector<std::size_t> num(pes_.size());
-    for (const int pe : placement_) ++num[at(pe)];
+    for (const int pe : placement_) ++num[as_index(pe)];
     for (std::size_t i = 0; i < pes_.size(); ++i) pes_[i].elements.reserve(num[i]);
     for (std::size_t i = 0; i < placement_.size(); ++i) arrive(p.elements[i], static_cast<int>(i), placement_[i]);
   }
@@ -37,15 +36,15 @@ class neighbourhood {
   /// Whether somebody moved.
   bool even_out(int a, int b) {
     num_moved_ = 0;
-    const int gpu_a = p_.pes[at(a)].gpu;
-    const int gpu_b = p_.pes[at(b)].gpu;
+    const int gpu_a = p_.pes[as_index(a)].gpu;
+    const int gpu_b = p_.pes[as_index(b)].gpu;
     if (gpu_a != gpu_b && gpu_a != no_gpu && gpu_b != no_gpu) {
-      if (gpus_[at(gpu_a)].time >= gpus_[at(gpu_b)].time)
+      if (gpus_[as_index(gpu_a)].time >= gpus_[as_index(gpu_b)].time)
         give_gpu_work(a, b);
       else
         give_gpu_work(b, a);
     }
-    if (pes_[at(a)].time >= pes_[at(b)].time)
+    if (pes_[as_index(a)].time >= pes_[as_index(b)].time)
       give_host_work(a, b);
     else
       give_host_work(b, a);
@@ -72,10 +71,10 @@ class neighbourhood {
   };
 
   void arrive(const balance_element& e, int number, int pe) {
-    pe_state& s = pes_[at(pe)];
+    pe_state& s = pes_[as_index(pe)];
     s.time += e.host_seconds * s.per_work;
     if (e.needs_gpu()) {
-      gpu_state& g = gpus_[at(p_.pes[at(pe)].gpu)];
+      gpu_state& g = gpus_[as_index(p_.pes[as_index(pe)].gpu)];
       g.time += e.gpu_seconds * g.per_work;
       if (g.room != unlimited_bytes) g.room -= e.device_bytes;
     }
@@ -83,24 +82,24 @@ class neighbourhood {
   }
 
   void give_host_work(int from, int to) {
-    const pe_state& s = pes_[at(from)];
-    const pe_state& t = pes_[at(to)];
+    const pe_state& s = pes_[as_index(from)];
+    const pe_state& t = pes_[as_index(to)];
     const double difference = s.time - t.time;
     if (difference <= small * s.time) return;
     give(from, to, difference / (s.per_work + t.per_work), &item::host);
   }
   void give_gpu_work(int from, int to) {
-    const gpu_state& s = gpus_[at(p_.pes[at(from)].gpu)];
-    const gpu_state& t = gpus_[at(p_.pes[at(to)].gpu)];
+    const gpu_state& s = gpus_[as_index(p_.pes[as_index(from)].gpu)];
+    const gpu_state& t = gpus_[as_index(p_.pes[as_index(to)].gpu)];
     const double difference = s.time - t.time;
     if (difference <= small * s.time) return;
     give(from, to, difference / (s.per_work + t.per_work), &item::gpu);
   }
 
   double longest_time(int a, int b) const {
-    double longest = std::max(pes_[at(a)].time, pes_[at(b)].time);
-    for (const int gpu : {p_.pes[at(a)].gpu, p_.pes[at(b)].gpu}) {
-      if (gpu != no_gpu) longest = std::max(longest, gpus_[at(gpu)].time);
+    double longest = std::max(pes_[as_index(a)].time, pes_[as_index(b)].time);
+    for (const int gpu : {p_.pes[as_index(a)].gpu, p_.pes[as_index(b)].gpu}) {
+      if (gpu != no_gpu) longest = std::max(longest, gpus_[as_index(gpu)].time);
     }
     return longest;
   }
@@ -108,7 +107,7 @@ class neighbourhood {
   /// About so much, and in the end one that is more than what is left, if less than twice as much.
   void give(int from, int to, double amount, double item::* weight) {
     const double limit = longest_time(from, to);
-    std::vector<item>& all = pes_[at(from)].elements;
+    std::vector<item>& all = pes_[as_index(from)].elements;
     double left = amount;
     std::size_t lightest = all.size();
     std::size_t kept = 0;
@@ -128,22 +127,22 @@ class neighbourhood {
 
   /// False where it would make the longest time of the two longer, or the memory is too small.
   bool move(const item& x, int from, int to, double limit) {
-    const balance_element& e = p_.elements[at(x.element)];
-    pe_state& t = pes_[at(to)];
+    const balance_element& e = p_.elements[as_index(x.element)];
+    pe_state& t = pes_[as_index(to)];
     if (t.time + x.host * t.per_work > limit) return false;
     if (e.needs_gpu()) {
-      const int gpu_from = p_.pes[at(from)].gpu;
-      const int gpu_to = p_.pes[at(to)].gpu;
+      const int gpu_from = p_.pes[as_index(from)].gpu;
+      const int gpu_to = p_.pes[as_index(to)].gpu;
       if (gpu_to == no_gpu) return false;
-      gpu_state& g = gpus_[at(gpu_to)];
+      gpu_state& g = gpus_[as_index(gpu_to)];
       if (gpu_to != gpu_from && (g.room < e.device_bytes || g.time + x.gpu * g.per_work > limit)) return false;
-      gpu_state& old = gpus_[at(gpu_from)];
+      gpu_state& old = gpus_[as_index(gpu_from)];
       old.time -= x.gpu * old.per_work;
       if (old.room != unlimited_bytes) old.room += e.device_bytes;
     }
-    pes_[at(from)].time -= x.host * pes_[at(from)].per_work;
+    pes_[as_index(from)].time -= x.host * pes_[as_index(from)].per_work;
     arrive(e, x.element, to);
-    placement_[at(x.element)] = to;
+    placement_[as_index(x.element)] = to;
     ++num_moved_;
     return true;
   }

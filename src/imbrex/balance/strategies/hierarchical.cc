@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/balance/strategies/as_index.h"
 #include "imbrex/balance/strategies/load_board.h"
 #include "imbrex/balance/strategies/memory_fit.h"
 #include "imbrex/balance/strategies/refiner.h"
@@ -12,12 +13,10 @@ namespace imbrex {
 
 namespace {
 
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
 using level = int (*)(const balance_problem&, int pe);
 constexpr level levels[] = {
-    [](const balance_problem& p, int pe) { return p.pes[at(pe)].node; },
-    [](const balance_problem& p, int pe) { return p.pes[at(pe)].rank; },
+    [](const balance_problem& p, int pe) { return p.pes[as_index(pe)].node; },
+    [](const balance_problem& p, int pe) { return p.pes[as_index(pe)].rank; },
     [](const balance_problem&, int pe) { return pe; },
 };
 constexpr std::size_t num_levels = std::size(levels);
@@ -41,7 +40,7 @@ grouping groups_of(const balance_problem& p, const std::vector<int>& pes, level 
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i == 0 || keys[i].first != keys[i - 1].first) g.groups.emplace_back();
     g.groups.back().push_back(keys[i].second);
-    g.group_of[at(keys[i].second)] = static_cast<int>(g.groups.size()) - 1;
+    g.group_of[as_index(keys[i].second)] = static_cast<int>(g.groups.size()) - 1;
   }
   return g;
 }
@@ -51,21 +50,21 @@ std::vector<int> joined_gpus(const balance_problem& p, const grouping& g) {
   std::vector<int> joined(p.gpus.size());
   std::iota(joined.begin(), joined.end(), 0);
   const auto root = [&](int gpu) {
-    while (joined[at(gpu)] != gpu) gpu = joined[at(gpu)];
+    while (joined[as_index(gpu)] != gpu) gpu = joined[as_index(gpu)];
     return gpu;
   };
   for (const auto& group : g.groups) {
     int first = no_gpu;
     for (const int pe : group) {
-      const int gpu = p.pes[at(pe)].gpu;
+      const int gpu = p.pes[as_index(pe)].gpu;
       if (gpu == no_gpu) continue;
       if (first == no_gpu) first = gpu;
       const int a = root(first);
       const int b = root(gpu);
-      joined[at(std::max(a, b))] = std::min(a, b);
+      joined[as_index(std::max(a, b))] = std::min(a, b);
     }
   }
-  for (int i = 0; i < static_cast<int>(joined.size()); ++i) joined[at(i)] = root(i);
+  for (int i = 0; i < static_cast<int>(joined.size()); ++i) joined[as_index(i)] = root(i);
   return joined;
 }
 
@@ -76,22 +75,22 @@ balance_problem machine_of(const balance_problem& p, const grouping& g) {
   std::vector<int> number(joined.size(), -1);
   std::vector<bool> counted(joined.size());
   for (const auto& group : g.groups) {
-    balance_pe all{p.pes[at(group.front())].rank, p.pes[at(group.front())].node, no_gpu, 0, 0};
+    balance_pe all{p.pes[as_index(group.front())].rank, p.pes[as_index(group.front())].node, no_gpu, 0, 0};
     for (const int i : group) {
-      const balance_pe& pe = p.pes[at(i)];
+      const balance_pe& pe = p.pes[as_index(i)];
       all.rate += pe.rate;
       all.background_seconds += pe.background_seconds * pe.rate;
       if (pe.gpu == no_gpu) continue;
-      int& joint = number[at(joined[at(pe.gpu)])];
+      int& joint = number[as_index(joined[as_index(pe.gpu)])];
       if (joint < 0) {
         joint = static_cast<int>(smaller.gpus.size());
         smaller.gpus.push_back({0, 0, 0});
       }
       all.gpu = joint;
-      if (counted[at(pe.gpu)]) continue;
-      counted[at(pe.gpu)] = true;
-      const balance_gpu& own = p.gpus[at(pe.gpu)];
-      balance_gpu& sum = smaller.gpus[at(joint)];
+      if (counted[as_index(pe.gpu)]) continue;
+      counted[as_index(pe.gpu)] = true;
+      const balance_gpu& own = p.gpus[as_index(pe.gpu)];
+      balance_gpu& sum = smaller.gpus[as_index(joint)];
       sum.rate += own.rate;
       sum.background_seconds += own.background_seconds * own.rate;
       sum.memory_bytes += std::min(own.memory_bytes, unlimited_bytes - sum.memory_bytes);
@@ -115,15 +114,15 @@ class descent {
     if (g.groups.size() == 1) {
       elements_of[0] = elements;
       if (l + 1 == num_levels) {
-        for (const int e : elements) placement_[at(e)] = g.groups[0][0];
+        for (const int e : elements) placement_[as_index(e)] = g.groups[0][0];
       }
     } else {
       balance_problem smaller = machine_of(p_, g);
       if (!begin(smaller, elements, g)) return false;
       const std::vector<int> to = detail::refined(smaller, placement_after(smaller, {}), {tolerances[l], false});
       for (std::size_t i = 0; i < elements.size(); ++i) {
-        elements_of[at(to[i])].push_back(elements[i]);
-        if (l + 1 == num_levels) placement_[at(elements[i])] = g.groups[at(to[i])][0];
+        elements_of[as_index(to[i])].push_back(elements[i]);
+        if (l + 1 == num_levels) placement_[as_index(elements[i])] = g.groups[as_index(to[i])][0];
       }
     }
     for (std::size_t k = 0; k < g.groups.size(); ++k) {
@@ -143,19 +142,19 @@ class descent {
     smaller.elements.reserve(elements.size());
     begun.reserve(elements.size());
     for (const int number : elements) {
-      begun.push_back(g.group_of[at(placement_[at(number)])]);
+      begun.push_back(g.group_of[as_index(placement_[as_index(number)])]);
       if (begun.back() < 0) comers.push_back(static_cast<int>(smaller.elements.size()));
-      smaller.elements.push_back(p_.elements[at(number)]);
+      smaller.elements.push_back(p_.elements[as_index(number)]);
       smaller.elements.back().pe = begun.back();
     }
     const auto weight = [&](int i) {
-      return std::max(smaller.elements[at(i)].host_seconds, smaller.elements[at(i)].gpu_seconds);
+      return std::max(smaller.elements[as_index(i)].host_seconds, smaller.elements[as_index(i)].gpu_seconds);
     };
     std::ranges::sort(comers,
                       [weight](int a, int b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
     detail::load_board board(smaller, begun);
     for (const int i : comers) {
-      balance_element& e = smaller.elements[at(i)];
+      balance_element& e = smaller.elements[as_index(i)];
       e.pe = board.earliest(e);
       if (e.pe < 0) return false;
       board.add(e, e.pe);

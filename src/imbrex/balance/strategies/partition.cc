@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "imbrex/balance/strategies/as_index.h"
 #include "imbrex/balance/strategies/memory_fit.h"
 #include "imbrex/balance/strategies/refiner.h"
 #include "imbrex/base/error.h"
@@ -14,8 +15,6 @@
 namespace imbrex {
 
 namespace {
-
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 /// What there is of one kind, PEs or GPUs: how fast, and how long they have to do already.
 struct capacity {
@@ -51,7 +50,8 @@ std::vector<int> pes_in_order(const balance_problem& p, bool with_gpu_only) {
   for (std::size_t i = 0; i < p.pes.size(); ++i) {
     if (!with_gpu_only || p.pes[i].gpu != no_gpu) pes.push_back(static_cast<int>(i));
   }
-  std::ranges::sort(pes, {}, [&](int pe) { return std::tuple(p.pes[at(pe)].node, p.pes[at(pe)].rank, pe); });
+  std::ranges::sort(pes, {},
+                    [&](int pe) { return std::tuple(p.pes[as_index(pe)].node, p.pes[as_index(pe)].rank, pe); });
   return pes;
 }
 
@@ -85,14 +85,14 @@ std::vector<int> keep_most(std::vector<common_weight> common, std::size_t num, M
   std::vector<int> now(num, -1);
   std::vector<bool> is_taken(num);
   const auto take = [&](int part, int place) {
-    if (now[at(part)] >= 0 || is_taken[at(place)] || !may(part, place)) return;
-    now[at(part)] = place;
-    is_taken[at(place)] = true;
+    if (now[as_index(part)] >= 0 || is_taken[as_index(place)] || !may(part, place)) return;
+    now[as_index(part)] = place;
+    is_taken[as_index(place)] = true;
   };
   for (const common_weight& c : common) take(c.part, c.present);
   for (int i = 0; i < static_cast<int>(num); ++i) take(i, i);
   for (int i = 0; i < static_cast<int>(num); ++i) {
-    for (int k = 0; now[at(i)] < 0 && k < static_cast<int>(num); ++k) take(i, k);
+    for (int k = 0; now[as_index(i)] < 0 && k < static_cast<int>(num); ++k) take(i, k);
   }
   return now;
 }
@@ -120,27 +120,28 @@ void stay_near(const std::vector<int>& present, const std::vector<double>& weigh
   const node_parts n = parts_of_nodes(nodes);
   std::vector<common_weight> common;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (present[i] >= 0) common.push_back({n.node_of[at(parts[i])], n.node_of[at(present[i])], weights[i]});
+    if (present[i] >= 0) common.push_back({n.node_of[as_index(parts[i])], n.node_of[as_index(present[i])], weights[i]});
   }
   const auto shares_of = [&](int node) {
-    return std::span(shares).subspan(at(n.first[at(node)]), at(n.first[at(node) + 1] - n.first[at(node)]));
+    return std::span(shares).subspan(as_index(n.first[as_index(node)]),
+                                     as_index(n.first[as_index(node) + 1] - n.first[as_index(node)]));
   };
   const std::vector<int> node_now = keep_most(std::move(common), n.first.size() - 1, [&](int a, int b) {
     return std::ranges::equal(shares_of(a), shares_of(b));
   });
   for (int& part : parts) {
-    const int node = n.node_of[at(part)];
-    part += n.first[at(node_now[at(node)])] - n.first[at(node)];
+    const int node = n.node_of[as_index(part)];
+    part += n.first[as_index(node_now[as_index(node)])] - n.first[as_index(node)];
   }
   common.clear();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (present[i] >= 0 && n.node_of[at(parts[i])] == n.node_of[at(present[i])])
+    if (present[i] >= 0 && n.node_of[as_index(parts[i])] == n.node_of[as_index(present[i])])
       common.push_back({parts[i], present[i], weights[i]});
   }
   const std::vector<int> part_now = keep_most(std::move(common), shares.size(), [&](int a, int b) {
-    return n.node_of[at(a)] == n.node_of[at(b)] && shares[at(a)] == shares[at(b)];
+    return n.node_of[as_index(a)] == n.node_of[as_index(b)] && shares[as_index(a)] == shares[as_index(b)];
   });
-  for (int& part : parts) part = part_now[at(part)];
+  for (int& part : parts) part = part_now[as_index(part)];
 }
 
 void scale_to_one(std::vector<double>& shares) {
@@ -164,12 +165,12 @@ struct partition_strategy::phase {
     double host = 0;
     double gpu = 0;
     for (const int i : elements) {
-      host += problem.elements[at(i)].host_seconds;
-      gpu += problem.elements[at(i)].gpu_seconds;
+      host += problem.elements[as_index(i)].host_seconds;
+      gpu += problem.elements[as_index(i)].gpu_seconds;
     }
     std::vector<capacity> hosts;
     hosts.reserve(pes.size());
-    for (const int pe : pes) hosts.push_back({problem.pes[at(pe)].rate, board.pe_time(pe)});
+    for (const int pe : pes) hosts.push_back({problem.pes[as_index(pe)].rate, board.pe_time(pe)});
     double host_rates = 0;
     for (const capacity& c : hosts) host_rates += c.rate;
     shares = filled(hosts, host);
@@ -177,7 +178,7 @@ struct partition_strategy::phase {
     double gpu_rates = 0;
     if (on_gpus) {
       std::vector<int> num_pes(problem.gpus.size());
-      for (const int pe : pes) ++num_pes[at(problem.pes[at(pe)].gpu)];
+      for (const int pe : pes) ++num_pes[as_index(problem.pes[as_index(pe)].gpu)];
       std::vector<capacity> gpus;
       std::vector<std::size_t> place(problem.gpus.size());
       for (std::size_t g = 0; g < num_pes.size(); ++g) {
@@ -188,14 +189,14 @@ struct partition_strategy::phase {
       }
       const std::vector<double> of_gpus = filled(gpus, gpu);
       for (std::size_t k = 0; k < pes.size(); ++k) {
-        const std::size_t g = at(problem.pes[at(pes[k])].gpu);
+        const std::size_t g = as_index(problem.pes[as_index(pes[k])].gpu);
         shares[k] += of_gpus[place[g]] / (gpu_rates * num_pes[g]);
       }
     }
     // A second of the host, or of a GPU, counts as much as it lengthens the step where all is even.
     weights.reserve(elements.size());
     for (const int i : elements) {
-      const balance_element& e = problem.elements[at(i)];
+      const balance_element& e = problem.elements[as_index(i)];
       weights.push_back(e.host_seconds / host_rates + (on_gpus ? e.gpu_seconds / gpu_rates : 0));
     }
   }
@@ -204,24 +205,25 @@ struct partition_strategy::phase {
 void partition_strategy::place(const phase& f, std::vector<int>& placement) const {
   const double sum = std::accumulate(f.weights.begin(), f.weights.end(), 0.0);
   if (!(sum > 0) || f.pes.size() == 1) {  // what weighs nothing stays
-    for (const int e : f.elements) placement[at(e)] = f.pes.size() == 1 ? f.pes[0] : f.problem.elements[at(e)].pe;
+    for (const int e : f.elements)
+      placement[as_index(e)] = f.pes.size() == 1 ? f.pes[0] : f.problem.elements[as_index(e)].pe;
     return;
   }
   std::vector<double> shares = f.shares;
   scale_to_one(shares);
   std::vector<int> nodes;
   nodes.reserve(f.pes.size());
-  for (const int pe : f.pes) nodes.push_back(f.problem.pes[at(pe)].node);
+  for (const int pe : f.pes) nodes.push_back(f.problem.pes[as_index(pe)].node);
   std::vector<int> parts = cut({f.problem, f.elements, f.weights, shares, nodes});
   if (is_rough()) {
     std::vector<int> part_of(f.problem.pes.size(), -1);
-    for (std::size_t k = 0; k < f.pes.size(); ++k) part_of[at(f.pes[k])] = static_cast<int>(k);
+    for (std::size_t k = 0; k < f.pes.size(); ++k) part_of[as_index(f.pes[k])] = static_cast<int>(k);
     std::vector<int> present;
     present.reserve(parts.size());
-    for (const int e : f.elements) present.push_back(part_of[at(f.problem.elements[at(e)].pe)]);
+    for (const int e : f.elements) present.push_back(part_of[as_index(f.problem.elements[as_index(e)].pe)]);
     stay_near(present, f.weights, shares, nodes, parts);
   }
-  for (std::size_t i = 0; i < parts.size(); ++i) placement[at(f.elements[i])] = f.pes[at(parts[i])];
+  for (std::size_t i = 0; i < parts.size(); ++i) placement[as_index(f.elements[i])] = f.pes[as_index(parts[i])];
 }
 
 balance_plan partition_strategy::plan(const balance_problem& problem) const {

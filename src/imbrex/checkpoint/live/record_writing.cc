@@ -52,14 +52,14 @@ rank_file_facts write_records(snapshot_writer& to, records_of_pes& of_pes, std::
 
 std::uint64_t expected_bytes(const records_of_pes& of_pes) {
   constexpr std::uint64_t of_index = 128;
-  std::uint64_t sum = of_index;
+  std::uint64_t total = of_index;
   for (const std::vector<snapshot_record>& records : of_pes) {
     for (const snapshot_record& r : records) {
-      sum += r.payload.bytes.size() + r.key.size() + of_index;
-      for (const saved_state::on_device& d : r.payload.later) sum += d.copy.size();
+      total += r.payload.bytes.size() + r.key.size() + of_index;
+      for (const saved_state::on_device& d : r.payload.later) total += d.copy.size();
     }
   }
-  return sum;
+  return total;
 }
 
 void write_image(const std::string& folder, std::int32_t rank, std::span<const std::byte> image) {

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr int file_format = 1;  // must never change its meaning: files outlive builds
 constexpr std::uint64_t most_packed = std::uint64_t{64} << 20;
 
-constexpr std::array<protocol_value, 5> values{{
+constexpr std::array<protocol_value, 5> all_values{{
     {"packed_host_bytes", &protocol_table::packed_host_bytes, memory_kind::host, 0, most_packed},
     {"packed_device_bytes", &protocol_table::packed_device_bytes, memory_kind::device, 0, most_packed},
     {"chunk_bytes", &protocol_table::chunk_bytes, memory_kind::device, 4 << 10, 1 << 30},
@@ -83,7 +83,7 @@ std::optional<std::uint64_t> accepted(const json& given, const protocol_value& v
 }
 
 void take_values(const json& entry, const std::string& where, protocol_reading& into) {
-  for (const protocol_value& v : values) {
+  for (const protocol_value& v : all_values) {
     const json* section = find(entry, section_name(v.of));
     const json* given = section != nullptr ? find(*section, v.name) : nullptr;
     if (given == nullptr) continue;
@@ -134,11 +134,11 @@ std::ofstream open_part(const std::string& path) {
 
 }  // namespace
 
-std::span<const protocol_value> protocol_values() { return values; }
+std::span<const protocol_value> protocol_values() { return all_values; }
 
 std::string to_text(const protocol_table& t) {
   std::string text;
-  for (const protocol_value& v : values) {
+  for (const protocol_value& v : all_values) {
     const std::uint64_t n = t.*v.member;
     fmt::format_to(std::back_inserter(text), "{}{} {}", text.empty() ? "" : ", ", v.name,
                    n == protocol_table::always ? "always" : std::to_string(n));
@@ -199,7 +199,7 @@ void store_protocols(const std::string& path, const protocol_entry& entry) {
   for (const protocol_section& s : entry.sections) {
     json section = json::object();
     for (const auto& [name, text] : s.notes) section[name] = text;
-    for (const protocol_value& v : values) {
+    for (const protocol_value& v : all_values) {
       if (v.of == s.of) section[v.name] = s.points.*v.member;
     }
     here[section_name(s.of)] = std::move(section);

@@ -7,7 +7,7 @@
 namespace imbrex {
 
 namespace {
-constexpr int look_ahead = 16;       // tasks of a group that are looked at for one whose place has room
+constexpr int tasks_of_group = 16;   // that are looked at for one whose place has room
 constexpr double bytes_per_ns = 20;  // what links bring, roughly; the tasks' own times are measured
 constexpr double enough_ns = 2e6;    // of work for a device, which does it in the order in which it was given
 }  // namespace
@@ -61,7 +61,7 @@ placement_policy::choice shortest_finish::pop(const placement_view& view) {
   const choice c = ready_.look_in_order([&](ready_list& tasks) {
     task_node* before = nullptr;
     int num_looked_at = 0;
-    for (task_node* t = tasks.first(); t != nullptr && num_looked_at < look_ahead; before = t, t = t->next) {
+    for (task_node* t = tasks.first(); t != nullptr && num_looked_at < tasks_of_group; before = t, t = t->next) {
       ++num_looked_at;
       place* const p = best_place(view, *t);
       if (p == nullptr || !view.has_room(*p) || has_enough(*p)) continue;
