@@ -49,6 +49,9 @@ set_target_properties(imbrex_library PROPERTIES
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 imbrex_unite(imbrex_library)
+# An object of its own: tests put a fake of the driver in its place.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/imbrex/device/cuda/api/cuda_driver.cc" PROPERTIES
+  SKIP_UNITY_BUILD_INCLUSION ON)
 imbrex_precompile(imbrex_library algorithm array cstdint fmt/format.h functional memory string unordered_map utility
   variant vector)
 target_compile_features(imbrex_library PUBLIC cxx_std_20)

@@ -88,7 +88,7 @@ const handles& handles_of(const imbrex::stream& s, cudaStream_t native) {
   return h;
 }
 
-constexpr double one = 1, minus_one = -1;
+constexpr double zero = 0, one = 1, minus_one = -1;
 
 }  // namespace
 
@@ -111,11 +111,30 @@ void gpu_potrf(imbrex::stream& s, std::span<double> a, int b, std::span<double> 
   });
 }
 
-void gpu_trsm(imbrex::stream& s, std::span<const double> l, std::span<double> a, int b) {
+void gpu_invert(imbrex::stream& s, std::span<const double> l, std::span<const double> unit, std::span<double> inverse,
+                int b) {
+  s.copy(inverse.data(), unit.data(), unit.size_bytes());
   imbrex::enqueue_native(s, "cublasDtrsm", [&](cudaStream_t native) {
-    check(loaded().trsm(handles_of(s, native).blas, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T,
-                        CUBLAS_DIAG_NON_UNIT, b, b, &one, l.data(), b, a.data(), b),
-          "solving");
+    check(loaded().trsm(handles_of(s, native).blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                        CUBLAS_DIAG_NON_UNIT, b, b, &one, l.data(), b, inverse.data(), b),
+          "inverting");
+  });
+}
+
+void gpu_solve(imbrex::stream& s, std::span<const double> inverse, std::span<double> a, int b,
+               std::span<double> work_space) {
+  s.copy(work_space.data(), a.data(), a.size_bytes());
+  imbrex::enqueue_native(s, "cublasDgemm", [&](cudaStream_t native) {
+    // The first half of the columns comes from the first half alone: above its diagonal the inverse is zero.
+    const int half = b / 2;
+    const auto columns = [&](int first, int num) {
+      check(loaded().gemm(handles_of(s, native).blas, CUBLAS_OP_N, CUBLAS_OP_T, b, num, first + num, &one,
+                          work_space.data(), b, inverse.data() + first, b, &zero,
+                          a.data() + static_cast<std::ptrdiff_t>(first) * b, b),
+            "solving");
+    };
+    if (half > 0) columns(0, half);
+    columns(half, b - half);
   });
 }
 

@@ -36,6 +36,12 @@ void fill(tile a, int i, int j, int b, int n) {
   for (int k = 0; k < b * b; ++k) a[static_cast<std::size_t>(k)] = element(i * b + k % b, j * b + k / b, n);
 }
 
+void fill_unit(tile unit, int b) {
+  std::ranges::fill(unit, 0.0);
+  for (int k = 0; k < b; ++k)
+    unit[static_cast<std::size_t>(k) * static_cast<std::size_t>(b) + static_cast<std::size_t>(k)] = 1;
+}
+
 /// The greatest relative error of rows i * b and those that follow.
 void compare(const_tile z, std::span<double> worst, int i, int b, int n) {
   for (int r = 0; r < b; ++r) {
@@ -61,7 +67,16 @@ class steps {
   }
   template <class A>
   void trsm(const A& l, const A& a) {
-    submit("trsm", 2, &host_trsm, &gpu_trsm, l, a, b_);
+    g_.submit({.name = ix::task_name::lasting("trsm"), .priority = 2}, &host_trsm, l, a, b_);
+  }
+  template <class A, class Unit>
+  void invert(const A& l, const Unit& unit, const A& inverse) {
+    submit("invert", 3, &host_invert, &gpu_invert, l, unit, write(inverse), b_);
+  }
+  template <class A>
+  void solve(const A& inverse, const A& a) {
+    const auto size = static_cast<std::size_t>(b_) * static_cast<std::size_t>(b_);
+    submit("trsm", 2, &host_solve, &gpu_solve, inverse, a, b_, ix::scratch<double>(size));
   }
   template <class A>
   void syrk(const A& a, const A& c, bool urgent) {
@@ -90,12 +105,34 @@ class steps {
   const std::size_t work_space_;
 };
 
-ix::task<> submit_factorisation(ix::task_graph& g, tiles& a, request r) {
+/// For GPUs: the unit matrix, and inverses of diagonal tiles, which lie where these do.
+struct inverses {
+  ix::distributed<double> unit;
+  tiles of;
+
+  inverses(ix::task_graph& g, const request& r)
+      : unit(g, 1, size_of(r)), of(g, {r.num_tiles(), r.num_tiles()}, size_of(r), map_of(g)) {
+    if (r.on_gpus) g.submit({.name = "unit"}, &fill_unit, write(unit(0)), r.tile);
+  }
+  static std::size_t size_of(const request& r) {
+    return static_cast<std::size_t>(r.tile) * static_cast<std::size_t>(r.tile);
+  }
+  static ix::map::block_cyclic map_of(const ix::task_graph& g) { return ix::map::block_cyclic::over(g.num_ranks()); }
+};
+
+ix::task<> submit_factorisation(ix::task_graph& g, tiles& a, inverses& inverse, request r) {
   steps step(g, r);
   const int nt = r.num_tiles();
   for (int k = 0; k < nt; ++k) {
     step.potrf(a(k, k));
-    for (int i = k + 1; i < nt; ++i) step.trsm(a(k, k), a(i, k));
+    if (r.on_gpus && k + 1 < nt) step.invert(a(k, k), inverse.unit(0), inverse.of(k, k));
+    for (int i = k + 1; i < nt; ++i) {
+      if (r.on_gpus) {
+        step.solve(inverse.of(k, k), a(i, k));
+      } else {
+        step.trsm(a(k, k), a(i, k));
+      }
+    }
     for (int i = k + 1; i < nt; ++i) {
       step.syrk(a(i, k), a(i, i), i == k + 1);
       for (int j = k + 1; j < i; ++j) step.gemm(a(i, k), a(j, k), a(i, j), j == k + 1);  // the next column first
@@ -129,8 +166,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 ix::task<result> factor(ix::task_graph& g, request r) {
   host_library_single_threaded();
   const int nt = r.num_tiles(), b = r.tile;
-  tiles a(g, {nt, nt}, static_cast<std::size_t>(b) * static_cast<std::size_t>(b),
-          ix::map::block_cyclic::over(g.num_ranks()));
+  tiles a(g, {nt, nt}, inverses::size_of(r), inverses::map_of(g));
+  inverses inverse(g, r);
   result found;
   found.ranks = g.num_ranks();
   found.pes = ix::scheduler::current().num_pes() / g.num_ranks();
@@ -140,7 +177,7 @@ ix::task<result> factor(ix::task_graph& g, request r) {
     }
     co_await ix::barrier(g);
     const auto start = std::chrono::steady_clock::now();
-    auto all = submit_factorisation(g, a, r);
+    auto all = submit_factorisation(g, a, inverse, r);
     co_await std::move(all);
     co_await ix::barrier(g);
     if (repeat > 0) found.seconds.push_back(seconds_since(start));

@@ -13,7 +13,8 @@ namespace {
 
 int gpu_potrf_work_space(int) { refuse(); }
 void gpu_potrf(imbrex::stream&, std::span<double>, int, std::span<double>, std::span<int>) { refuse(); }
-void gpu_trsm(imbrex::stream&, std::span<const double>, std::span<double>, int) { refuse(); }
+void gpu_invert(imbrex::stream&, std::span<const double>, std::span<const double>, std::span<double>, int) { refuse(); }
+void gpu_solve(imbrex::stream&, std::span<const double>, std::span<double>, int, std::span<double>) { refuse(); }
 void gpu_syrk(imbrex::stream&, std::span<const double>, std::span<double>, int) { refuse(); }
 void gpu_gemm(imbrex::stream&, std::span<const double>, std::span<const double>, std::span<double>, int) { refuse(); }
 void give_up_gpu_libraries() {}

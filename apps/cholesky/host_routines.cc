@@ -9,6 +9,7 @@
 #include "imbrex/base/error.h"
 
 extern "C" void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+extern "C" void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info);
 
 namespace cholesky {
 
@@ -22,6 +23,19 @@ void host_potrf(tile a, int b, tile, std::span<int>) {
 }
 void host_trsm(const_tile l, tile a, int b) {
   cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, b, b, 1, l.data(), b, a.data(), b);
+}
+void host_invert(const_tile l, const_tile, tile inverse, int b) {
+  for (int c = 0; c < b; ++c) {
+    const auto column = static_cast<std::ptrdiff_t>(c) * b;
+    std::fill_n(inverse.begin() + column, c, 0.0);
+    std::copy_n(l.begin() + column + c, b - c, inverse.begin() + column + c);
+  }
+  int info = 0;
+  dtrtri_("L", "N", &b, inverse.data(), &b, &info);
+  if (info != 0) throw imbrex::error(fmt::format("a diagonal tile cannot be inverted: dtrtri gives {}", info));
+}
+void host_solve(const_tile inverse, tile a, int b, tile) {
+  cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, b, b, 1, inverse.data(), b, a.data(), b);
 }
 void host_syrk(const_tile a, tile c, int b) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, b, b, -1, a.data(), b, 1, c.data(), b);

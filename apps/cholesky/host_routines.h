@@ -18,6 +18,9 @@ void host_library_single_threaded();
 void host_potrf(tile a, int b, tile work_space, std::span<int> info);
 /// A = A L^-T
 void host_trsm(const_tile l, tile a, int b);
+/// The same in two steps, as GPUs do it: L^-1, zeros above, of which `unit` is not needed here; and A times that.
+void host_invert(const_tile l, const_tile unit, tile inverse, int b);
+void host_solve(const_tile inverse, tile a, int b, tile work_space);
 /// C = C - A A^T, the lower triangle
 void host_syrk(const_tile a, tile c, int b);
 /// C = C - A B^T
