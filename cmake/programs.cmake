@@ -3,6 +3,7 @@
 file(GLOB_RECURSE imbrex_tool_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/imbrex/*.cc")
 if(imbrex_tool_sources)
   add_executable(imbrex_tool ${imbrex_tool_sources})
+  imbrex_unite(imbrex_tool)
   imbrex_precompile(imbrex_tool CLI/App.hpp algorithm fmt/format.h functional memory string vector)
   set_target_properties(imbrex_tool PROPERTIES OUTPUT_NAME imbrex)
   target_include_directories(imbrex_tool PRIVATE "${PROJECT_SOURCE_DIR}/tools/imbrex")

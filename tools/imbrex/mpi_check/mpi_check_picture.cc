@@ -14,19 +14,19 @@ namespace {
 constexpr double width = 900;
 constexpr double left = 190;   // of the bars; names stand before
 constexpr double right = 760;  // of the longest bar; figures stand after
-constexpr double row = 24;
+constexpr double row_height = 24;
 
 /// A drawing that grows downwards, row by row.
 class drawing {
  public:
   void title(const std::string& text) {
-    y_ += row;
+    y_ += row_height;
     say(20, text, "font-weight=\"bold\"");
-    y_ += row;
+    y_ += row_height;
   }
   void line(const std::string& text) {
     say(20, text, "fill=\"#555\"");
-    y_ += row;
+    y_ += row_height;
   }
   /// `low` to `high` is drawn as a whisker where they differ.
   void bar(const std::string& name, double value, double scale, const char* colour, const std::string& figure,
@@ -44,14 +44,14 @@ class drawing {
           from, left + (right - left) * high / scale, y_ - 8, y_, y_ - 4);
     }
     say(end + 6, figure, "fill=\"#555\"");
-    y_ += row;
+    y_ += row_height;
   }
   std::string finished() const {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
         "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{0}\" height=\"{1}\" "
         "fill=\"white\"/>\n{2}</svg>\n",
-        width, y_ + row, body_);
+        width, y_ + row_height, body_);
   }
 
  private:
