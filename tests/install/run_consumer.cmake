@@ -10,7 +10,7 @@ file(REMOVE_RECURSE "${PLACE}")
 # build(name compiler definitions...): configures and builds a folder of the consumer.
 function(build folder name compiler)
   step("${CMAKE_COMMAND}" -S "${folder}" -B "${PLACE}/${name}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${compiler}"
-    "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" "-DCMAKE_PREFIX_PATH=${PREFIX}" ${ARGN})
+    "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 "-DCMAKE_PREFIX_PATH=${PREFIX}" ${ARGN})
   step("${CMAKE_COMMAND}" --build "${PLACE}/${name}" --config "${BUILD_TYPE}")
 endfunction()
 
