@@ -1,4 +1,4 @@
-# Some sources of a folder compiled as one, which takes a third of the time where all are (a build from nothing): names
+# Some sources of a folder compiled as one, which takes half the time where all are (a build from nothing): names
 # that a source keeps to itself are not used again in its folder. Off for who works on the library and compiles single
 # files again and again, or has more cores than it has folders.
 option(IMBREX_UNITY_BUILD "Compile the library's sources by folders" ON)

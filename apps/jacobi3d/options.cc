@@ -120,9 +120,10 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--streams", raw.streams, "on GPUs: chare (default), split or device");
   app.add_option("--comm", raw.halos,
                  "halos on GPUs: device (default; with --impl mpi where MPI can) or host, by way of host memory");
-  app.add_option("--fusion", raw.fusion,
-                 "kernels on GPUs: none, A, B or C, by messages between chares; or D: one kernel for each GPU and "
-                 "iteration, chares only hold the memory (default: D in one process, else C), or auto");
+  app.add_option(
+      "--fusion", raw.fusion,
+      "kernels on GPUs: none, A, B or C, by messages between chares; or D: that of C, halos stored on "
+      "the neighbours' GPUs, iterations repeated without messages (default: D in one process, else C), or auto");
   app.add_flag("--graph", raw.graph, "on GPUs: iterations as CUDA graphs (default: with fusion D)");
   app.add_flag("--no-graph", raw.no_graph, "on GPUs: no graphs");
   app.add_option("--completion", o.gpu.completion, "on GPUs: flag (default), event, callback or sync");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,17 @@ constexpr std::int64_t most_repeated_steps = 5000;  // after which the progress 
 struct any_outcome {
   void operator()(repeat_outcome&, repeat_outcome&&) const {}
 };
+
+/// The kernel that does all counts the cells of planes and faces by 32 bits.
+void check_faces(const gpu_layout& layout) {
+  std::int64_t most = layout.plane;
+  for (const face f : all_faces) most = std::max(most, face_cells(layout.size, f));
+  if (most <= INT32_MAX) return;
+  throw imbrex::usage_error(fmt::format(
+      "a face of a block has {} cells with its padding, and --fusion C and D count to {}: use more chares (--odf), or "
+      "--fusion B",
+      most, INT32_MAX));
+}
 
 std::size_t number(face f) { return static_cast<std::size_t>(f); }
 
@@ -55,6 +67,7 @@ gpu_block::gpu_block()
                                fmt::format("block[{},{},{}]", position_.x, position_.y, position_.z))),
       faces_(imbrex::memory_kind::device, strategy_.fusion == fusion_strategy::d ? halo_path::store : strategy_.halos) {
   if (strategy_.streams == stream_design::device) pin();  // the other chares' streams know this PE
+  if (is_one_kernel()) check_faces(layout_);
   const auto doubles = static_cast<std::size_t>(layout_.doubles());
   for (auto& f : fields_) f = imbrex::buffer<double>(on_device(), doubles);
   if (strategy_.steps > 1) {

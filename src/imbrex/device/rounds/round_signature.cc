@@ -1,7 +1,6 @@
 #include "imbrex/device/rounds/round_signature.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <span>
 
