@@ -31,7 +31,7 @@ namespace {
 using players = ix::array_proxy<player>;
 using way = ix::protocol_table::way;
 
-constexpr std::uint64_t smallest = 64, largest = 4 << 20;
+constexpr std::uint64_t smallest_message = 64, largest_message = 4 << 20;
 constexpr std::array<std::uint64_t, 4> chunks{64 << 10, 256 << 10, 1 << 20, 4 << 20};
 
 /// Player 0 on the first PE, player 1 on the last.
@@ -89,7 +89,7 @@ class measurement {
   /// All sizes and ways of one kind of memory; prints them as they come.
   ix::task<ix::protocol_times> take(ix::memory_kind of) {
     times_ = {.of = of, .sizes = {}, .ways = {}};
-    for (std::uint64_t b = smallest; b <= largest; b *= how_.factor) times_.sizes.push_back(b);
+    for (std::uint64_t b = smallest_message; b <= largest_message; b *= how_.factor) times_.sizes.push_back(b);
     auto opened = open();
     co_await opened;
     auto found = find_ways();
@@ -106,8 +106,8 @@ class measurement {
 
  private:
   ix::task<> open() {
-    auto first = both_[0].call<&player::open>(times_.of, largest);
-    auto second = both_[1].call<&player::open>(times_.of, largest);
+    auto first = both_[0].call<&player::open>(times_.of, largest_message);
+    auto second = both_[1].call<&player::open>(times_.of, largest_message);
     auto opened = ix::when_all(std::move(first), std::move(second));
     co_await std::move(opened);
   }
