@@ -6,7 +6,7 @@ CMAKE_ARGS ?=
 # Further options for ctest, for example TEST_ARGS="-L unit" or TEST_ARGS="-R when"
 TEST_ARGS ?=
 
-.PHONY: help setup configure_programs build run test sources bench format clean
+.PHONY: help setup configure_programs build run test sources ci bench format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make build   set the machine up, build library, tool, applications and examples into build/$(PRESET)/"
 	@echo "make test    set the machine up for tests too, build everything, run every test and quick check"
 	@echo "make sources check the sources: clang-tidy, and that each header compiles alone (minutes)"
+	@echo "make ci      all that must hold before a change is merged: tests, sources, sanitizers (an hour on two cores)"
 	@echo "make bench   build and run the benchmarks into out/bench/"
 	@echo "make format  rewrite the sources as clang-format 19 does"
 	@echo "make clean   remove build/ and out/"
@@ -45,6 +46,9 @@ sources: setup
 	@cmake --preset $(PRESET) $(CMAKE_ARGS)
 	@$(compile)
 	@scripts/test $(PRESET) --parallel $(JOBS) --label-regex sources
+
+ci:
+	@.ci/run
 
 bench: setup
 	@cmake --preset $(PRESET) $(CMAKE_ARGS)

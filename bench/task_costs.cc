@@ -2,8 +2,8 @@
 //
 //   build/default/bin/bench_task_costs [--imbrex-device=cuda]
 //
-// One PE. Each figure is the median of several jobs; in each, tasks are submitted from one coroutine, which then awaits
-// the last. The kernels compute nothing.
+// One PE, or two where tasks come from another one than their objects' own. Each figure is the median of several jobs;
+// in each, tasks are submitted from one coroutine, which then awaits the last. The kernels compute nothing.
 #include <benchmark/benchmark.h>
 #include <imbrex/base/clock.h>
 #include <imbrex/imbrex.h>
@@ -20,6 +20,7 @@ namespace {
 
 std::vector<std::string> options_of_runtime;
 double measured_ns = 0;  // for each task of the last job; written on PE 0
+ix::runtime* job_of_now = nullptr;
 
 using object = ix::hetero_object<double>;
 using scenario = ix::task<double> (*)(int);
@@ -209,7 +210,35 @@ ix::task<double> passed_over(int n) {
   co_return static_cast<double>(ix::now_ns() - began) / n;
 }
 
-ix::task<int> start(ix::runtime&, scenario what, int n) {
+/// On the second PE: tasks on an object of the first one's.
+struct visitor : ix::chare<visitor, ix::index1d> {
+  ix::task<double> submit_all(int n, bool wait) {
+    ix::hetero_domain& all = co_await ix::process_domain();
+    const object x(all, 16);
+    submit({}, [](std::span<double> v) { std::fill(v.begin(), v.end(), 0.0); }, write(x));
+    const std::int64_t began = ix::now_ns();
+    ix::hetero_task last;
+    for (int i = 0; i < n; ++i) {
+      last = submit({}, [](double*) {}, x);
+      if (wait) co_await last;
+    }
+    co_await last;
+    co_return static_cast<double>(ix::now_ns() - began) / n;
+  }
+};
+ix::task<double> from_another_pe(int n) {
+  auto visitors = job_of_now->create_array<visitor>(2);
+  auto all = visitors[1].call<&visitor::submit_all>(n, false);
+  co_return co_await std::move(all);
+}
+ix::task<double> from_another_pe_one_at_a_time(int n) {
+  auto visitors = job_of_now->create_array<visitor>(2);
+  auto all = visitors[1].call<&visitor::submit_all>(n, true);
+  co_return co_await std::move(all);
+}
+
+ix::task<int> start(ix::runtime& rt, scenario what, int n) {
+  job_of_now = &rt;
   auto warm = what(n / 10 + 1);
   co_await warm;
   auto t = what(n);
@@ -217,9 +246,9 @@ ix::task<int> start(ix::runtime&, scenario what, int n) {
   co_return 0;
 }
 
-void job(benchmark::State& state, scenario what, int n) {
+void job(benchmark::State& state, scenario what, int n, int pes) {
   for (auto _ : state) {
-    std::vector<std::string> words{"bench", "--imbrex-pes=1"};
+    std::vector<std::string> words{"bench", "--imbrex-pes=" + std::to_string(pes)};
     words.insert(words.end(), options_of_runtime.begin(), options_of_runtime.end());
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
@@ -230,8 +259,8 @@ void job(benchmark::State& state, scenario what, int n) {
   }
 }
 
-void add(const char* name, scenario what, int n) {
-  benchmark::RegisterBenchmark(name, [what, n](benchmark::State& s) { job(s, what, n); })
+void add(const char* name, scenario what, int n, int pes = 1) {
+  benchmark::RegisterBenchmark(name, [what, n, pes](benchmark::State& s) { job(s, what, n, pes); })
       ->UseManualTime()
       ->Iterations(1)
       ->Repetitions(9)
@@ -257,6 +286,8 @@ int main(int argc, char** argv) {
   add("three objects", &three_objects, 100'000);
   add("independent", &independent, 100'000);
   add("submit one and wait", &one_at_a_time, 10'000);
+  add("from another PE: chain", &from_another_pe, 100'000, 2);
+  add("from another PE: submit one and wait", &from_another_pe_one_at_a_time, 10'000, 2);
   add("passed over by a rank", &passed_over, 1'000'000);
   add("replay: independent", &replay_independent, 1'000'000);
   add("replay: chain", &replay_chain, 1'000'000);

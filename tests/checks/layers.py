@@ -30,7 +30,7 @@ ROOMS = {
     "base": [{"memory"}, {""}],
     "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop", "star"}, {"star/resident"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
-    "hetero": [{""}, {"coherence"}, {"graph", "placement"}, {"tasks"}, {"windows", "submission"}],
+    "hetero": [{"visits"}, {""}, {"coherence"}, {"graph", "placement"}, {"tasks"}, {"windows", "submission"}],
     "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat", "distribution"}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],

@@ -10,6 +10,8 @@
 /// Each command declares its arguments and, when it is the one chosen, sets `command` to what it does; that returns
 /// the exit code. `settings` and `command` outlive the parse.
 void add_info_command(CLI::App& app, const imbrex::config& settings, std::function<int()>& command);
+/// `words`: the whole command line, with the options of the runtime.
+void add_doctor_command(CLI::App& app, const std::vector<std::string>& words, std::function<int()>& command);
 void add_trace_command(CLI::App& app, std::function<int()>& command);
 void add_mpi_check_command(CLI::App& app, std::function<int()>& command);
 void add_checkpoint_info_command(CLI::App& app, std::function<int()>& command);

@@ -24,8 +24,8 @@ int fail(const std::string& what, int exit_code) {
 // What is wrong with the command line, as imbrex words its messages.
 std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  const bool is_command = first.empty() || first == "info" || first == "trace" || first == "tune" ||
-                          first == "mpi-check" || first == "checkpoint-info" || first == "run" ||
+  const bool is_command = first.empty() || first == "info" || first == "doctor" || first == "trace" ||
+                          first == "tune" || first == "mpi-check" || first == "checkpoint-info" || first == "run" ||
                           first == "balance-replay" || first == "figures" || first == "machines" ||
                           first == "predict" || first == "measure-machine" || first.front() == '-';
   if (!is_command) return fmt::format("there is no command '{}'", first);
@@ -64,7 +64,8 @@ int run(int argc, char** argv) {
   }
 
   CLI::App app(
-      "imbrex: about this build and this machine, what a trace says, how fast data go, what MPI's checks cost, which "
+      "imbrex: about this build and this machine, and what of it works here; what a trace says, how fast data go, what "
+      "MPI's checks cost, which "
       "checkpoints are whole, how recorded loads could be balanced; the papers' figures; what a program would take "
       "on a machine that is simulated; and jobs that are started again when they fail",
       "imbrex");
@@ -72,6 +73,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   std::function<int()> command;
   add_info_command(app, settings, command);
+  add_doctor_command(app, words, command);
   add_trace_command(app, command);
   add_tune_command(app, settings, words, command);
   add_mpi_check_command(app, command);
@@ -88,8 +90,8 @@ int run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return fail(fmt::format("{}; see imbrex --help", complaint(e, argc, argv)), 2);
   }
-  if (!app.got_subcommand("tune") &&
-      !app.got_subcommand("measure-machine")) {  // a job warns by itself, once for all ranks
+  if (!app.got_subcommand("tune") && !app.got_subcommand("measure-machine") &&
+      !app.got_subcommand("doctor")) {  // a job warns by itself, once for all ranks
     for (const std::string& warning : settings.warnings()) imbrex::log_warning(warning);
   }
   return command();

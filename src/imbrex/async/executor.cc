@@ -12,6 +12,7 @@
 namespace imbrex {
 
 thread_local constinit executor* executor::current_ = nullptr;
+thread_local constinit task_journal* executor::journal_ = nullptr;
 
 namespace {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class actor_observer;
 class actor_turn;
 class hetero_domain;
 class progress_source;
+class task_journal;
 
 /// A PE's queue of work, and its sleep. Exactly one thread, its owner, runs what is posted; everybody may post.
 /// Nothing else resumes a coroutine of the PE.
@@ -54,7 +56,14 @@ class executor {
   /// The executor whose owner is the calling thread, or null.
   static executor* current() { return current_; }
   /// The calling thread becomes the owner (null: of none).
-  static void set_current(executor* e) { current_ = e; }
+  static void set_current(executor* e) {
+    current_ = e;
+    journal_ = e != nullptr ? e->visits : nullptr;
+  }
+  /// Who keeps what the calling thread does with objects and tasks that are not its PE's; null: it does nothing with
+  /// such.
+  static task_journal* journal() { return journal_; }
+  static void set_journal(task_journal* j) { journal_ = j; }
 
   /// Owner: moves what others posted to the ready queue; true when there was something. Looks at the inbox each time,
   /// except that after a large batch it first runs some of it: each look takes the inbox's cache line from the threads
@@ -124,6 +133,12 @@ class executor {
   /// This PE's coherent objects and tasks: null before the first is made, by `open_tasks`.
   hetero_domain* tasks = nullptr;
   void (*open_tasks)(executor&) = nullptr;
+  /// The `journal` of its thread while no task of another PE runs there: null before the PEs share objects.
+  task_journal* visits = nullptr;
+  /// What it has asked other PEs of the process to do with their objects and tasks, and has done itself: quiescence.
+  std::uint64_t errands_given = 0, errands_done = 0;
+  /// PE `i` of its process; null behind the last. Set by whoever runs them.
+  executor* (*pe_of_process)(executor& pe, std::size_t i) = nullptr;
   /// The type of the chare that is being constructed, null at other times: who memory is for.
   const char* constructing_type = nullptr;
   /// Where this PE's doings are recorded; null: nowhere.
@@ -140,6 +155,7 @@ class executor {
   void warn_of_flood(std::uint32_t count);
 
   static thread_local constinit executor* current_ __attribute__((tls_model("initial-exec")));
+  static thread_local constinit task_journal* journal_ __attribute__((tls_model("initial-exec")));
 
   static constexpr std::uint32_t flood = std::uint32_t{1} << 20;  // in the inbox at a time
   static constexpr std::uint32_t largest_batch = 64;

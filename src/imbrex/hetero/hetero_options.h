@@ -17,6 +17,8 @@ struct hetero_options {
   int tasks_under_way = 64;     ///< that a device is given before some have finished
   std::string policy = "locality";  ///< of `make_placement_policy`
   cost_store* costs = nullptr;      ///< for a policy that learns; outlives the domain; null: it begins with nothing
+  std::string disk{};  ///< a folder: what is beyond `host_bytes` on the host lies in a file there; empty: all in memory
+  std::uint64_t host_bytes = 0;  ///< with `disk`; 0: half of what is free, shared with other PEs
 
   /// \name What makes transfers and allocations fast, to be switched off by who measures what each is worth (4.1)
   ///@{

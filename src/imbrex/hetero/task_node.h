@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/device/device.h"
 #include "imbrex/hetero/hetero_data.h"
+#include "imbrex/hetero/task_bundle.h"
 
 namespace imbrex {
 
@@ -126,6 +128,8 @@ struct task_extras {
   std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
   task_times ran;                 ///< for policies that learn
   std::exception_ptr failure;
+  std::shared_ptr<task_bundle::state> bundle;  ///< null: it is alone
+  waiter* awaiting_afar = nullptr;  ///< `far_wait`s: the first of those that stand for coroutines of other PEs
 };
 
 /// What tasks of one type have in common.
@@ -198,10 +202,9 @@ struct task_node {
   }
   task_times ran() const { return extras_ != nullptr ? extras_->ran : task_times{}; }
   std::exception_ptr failure() const { return extras_ != nullptr ? extras_->failure : nullptr; }
+  task_bundle::state* bundle() const { return extras_ != nullptr ? extras_->bundle.get() : nullptr; }
   ///@}
 
-  /// Of one that failed: throws the failure, which somebody sees now.
-  [[noreturn]] void rethrow();
   void release() {
     if (--references == 0) type->destroy(this);
   }
@@ -232,6 +235,7 @@ void destroy_node(task_node* t) {
 /// \name Coroutines that wait for a task, by their `next`
 ///@{
 void add_waiting(task_node& t, waiter& w);
+void add_waiting_afar(task_node& t, waiter& w);
 void stop_waiting(task_node& t, waiter& w);
 void wake_waiting(task_node& t);
 ///@}

@@ -176,6 +176,10 @@ void scheduler::destroy_collections() {
   destroy_parts();
   objects.reset();
   shared.reset();
+}
+
+/// Other PEs have no handles of them any more.
+void scheduler::destroy_tasks() {
   tell_failures();
   hetero.reset();
   slab::flush_returns();

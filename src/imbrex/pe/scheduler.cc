@@ -45,6 +45,10 @@ scheduler::scheduler(rank_context& rank, pe_id id, trace_track* t)
     if (task_stealing* const all = pe.rank().helpers.get(); all != nullptr)
       pe.hetero->share_host_tasks(*all, static_cast<std::size_t>(pe.id() - pe.rank().first_pe()));
   };
+  pe_of_process = [](executor& e, std::size_t i) -> executor* {
+    const std::vector<scheduler*>& all = static_cast<scheduler&>(e).rank().pes;
+    return i < all.size() ? all[i] : nullptr;
+  };
   polls_network_ = transport_ != nullptr && transport_->needs_polling();
   quiescence_ = std::make_unique<quiescence_detector>(*this);
   if (id_ == 0) idle_interval_ns_ = 50'000'000;
@@ -226,7 +230,7 @@ void scheduler::refuse_pe(pe_id to) {
 // itself
 
 scheduler::counts scheduler::message_counts() const {
-  counts c{.created = created_, .processed = processed_, .pending = operations};
+  counts c{.created = created_ + errands_given, .processed = processed_ + errands_done, .pending = operations};
   add_counts(c);
   if (hetero == nullptr) return c;
   c.held += hetero->has_stuck() ? 1 : 0;

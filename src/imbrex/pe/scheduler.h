@@ -160,6 +160,7 @@ class scheduler : public executor {
   void discard_queued();
   void destroy_objects();
   void destroy_collections();
+  void destroy_tasks();
   void unbind_from_this_thread();
   ///@}
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +31,7 @@ feature_facts feature(std::string name, bool present, const std::string& note, c
   std::string remedy;
   if (!present && !planned) {
     std::string upper;
-    for (char c : name) upper += static_cast<char>(c - 'a' + 'A');
+    for (char c : name) upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     remedy = fmt::format("apt-get install {}, then configure again with -DIMBREX_WITH_{}=AUTO", packages, upper);
   }
   return {std::move(name), present, note.substr(0, note.find(": install")), std::move(remedy)};

@@ -16,7 +16,7 @@ hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, 
   for (device* d : devices) {
     if (d->kind() == device_kind::cuda && options.pinned_host_copies) pins = d;
   }
-  places_.push_back(std::make_unique<place>(*pins));
+  places_.push_back(std::make_unique<place>(*pins, options));
   int lanes = 0;
   for (device* d : devices) {
     const std::uint64_t capacity = options.device_bytes > 0

@@ -1,12 +1,28 @@
 #include "imbrex/hetero/coherence/place.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
 
 namespace imbrex {
 
-place::place(device& memory_of) : number_(0), device_(&memory_of), capacity_(UINT64_MAX), pooled_(true) {}
+namespace {
+std::uint64_t half_of_free_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
+}
+}  // namespace
+
+place::place(device& memory_of, const hetero_options& options)
+    : number_(0), device_(&memory_of), capacity_(UINT64_MAX), pooled_(true) {
+  if (options.disk.empty()) return;
+  disk_ = std::make_unique<file_memory>(options.disk);
+  before_disk_ = options.host_bytes > 0 ? options.host_bytes
+                                        : half_of_free_memory() / static_cast<unsigned>(std::max(options.sharing, 1));
+}
 
 place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, bool has_peers,
              int first_lane)
@@ -52,6 +68,8 @@ bool place::idle() const {
 
 std::byte* place::allocate(std::uint64_t bytes) {
   if (used_ + bytes > capacity_) return nullptr;
+  if (disk_ != nullptr && bytes >= file_memory::least_bytes && used_ + bytes > before_disk_) [[unlikely]]
+    return disk_->allocate(bytes);
   void* memory = nullptr;
   try {
     memory = is_host() ? device_->allocate(bytes, memory_kind::pinned)
@@ -66,6 +84,7 @@ std::byte* place::allocate(std::uint64_t bytes) {
 }
 
 void place::free(std::byte* memory, std::uint64_t bytes) {
+  if (disk_ != nullptr && disk_->has(memory)) return disk_->free(memory);
   if (pooled_) {
     device_->free(memory, bytes, is_host() ? memory_kind::pinned : device_->allocates());
   } else {

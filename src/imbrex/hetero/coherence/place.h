@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "imbrex/device/device.h"
+#include "imbrex/hetero/coherence/file_memory.h"
 #include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/lane.h"
 
@@ -19,8 +20,8 @@ struct hetero_copy;
 class place {
  public:
   /// Of the host: tasks run on the PE, and copies lie in memory of `d` of kind `pinned`, if it is a GPU, which copies
-  /// them fastest.
-  explicit place(device& memory_of);
+  /// them fastest; or, beyond `options.host_bytes`, in a file in `options.disk`.
+  place(device& memory_of, const hetero_options& options);
   /// Of a device: copies take up to `capacity` bytes of its memory. Lanes are numbered from `first_lane`: as many as
   /// `max_lanes` says, or fewer.
   place(int number, device& d, std::uint64_t capacity, const hetero_options& options, bool has_peers, int first_lane);
@@ -57,6 +58,8 @@ class place {
 
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used() const { return used_; }
+  /// Of the host: besides.
+  std::uint64_t bytes_on_disk() const { return disk_ != nullptr ? disk_->bytes_in_use() : 0; }
   /// Memory for a copy; null when it would not fit, or the device has none.
   std::byte* allocate(std::uint64_t bytes);
   void free(std::byte* memory, std::uint64_t bytes);
@@ -77,6 +80,8 @@ class place {
   const std::uint64_t capacity_;
   const bool pooled_;
   std::uint64_t used_ = 0;
+  std::uint64_t before_disk_ = 0;
+  std::unique_ptr<file_memory> disk_;  // null: none, which most have
   std::unique_ptr<lane> in_, out_, from_peers_;
   std::vector<std::unique_ptr<lane>> compute_;
   std::size_t turn_ = 0;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/base/error.h"
+
 namespace imbrex {
 
 namespace {
@@ -57,9 +59,25 @@ void unseen_failures::see(const void* key) {
   }
 }
 
-std::exception_ptr unseen_failures::first() const {
+std::exception_ptr unseen_failures::see_first() {
   const auto earlier = [](const auto& a, const auto& b) { return a.second.number < b.second.number; };
-  return std::ranges::min_element(of_, earlier)->second.failure;
+  const std::exception_ptr first = std::ranges::min_element(of_, earlier)->second.failure;
+  see(first);
+  return first;
+}
+
+std::exception_ptr copy_of_failure(const std::exception_ptr& e) {
+  try {
+    try {
+      std::rethrow_exception(e);
+    } catch (const error& x) {
+      throw_error(x.kind(), x.what());
+    } catch (...) {
+      throw remote_error(text_of(std::current_exception()));
+    }
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 std::vector<std::string> unseen_failures::texts(std::size_t limit) const {

@@ -18,8 +18,8 @@ class unseen_failures {
   /// Somebody was told.
   void see(const std::exception_ptr& e);
 
-  /// The one that happened first; there is one.
-  std::exception_ptr first() const;
+  /// The one that happened first, which somebody sees now; there is one.
+  std::exception_ptr see_first();
   std::uint64_t size() const { return of_.size(); }
   /// What they say, in the order in which they happened, at most `limit`, and how many more there are.
   std::vector<std::string> texts(std::size_t limit) const;
@@ -36,5 +36,8 @@ class unseen_failures {
   std::uint64_t last_number_ = 0;
   std::unordered_map<const void*, entry> of_;
 };
+
+/// The same failure of a task as an exception that the calling thread has for itself.
+std::exception_ptr copy_of_failure(const std::exception_ptr& e);
 
 }  // namespace imbrex

@@ -56,6 +56,25 @@ const cost_model::mean* cost_model::find(const key& k) const {
   return found == known_.end() ? nullptr : &found->second;
 }
 
+double cost_model::estimate(const key& k) const {
+  if (const mean* const exact = find(k); exact != nullptr) return exact->nanoseconds;
+  // Least squares of log2 t = a + b size; sizes are powers of two.
+  double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (auto at = known_.lower_bound({k.name, 0, ""}); at != known_.end() && at->first.name == k.name; ++at) {
+    if (at->first.place != k.place || at->second.nanoseconds <= 0) continue;
+    const double x = at->first.size, y = std::log2(at->second.nanoseconds);
+    n += 1;
+    sum_x += x;
+    sum_y += y;
+    sum_xx += x * x;
+    sum_xy += x * y;
+  }
+  if (n == 0) return -1;
+  const double spread = n * sum_xx - sum_x * sum_x;
+  const double power = n > 1 ? (n * sum_xy - sum_x * sum_y) / spread : 1;
+  return std::exp2((sum_y - power * sum_x) / n + power * k.size);
+}
+
 void cost_model::add(const key& k, const mean& m) {
   mean& mine = known_[k];
   mine.samples += m.samples;

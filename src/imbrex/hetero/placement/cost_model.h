@@ -28,6 +28,9 @@ class cost_model {
   void learn(const key& k, double nanoseconds);
   /// Null: nothing is known.
   const mean* find(const key& k) const;
+  /// Nanoseconds: what is known, or what the times of other sizes at the place suggest: a power of the size that fits
+  /// two or more of them best, in proportion to one. Negative: such tasks have never run there.
+  double estimate(const key& k) const;
   const std::map<key, mean>& all() const { return known_; }
   /// What others have learnt, from the same beginning as this one: the mean of both, by their samples.
   void add(const key& k, const mean& m);

@@ -28,10 +28,10 @@ shortest_finish::~shortest_finish() {
 }
 
 double shortest_finish::expected(const placement_view& view, const task_node& t, const place& p) const {
-  const cost_model::mean* const known = costs_.find(cost_model::key_of(t, p));
-  if (known == nullptr) return 0;
+  const double takes = costs_.estimate(cost_model::key_of(t, p));
+  if (takes < 0) return 0;
   const auto busy = backlog_ns_.find(&p);
-  return (busy == backlog_ns_.end() ? 0 : busy->second) + known->nanoseconds +
+  return (busy == backlog_ns_.end() ? 0 : busy->second) + takes +
          static_cast<double>(view.missing_bytes(t, p)) / bytes_per_ns;
 }
 
@@ -71,10 +71,10 @@ placement_policy::choice shortest_finish::pop(const placement_view& view) {
     return choice{};
   });
   if (c.task == nullptr) return c;
-  const cost_model::mean* const known = costs_.find(cost_model::key_of(*c.task, *c.at));
-  if (known != nullptr) {
-    expected_ns_[c.task] = known->nanoseconds;
-    backlog_ns_[c.at] += known->nanoseconds;
+  const double takes = costs_.estimate(cost_model::key_of(*c.task, *c.at));
+  if (takes >= 0) {
+    expected_ns_[c.task] = takes;
+    backlog_ns_[c.at] += takes;
   }
   return c;
 }

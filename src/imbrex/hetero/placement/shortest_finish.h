@@ -11,7 +11,8 @@
 namespace imbrex {
 
 /// Each task goes where it is expected to be over first: after what the place has to do, the time to bring what is
-/// missing, and what such tasks took there. What has never run at a place is tried there. A device is given as much as
+/// missing, and what such tasks took there, or is to be expected from what others of other sizes took. What has never
+/// run at a place is tried there. A device is given as much as
 /// it does in some milliseconds, so that what becomes urgent need not wait for longer.
 class shortest_finish final : public placement_policy {
  public:

@@ -69,6 +69,17 @@ class hetero_grid {
     return g;
   }
 
+  /// An object's elements as a grid; they are as many as the extent says.
+  static hetero_grid of(const hetero_object<T>& elements, const grid_extent& n) {
+    if (elements.size() != n.x * n.y * n.z) {
+      throw usage_error("a grid of " + text(n) + " elements, of an object of " + std::to_string(elements.size()));
+    }
+    hetero_grid g;
+    g.object_ = elements;
+    g.shape_ = detail::tile_shape(n);
+    return g;
+  }
+
   grid_extent extent() const { return {shape_.extent[0], shape_.extent[1], shape_.extent[2]}; }
   std::size_t size() const { return object_.size(); }
   bool exists() const { return object_.exists(); }
@@ -77,25 +88,23 @@ class hetero_grid {
   /// A part of this grid or tile, as a tile of its own: with dependencies and copies of its own, on the host in the
   /// memory of the grid, on devices by itself. Tiles may overlap, as a block with its halo does with its neighbours;
   /// but a task does not use two that overlap and write one. The same box gives the same tile.
-  /// Throws `usage_error` for one that is empty or not inside, and inside a task.
+  /// Throws `usage_error` for one that is empty or not inside.
   hetero_grid tile(const grid_point& at, const grid_extent& n) const {
     const std::array<std::size_t, 3> from{at.x, at.y, at.z}, size{n.x, n.y, n.z};
-    box where;
+    part_of_object which{.row_bytes = shape_.in_grid[1] * sizeof(T),
+                         .num_rows = shape_.in_grid[2] / shape_.in_grid[1],
+                         .element_bytes = sizeof(T)};
     for (std::size_t i = 0; i < 3; ++i) {
       if (size[i] == 0 || from[i] > shape_.extent[i] || size[i] > shape_.extent[i] - from[i]) {
         throw usage_error("a tile of " + text(n) + " elements from (" + std::to_string(at.x) + ", " +
                           std::to_string(at.y) + ", " + std::to_string(at.z) + "), of a grid of " + text(extent()) +
                           ": it has to be inside, and not empty");
       }
-      where.begin[i] = from[i] * (i == 0 ? sizeof(T) : 1);
-      where.end[i] = (from[i] + size[i]) * (i == 0 ? sizeof(T) : 1);
+      which.where.begin[i] = from[i] * (i == 0 ? sizeof(T) : 1);
+      which.where.end[i] = (from[i] + size[i]) * (i == 0 ? sizeof(T) : 1);
     }
-    if (task_journal::current() != nullptr) throw usage_error("a tile was taken inside a task: take it in a chare");
     hetero_grid part;
-    const std::size_t rows = shape_.in_grid[2] / shape_.in_grid[1];
-    hetero_data* const d =
-        domain()->copies().tile(*object_.data(), where, shape_.in_grid[1] * sizeof(T), rows, sizeof(T));
-    part.object_ = hetero_object<T>::of(*d, n.x * n.y * n.z);
+    part.object_ = object_.part(which, n.x * n.y * n.z);
     part.shape_ = shape_;
     part.shape_.extent = size;
     return part;

@@ -86,6 +86,7 @@ class hetero_object {
   }
   /// Frees the copies at devices that no task uses now; the newest data go to the host first.
   void evict() const {
+    static_cast<void>(domain());
     if (task_journal* const j = task_journal::current(); j != nullptr) return j->evict(*data_);
     domain()->evict(*data());
   }
@@ -96,8 +97,7 @@ class hetero_object {
     if (d == nullptr) return;
     if (task_journal* const j = task_journal::current(); j != nullptr) [[unlikely]]
       return j->give_up(*d);
-    --d->handles;
-    d->domain->copies().release(d);
+    d->domain->give_up(*d);
   }
 
   /// Elements `offset` to `offset + count` as an object of their own, with dependencies and copies of their own: tasks
@@ -114,13 +114,15 @@ class hetero_object {
       throw usage_error("a slice from element " + std::to_string(offset) + ", of " + std::to_string(count) +
                         ", of an object of " + std::to_string(size_) + ": it has to be inside, and not empty");
     }
-    hetero_object part;
-    task_journal* const away = task_journal::current();
-    part.data_ = away != nullptr ? away->slice(*data_, offset * sizeof(T), count * sizeof(T), sizeof(T))
-                                 : domain()->copies().slice(*data(), offset * sizeof(T), count * sizeof(T), sizeof(T));
-    part.size_ = count;
-    part.hold();
-    return part;
+    part_of_object which{.element_bytes = sizeof(T)};
+    which.where = {{offset * sizeof(T), 0, 0}, {(offset + count) * sizeof(T), 1, 1}};
+    return part(which, count);
+  }
+  /// Found or made.
+  hetero_object part(const part_of_object& which, std::size_t count) const {
+    static_cast<void>(domain());
+    task_journal* const j = task_journal::current();
+    return of(j != nullptr ? *j->part(*data_, which) : *data_->domain->part(*data_, which), count);
   }
   /// What its copy at a place is worth; for tests and reports.
   coherence state_at(int place) const { return state_of(*data(), place); }
@@ -129,7 +131,11 @@ class hetero_object {
     if (data_ == nullptr) throw usage_error("a hetero_object was used that is empty: give it a domain and a size");
     return data_->domain;
   }
-  hetero_data* data() const { return data_ != nullptr ? data_->itself() : nullptr; }
+  hetero_data* data() const {
+    task_journal* const j = task_journal::current();
+    if (data_ == nullptr || j == nullptr) return data_ != nullptr ? data_->itself() : nullptr;
+    return j->itself(*data_);
+  }
 
  private:
   void hold() {

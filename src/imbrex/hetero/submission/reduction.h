@@ -138,7 +138,9 @@ template <class T, class Op>
 struct argument_in<reduce_argument<T, Op>> {
   static auto of(hetero_domain& domain, const reduce_argument<T, Op>& a) {
     if (executor::current() != &domain.pe()) {
-      throw usage_error("a task shall reduce into an object, but is submitted by another task: submit it outside");
+      throw usage_error(
+          "a task shall reduce into an object, but is submitted by another task, or on another PE than the object's: "
+          "submit it there");
     }
     if (a.object.domain() != &domain) {
       throw usage_error("a task shall reduce into an object of another PE: send it there in a message");

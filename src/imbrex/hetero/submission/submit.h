@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <new>
 #include <tuple>
@@ -30,6 +31,33 @@ void add_results(std::vector<hetero_task>& to, const A&... arguments) {
   (add(arguments), ...);
 }
 
+/// Where an argument's object belongs; null: it is no object.
+template <class A>
+hetero_domain* domain_of(const A& a) {
+  if constexpr (requires {
+                  { a.domain() } -> std::same_as<hetero_domain*>;
+                }) {
+    return a.domain();
+  } else if constexpr (requires {
+                         { a.object.domain() } -> std::same_as<hetero_domain*>;
+                       }) {
+    return a.object.domain();
+  } else if constexpr (requires {
+                         { a.grid.domain() } -> std::same_as<hetero_domain*>;
+                       }) {
+    return a.grid.domain();
+  } else {
+    return nullptr;
+  }
+}
+/// The one of the first object, else the calling PE's.
+template <class... A>
+hetero_domain& domain_for(const A&... arguments) {
+  hetero_domain* d = nullptr;
+  ((d = d != nullptr ? d : domain_of(arguments)), ...);
+  return d != nullptr ? *d : hetero_domain::current();
+}
+
 /// With arguments as they are for the domain.
 template <class Parameters, class F, class... A>
 auto submit_node(hetero_domain& domain, const task_options& o, std::uint8_t runs_on, F f, const A&... arguments) {
@@ -50,6 +78,8 @@ auto submit_node(hetero_domain& domain, const task_options& o, std::uint8_t runs
   t->wishes.number = static_cast<std::int16_t>(std::min(o.number, INT16_MAX));
   t->runs_on = runs_on;
   hetero_task handle(t);
+  if (o.bundle != nullptr) [[unlikely]]
+    t->extras().bundle = o.bundle->shared();
   if constexpr ((is_result<A> || ...)) {
     std::vector<hetero_task> after(o.after.begin(), o.after.end());
     add_results(after, arguments...);
@@ -100,17 +130,18 @@ hetero_task submit(hetero_domain& domain, task_options o, const kernel<void(P...
                                                detail::argument_in<A>::of(domain, arguments)...);
 }
 
-/// \name Of the calling PE
+/// \name To the PE that the objects belong to, that is the calling one but for those of `process_domain`; without
+/// objects to the calling PE
 ///@{
 template <class F, class... A>
   requires(!std::is_base_of_v<kernel_source, F>)
 auto submit(const task_options& o, F f, const A&... arguments) {
-  return submit(hetero_domain::current(), o, std::move(f), arguments...);
+  return submit(detail::domain_for(arguments...), o, std::move(f), arguments...);
 }
 template <class... P, class... A>
 hetero_task submit(const task_options& o, const kernel<void(P...)>& k, const launch_shape& shape,
                    const A&... arguments) {
-  return submit(hetero_domain::current(), o, k, shape, arguments...);
+  return submit(detail::domain_for(arguments...), o, k, shape, arguments...);
 }
 ///@}
 

@@ -22,6 +22,7 @@ struct task_options {
   device_kind on = any_device;
   int number = -1;                          ///< with `on`: of the devices of that kind; -1: any
   std::span<const hetero_task> after = {};  ///< it waits for these too
+  const task_bundle* bundle = nullptr;      ///< it runs where others of that run
 
   static constexpr auto any_device = static_cast<device_kind>(0xff);
 };

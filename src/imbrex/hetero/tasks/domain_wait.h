@@ -2,18 +2,31 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
+#include <string>
 
 #include "imbrex/async/activity.h"
+#include "imbrex/hetero/visits/far_wait.h"
 
 namespace imbrex {
 
 class hetero_domain;
 
-/// A coroutine that waits for tasks as a whole. For the domain's PE.
+/// What is waited for at a domain: that all tasks up to an age are over, or that few are not.
+struct domain_condition {
+  std::uint64_t last_age = 0;
+  std::uint64_t below = 0;  ///< until fewer than so many are not over; 0: that is not asked
+  waiter* who = nullptr;    ///< to be woken
+  bool is_far = false;      ///< it is a `far_wait`, which owns this
+  bool throws = false;      ///< a failure that nobody has been told of
+  domain_condition* next = nullptr;
+};
+
+/// A coroutine that waits for tasks as a whole. For the domain's PE, and those that visit it.
 class [[nodiscard("co_await it")]] domain_wait : waiter {
  public:
-  domain_wait(hetero_domain& domain, std::uint64_t last_age, std::uint64_t below, bool throws)
-      : domain_(domain), last_age_(last_age), below_(below), throws_(throws) {}
+  /// `below`: 0 for all that are submitted by now, on the domain's PE.
+  domain_wait(hetero_domain& domain, std::uint64_t below);
   domain_wait(const domain_wait&) = delete;
   ~domain_wait();
 
@@ -22,11 +35,14 @@ class [[nodiscard("co_await it")]] domain_wait : waiter {
   void await_resume();
 
  private:
-  friend class hetero_domain;
+  static std::string describe_near(const waiter* w);
+  static std::string describe_far(const waiter* w);
+  void ask_there();
+
   hetero_domain& domain_;
-  const std::uint64_t last_age_;  // of the tasks that it waits for
-  const std::uint64_t below_;     // or until fewer than so many are not over; 0: that is not asked
-  const bool throws_;
+  const bool is_far_;
+  domain_condition wanted_;
+  far_link far_;
 };
 
 /// \name Of the calling PE

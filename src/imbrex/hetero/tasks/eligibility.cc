@@ -54,8 +54,25 @@ void hetero_domain::check_places(task_node& t) const {
                                  t.wishes.any ? "device" : to_string(t.wishes.kind)));
 }
 
-bool hetero_domain::eligible(const task_node& t, const place& p) const {
+namespace {
+bool could_run(const task_node& t, const place& p) {
   return wanted(t, p) && (p.is_host() || t.bytes() <= p.capacity());
+}
+}  // namespace
+
+bool hetero_domain::eligible(const task_node& t, const place& p) const {
+  if (const task_bundle::state* const b = t.bundle(); b != nullptr) [[unlikely]] {
+    if (b->at != nullptr && b->at != &p && could_run(t, *b->at)) return false;
+  }
+  return could_run(t, p);
+}
+
+void hetero_domain::join_bundle(const task_node& t) {
+  task_bundle::state& b = *t.bundle();
+  if (b.domain != nullptr && b.domain != this) {
+    throw usage_error(fmt::format("{}: its bundle has tasks of another PE: make one for each", text(t)));
+  }
+  b.domain = this;
 }
 
 std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) const {

@@ -8,6 +8,7 @@
 #include "imbrex/hetero/tasks/eligibility.h"
 #include "imbrex/hetero/tasks/task_journal.h"
 #include "imbrex/hetero/tasks/task_stealing.h"
+#include "imbrex/hetero/visits/far_wait.h"
 
 namespace imbrex {
 
@@ -35,7 +36,7 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
 }
 
 hetero_domain& hetero_domain::current() {
-  if (task_journal* const away = task_journal::current(); away != nullptr) return away->home();
+  if (task_journal* const away = task_journal::of_task_away(); away != nullptr) return away->home();
   executor* const pe = executor::current();
   if (pe != nullptr && pe->tasks == nullptr && pe->open_tasks != nullptr) pe->open_tasks(*pe);
   if (pe == nullptr || pe->tasks == nullptr)
@@ -44,6 +45,8 @@ hetero_domain& hetero_domain::current() {
 }
 
 hetero_domain::~hetero_domain() {
+  see_visitors();
+  drop_far_conditions();
   if (pe_.tasks == this) pe_.tasks = nullptr;
   if (helpers_ != nullptr) helpers_->offer(place_among_helpers_, nullptr);
   if (turn_posted_) pe_.withdraw(&turn_);
@@ -59,6 +62,37 @@ hetero_domain::~hetero_domain() {
   }
 }
 
+visit_queue& hetero_domain::prepare_visits() {
+  if (visits_ == nullptr) visits_ = std::make_unique<visit_queue>(pe_);
+  return *visits_;
+}
+
+void hetero_domain::refuse(task_node& t, std::exception_ptr why) {
+  t.state = task_state::failed;
+  t.fault = task_fault::own;
+  t.extras().failure = why;
+  failures_.add(std::move(why));
+}
+
+hetero_data* hetero_domain::part(hetero_data& of, const part_of_object& which) {
+  hetero_data& d = *of.itself();
+  const box& where = which.where;
+  if (which.row_bytes == 0) return copies_.slice(d, where.begin[0], where.bytes(), which.element_bytes);
+  return copies_.tile(d, where, which.row_bytes, which.num_rows, which.element_bytes);
+}
+
+namespace {
+/// Of coroutines of other PEs, which are gone.
+void drop_far_waits(task_node& t) {
+  if (!t.has_extras()) return;
+  for (waiter* w = std::exchange(t.extras().awaiting_afar, nullptr); w != nullptr;) {
+    auto* const following = static_cast<waiter*>(w->next);
+    far_wait::drop()(static_cast<far_wait*>(w));
+    w = following;
+  }
+}
+}  // namespace
+
 void hetero_domain::drop(task_node& t) {
   t.state = task_state::failed;
   t.fault = task_fault::own;
@@ -67,6 +101,7 @@ void hetero_domain::drop(task_node& t) {
     t.successors = e->next;
     free_edge(e);
   }
+  drop_far_waits(t);
   unqueue_uses(t);
   release_uses(t);
   t.release();

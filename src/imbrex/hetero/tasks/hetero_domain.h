@@ -20,6 +20,7 @@
 #include "imbrex/hetero/task_node.h"
 #include "imbrex/hetero/tasks/domain_wait.h"
 #include "imbrex/hetero/tasks/hetero_task.h"
+#include "imbrex/hetero/visits/visit_queue.h"
 
 namespace imbrex {
 
@@ -31,7 +32,8 @@ class trace_track;
 
 /// The objects and tasks of one PE (Thomadakis and Chrisochoides 2024, 3.1): finds what each task has to wait for, has
 /// it placed, has its data brought, starts it. Tasks of devices are enqueued as soon as those before them are; tasks of
-/// the host run on the PE, from its loop. For the PE's thread.
+/// the host run on the PE, from its loop. For the PE's thread; others of the process, if it is open to them, use its
+/// objects and tasks by `task_journal`.
 class hetero_domain final : placement_view {
  public:
   /// The devices outlive the domain; `host` is the PE's host device. Throws `config_error`.
@@ -61,6 +63,12 @@ class hetero_domain final : placement_view {
   ///@{
   domain_wait all_over();
   domain_wait fewer_than(std::uint64_t n);
+  bool is_over(const domain_condition& c) const;
+  void add(domain_condition& c);
+  /// False: it has been woken.
+  bool forget(const domain_condition& c);
+  void wake_domain_waits();
+  std::uint64_t num_submitted() const { return num_submitted_; }
   ///@}
   /// The oldest task up to that age that is not over, and no view.
   const task_node* first_left(std::uint64_t last_age) const;
@@ -96,6 +104,25 @@ class hetero_domain final : placement_view {
   void ended_elsewhere(task_node& t, task_journal* deeds);
   /// Starts what can be started, now instead of when the PE's loop comes to it.
   void dispatch();
+  /// For other PEs of the process, which use its objects and tasks once it is open.
+  visit_queue& prepare_visits();
+  /// What they ask for; null: it is not open to them.
+  visit_queue* visits() const { return visits_ != nullptr && visits_->is_open() ? visits_.get() : nullptr; }
+  /// What they have asked for by now is done.
+  void see_visitors() {
+    if (visits_ != nullptr && !visits_->empty()) [[unlikely]]
+      visits_->do_all();
+  }
+  /// A handle is gone. Before the last one goes, another PE may have asked for one more.
+  void give_up(hetero_data& d) {
+    if (d.references == 1) see_visitors();
+    --d.handles;
+    copies_.release(&d);
+  }
+  /// A task that a visitor submits, and that `submit` has thrown for, fails.
+  void refuse(task_node& t, std::exception_ptr why);
+  /// A part of an object, found or made.
+  hetero_data* part(hetero_data& of, const part_of_object& which);
 
   /// The ring of reductions that are open, from which it is none itself.
   open_reduction& reductions() { return reductions_; }
@@ -125,7 +152,6 @@ class hetero_domain final : placement_view {
   const task_node* first_outstanding() const { return first_outstanding_; }
 
  private:
-  friend class domain_wait;
   struct turn : work {
     hetero_domain* owner = nullptr;
     static void take(work* w, work_action action);
@@ -137,6 +163,7 @@ class hetero_domain final : placement_view {
   void check_after(const task_node& t, std::span<const hetero_task> after) const;
   void check_uses(task_node& t) const;
   void check_places(task_node& t) const;
+  void join_bundle(const task_node& t);
   /// Of one that is not.
   void begin_progress(task_node& t) {
     t.in_progress = true;
@@ -178,8 +205,8 @@ class hetero_domain final : placement_view {
   void release(task_node& t);
   void release_uses(task_node& t);
   // Who waits for tasks as a whole: domain_wait.cc
-  bool is_over(const domain_wait& w) const;
-  void wake_domain_waits();
+  void wake(domain_condition& c);
+  void drop_far_conditions();
   // Of all at once: hetero_domain.cc
   void drop(task_node& t);
   void wake_up();
@@ -194,12 +221,13 @@ class hetero_domain final : placement_view {
   std::unique_ptr<placement_policy> policy_;
   const bool learns_;                  // the policy, from what tasks took
   std::unique_ptr<task_trace> trace_;  // null: the PE is not traced
+  std::unique_ptr<visit_queue> visits_;
   std::uint64_t num_submitted_ = 0;
   std::uint64_t num_outstanding_ = 0;
   std::uint64_t num_in_progress_ = 0;  // of these: neither blocked by another task nor held open by a coroutine
   unseen_failures failures_;
   open_reduction reductions_;
-  work* waits_ = nullptr;  // `domain_wait`s
+  domain_condition* waits_ = nullptr;
   task_node* first_outstanding_ = nullptr;
   task_node* last_outstanding_ = nullptr;
   ready_list doomed_;                        // they will fail

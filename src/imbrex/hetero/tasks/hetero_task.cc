@@ -21,11 +21,6 @@ bool hetero_task::cancel() const {
   return node_->domain->cancel(*node_);
 }
 
-void task_node::rethrow() {
-  domain->failures().see(failure());
-  std::rethrow_exception(failure());
-}
-
 task_extras& task_node::make_extras() {
   extras_ = new (slab::allocate(sizeof(task_extras))) task_extras;
   return *extras_;
@@ -55,35 +50,51 @@ void stop_waiting(task_node& t, waiter& w) {
   w.home->withdraw(&w);
 }
 
-void wake_waiting(task_node& t) {
-  waiter* w = std::exchange(t.awaiting, nullptr);
+void add_waiting_afar(task_node& t, waiter& w) {
+  w.next = t.extras().awaiting_afar;
+  t.extras().awaiting_afar = &w;
+}
+
+namespace {
+void wake_all(waiter* w) {
   while (w != nullptr) {
     auto* const next = static_cast<waiter*>(w->next);
     w->wake();
     w = next;
   }
 }
+}  // namespace
+
+void wake_waiting(task_node& t) {
+  wake_all(std::exchange(t.awaiting, nullptr));
+  if (t.has_extras()) [[unlikely]]
+    wake_all(std::exchange(t.extras().awaiting_afar, nullptr));
+}
+
+void hetero_task::refuse_far() const {
+  throw usage_error(
+      fmt::format("task '{}' was asked how far it is by another PE than its own: await it", node_->wishes.name));
+}
 
 hetero_task::awaiter::~awaiter() {
-  if (node_ == nullptr) return;
-  if (handle) stop_waiting(*node_, *this);
-  node_->release();
+  leave();
+  if (node_ != nullptr) give_up(*node_);
 }
 
 void hetero_task::awaiter::await_suspend(std::coroutine_handle<> h) {
-  if (node_->is_recorded()) {
+  if (task_journal::is_near(node_->domain) && node_->is_recorded()) {
     throw usage_error(std::string("task '") + node_->wishes.name + "' is part of a window: await what a replay gives");
   }
-  suspend(h, [](const waiter* w) {
+  const auto is_there = [](const task_node& t) { return t.over(); };
+  wait_for(*node_, h, is_there, [](const waiter* w) {
     const task_node& t = *static_cast<const awaiter*>(w)->node_;
     return fmt::format("task '{}', which is {}", t.wishes.name, how_far(t));
   });
-  add_waiting(*node_, *this);
 }
 
 void hetero_task::awaiter::await_resume() {
-  handle = nullptr;
-  if (node_ != nullptr && node_->state == task_state::failed) node_->rethrow();
+  resumed();
+  if (node_ != nullptr && node_->state == task_state::failed) throw_failure(*node_);
 }
 
 }  // namespace imbrex

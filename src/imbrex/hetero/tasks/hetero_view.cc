@@ -11,8 +11,8 @@ namespace {
 std::byte of_no_bytes{};  // an object without elements has no memory, but is there
 }
 
-view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mode mode) {
-  if (task_journal::current() != nullptr) {
+hetero_task view_node::submit(hetero_domain& domain, hetero_data& data, access_mode mode) {
+  if (task_journal::of_task_away() != nullptr) {
     throw usage_error(
         "a view was asked for inside a task: a task uses its arguments, and coroutines of chares take views");
   }
@@ -36,17 +36,24 @@ view_node* view_node::submit(hetero_domain& domain, hetero_data& data, access_mo
   n->ends = task_ending::view;
   n->runs_on = task_node::on_the_host;
   n->wishes.name = "host view";
+  hetero_task handle(n);  // before another PE may end it
   domain.submit(n);
-  return n;
+  return handle;
 }
 
 void view_node::end(task_node* t) {
   auto* self = static_cast<view_node*>(t);
-  if (self->over()) return;
-  if (self->memory == nullptr) {
-    self->abandoned = true;
+  if (!task_journal::is_near(self->domain)) [[unlikely]]
+    return self->domain->visits()->ask([self] { self->end_here(); });
+  self->end_here();
+}
+
+void view_node::end_here() {
+  if (over()) return;
+  if (memory == nullptr) {
+    abandoned = true;
   } else {
-    self->domain->close(*self);
+    domain->close(*this);
   }
 }
 

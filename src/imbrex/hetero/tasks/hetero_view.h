@@ -12,8 +12,9 @@
 namespace imbrex {
 
 /// An object's elements in memory of the host, for as long as this lives: nobody changes them meanwhile, and, if it may
-/// write (`T` is not const), nobody reads them. Later tasks that conflict wait. For the PE of the domain. Who waits for
-/// such a task while it keeps this waits for ever: when nothing else is left to happen, that is reported as a deadlock.
+/// write (`T` is not const), nobody reads them. Later tasks that conflict wait. For the PE that asked for it. Who waits
+/// for such a task while it keeps this waits for ever: when nothing else is left to happen, that is reported as a
+/// deadlock.
 template <class T>
 class host_view {
  public:
@@ -60,8 +61,12 @@ struct view_node final : task_node {
   bool taken = false;      ///< somebody has the view
   bool abandoned = false;  ///< nobody will
 
-  static view_node* submit(hetero_domain& domain, hetero_data& data, access_mode mode);
+  bool is_there() const { return memory != nullptr || over(); }
+  static hetero_task submit(hetero_domain& domain, hetero_data& data, access_mode mode);
   static void end(task_node* t);
+
+ private:
+  void end_here();
 };
 }  // namespace detail
 
@@ -71,34 +76,33 @@ template <class T, class View = host_view<T>, class Size = std::size_t>
 class [[nodiscard]] host_access {
  public:
   host_access(hetero_domain& domain, hetero_data& data, const Size& size, access_mode mode)
-      : node_(detail::view_node::submit(domain, data, mode)), task_(node_), size_(size) {}
+      : task_(detail::view_node::submit(domain, data, mode)),
+        node_(static_cast<detail::view_node*>(task_.node())),
+        size_(size) {}
   host_access(host_access&& other) noexcept
-      : node_(std::exchange(other.node_, nullptr)), task_(std::move(other.task_)), size_(other.size_) {}
+      : task_(std::move(other.task_)), node_(std::exchange(other.node_, nullptr)), size_(other.size_) {}
   ~host_access() {
     if (node_ != nullptr && !node_->taken) detail::view_node::end(node_);
   }
-  /// Whether a `co_await` would not wait.
-  bool ready() const { return node_->memory != nullptr || node_->over(); }
+  /// Whether a `co_await` would not wait. That of another PE's object always does.
+  bool ready() const { return task_journal::is_near(node_->domain) && node_->is_there(); }
 
-  class [[nodiscard]] awaiter : waiter {
+  class [[nodiscard]] awaiter : task_wait {
    public:
     explicit awaiter(host_access& a) : access_(a) {}
-    ~awaiter() {
-      if (handle) stop_waiting(*access_.node_, *this);
-    }
     bool await_ready() const { return access_.ready(); }
     void await_suspend(std::coroutine_handle<> h) {
-      suspend(h, [](const waiter* w) {
+      const auto is_there = [](const task_node& t) { return static_cast<const detail::view_node&>(t).is_there(); };
+      wait_for(*access_.node_, h, is_there, [](const waiter* w) {
         return "an object's data on the host, " + how_far(*static_cast<const awaiter*>(w)->access_.node_);
       });
-      add_waiting(*access_.node_, *this);
     }
     View await_resume() {
-      handle = nullptr;
+      resumed();
       detail::view_node& n = *access_.node_;
-      if (n.state == task_state::failed) n.rethrow();
+      if (n.state == task_state::failed) throw_failure(n);
       n.taken = true;
-      ++n.references;
+      hetero_task::hold(n);
       return View(&n, reinterpret_cast<T*>(n.memory), access_.size_);
     }
 
@@ -108,8 +112,8 @@ class [[nodiscard]] host_access {
   awaiter operator co_await() { return awaiter(*this); }
 
  private:
-  detail::view_node* node_;
   hetero_task task_;
+  detail::view_node* node_;
   Size size_;
 };
 
@@ -118,7 +122,7 @@ void host_view<T>::release() {
   if (node_ == nullptr) return;
   task_node* const t = std::exchange(node_, nullptr);
   detail::view_node::end(t);
-  t->release();
+  hetero_task::give_up(*t);
 }
 
 }  // namespace imbrex

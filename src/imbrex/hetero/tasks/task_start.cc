@@ -39,6 +39,8 @@ void hetero_domain::dispatch() {
     start_waiting_ones();
     for (auto next = policy_->pop(*this); next.task != nullptr; next = policy_->pop(*this)) {
       next.task->at = next.at;
+      if (task_bundle::state* const b = next.task->bundle(); b != nullptr && b->at == nullptr) [[unlikely]]
+        b->at = next.at;
       start(*next.task);
       if (++started % issues_between_flushes == 0) {
         for (const auto& p : places()) p->flush();

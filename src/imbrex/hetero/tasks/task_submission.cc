@@ -98,19 +98,21 @@ bool hetero_domain::will_be_written(const hetero_data& d) const {
 void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
   const bool is_here = executor::current() == &pe_;
   if (!is_here) [[unlikely]] {
-    if (task_journal* const away = task_journal::current(); away != nullptr && &away->home() == this)
-      return away->submit(*t, after);
+    if (task_journal* const away = task_journal::current(); away != nullptr) return away->submit(*this, *t, after);
+    throw usage_error(text(*t) + " comes from another PE than its objects' own: send them there in a message");
   }
-  if (is_here) close_reductions_of(*t);
-  t->domain = this;
+  see_visitors();
+  close_reductions_of(*t);
+  if (t->domain == nullptr) t->domain = this;
   t->age = ++num_submitted_;
   ++t->references;
   try {
-    if (!is_here) throw usage_error(text(*t) + " comes from another PE than its objects' own");
     if (!after.empty()) check_after(*t, after);
     if (recording != nullptr) [[unlikely]]
       return keep(*t, after);
     check_uses(*t);
+    if (t->bundle() != nullptr) [[unlikely]]
+      join_bundle(*t);
     check_places(*t);
   } catch (...) {
     t->release();
@@ -144,6 +146,8 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
     a.data = a.data->itself();
     if (commutes(a.mode)) a.mode = access_mode::read_write;  // a window has its order
   }
+  if (t.bundle() != nullptr)
+    throw usage_error(text(t) + ": a window runs where it can as a whole: leave its bundle out");
   check_places(t);
   bool only_on_host = wanted(t, *places()[0]);
   for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);

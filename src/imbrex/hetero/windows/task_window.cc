@@ -306,8 +306,11 @@ std::uint64_t recorded_window::bytes() const {
 namespace detail {
 
 window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
-  if (task_journal::current() != nullptr) {
+  if (task_journal::of_task_away() != nullptr) {
     throw usage_error("a window of tasks is recorded inside a task: record it in a chare");
+  }
+  if (!task_journal::is_near(&domain)) {
+    throw usage_error("a window of tasks is recorded by another PE than the one it belongs to: record it there");
   }
   if (domain.recording != nullptr) {
     throw usage_error("a window of tasks is recorded inside another: record one after the other");
@@ -355,7 +358,9 @@ bool task_window::was_graph() const {
 hetero_task task_window::replay() const {
   if (of_ == nullptr) throw usage_error("a window was replayed that is empty: record one");
   if (of_->domain->recording != nullptr) throw usage_error("a window cannot be replayed while one is recorded");
-  if (task_journal::current() != nullptr) throw usage_error("a window is replayed inside a task: replay it in a chare");
+  if (task_journal::of_task_away() != nullptr) {
+    throw usage_error("a window is replayed inside a task: replay it in a chare");
+  }
   for (const recorded_window::use& u : of_->uses) {
     if (!reads(u.mode) || is_defined(*u.data)) continue;
     if (!of_->in_order && !on_device() && u.data->family != nullptr) continue;  // parts of it may be written before

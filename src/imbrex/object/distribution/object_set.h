@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "imbrex/base/ids.h"
 #include "imbrex/hetero/hetero_data.h"
+#include "imbrex/object/distribution/holders.h"
 
 namespace imbrex {
 class task_graph;
@@ -34,11 +34,11 @@ struct shared_object {
   static constexpr std::uint32_t never = 0xffff'ffff;
 
   object_set* set = nullptr;
-  std::uint32_t index = 0;       ///< in the set
-  rank_id owner = 0;             ///< who always has the newest data, or will
-  std::uint32_t version = 0;     ///< tasks submitted that write it, and changes of its owner since the first
-  std::uint32_t here = never;    ///< of another rank's: the version that this rank keeps, or expects
-  std::vector<rank_id> holders;  ///< of one's own: others that have this version
+  std::uint32_t index = 0;     ///< in the set
+  rank_id owner = 0;           ///< who always has the newest data, or will
+  std::uint32_t version = 0;   ///< tasks submitted that write it, and changes of its owner since the first
+  std::uint32_t here = never;  ///< of another rank's: the version that this rank keeps, or expects
+  holders others;              ///< that have this version, or will
   std::unique_ptr<graph_reduction> reducing;  ///< null: nobody has, since it was last used otherwise
 };
 

@@ -73,25 +73,30 @@ void task_graph::close_reductions() {
   while (!reduced_into_.empty()) close_reduction(*reduced_into_.front(), 0);
 }
 
-/// Before the task: what it reads comes from who owns it.
-void task_graph::bring(rank_id where, const graph_use& use) {
+rank_id task_graph::note_reader(rank_id where, const graph_use& use) {
   shared_object& o = *use.what;
   if (o.set->graph != this) throw usage_error("a task of a graph uses an object of another graph");
-  if (where != rank_) {
-    if (o.owner != rank_ || !reads(use.mode) || std::ranges::find(o.holders, where) != o.holders.end()) return;
-    o.holders.push_back(where);
-    return send(o, where, o.version);
-  }
+  if (!reads(use.mode) || where == o.owner || o.others.has(where)) return nobody;
+  const rank_id sender = o.others.next_sender(o.owner);
+  o.others.add(where);
+  return sender;
+}
+
+/// Before the task: what it reads, and its rank does not have, comes from `sender`.
+void task_graph::bring(rank_id where, const graph_use& use, rank_id sender) {
+  shared_object& o = *use.what;
+  if (sender == rank_) send(o, where, o.version);
+  if (where != rank_) return;
   if (o.owner == rank_) {
     o.set->here(o.index);
   } else if (!reads(use.mode)) {
     drop(o);  // earlier uses of what is here need not end first
     o.set->here(o.index);
-  } else if (o.here != o.version) {
+  } else if (sender != nobody) {
     drop(o);
     ++num_kept_;
     o.here = o.version;
-    expect(o, o.owner, o.version);
+    expect(o, sender, o.version);
   }
 }
 
@@ -107,10 +112,10 @@ void task_graph::note_write(rank_id where, const graph_use& use) {
   if (!writes(use.mode)) return;
   shared_object& o = *use.what;
   ++o.version;
-  if (o.owner == rank_) {
-    o.holders.clear();
-    if (where != rank_) o.holders.push_back(where);
-  } else if (where == rank_) {
+  o.others.clear();
+  if (where != o.owner) o.others.add(where);
+  if (o.owner == rank_) return;
+  if (where == rank_) {
     if (o.here == shared_object::never) ++num_kept_;
     o.here = o.version;
   } else if (o.here != shared_object::never) {
@@ -131,14 +136,15 @@ void task_graph::migrate(shared_object& o, rank_id to) {
   if (to == from) return;
   const bool has_data = o.version > 0;
   if (has_data) {
-    bring(to, {&o, access_mode::read});
+    const graph_use use{&o, access_mode::read};
+    bring(to, use, note_reader(to, use));
     ++o.version;  // a rank is sent a version once, though copies of others are given up now
   }
-  o.holders.clear();
+  o.others.clear();
+  if (has_data) o.others.add(from);
   if (rank_ == to) {
     if (o.here != shared_object::never) --num_kept_;
     o.here = shared_object::never;
-    if (has_data) o.holders.push_back(from);
   } else if (rank_ == from && has_data) {
     o.here = o.version;
     ++num_kept_;
@@ -164,6 +170,7 @@ void task_graph::send(shared_object& o, rank_id to, std::uint32_t version) {
     detail::object_parcel data = detail::object_parcel::of(d);
     if (const detail::loan_share* const s = data.share(); s != nullptr) desk().tell_failure_here(s->loan());
     link_.send_object(to, number_of(o), version, std::move(data));
+    ++num_sent_;
   } catch (const usage_error& e) {
     throw usage_error(fmt::format("object {} of the graph's {}. distributed, for rank {}: {}", o.index,
                                   o.set->number + 1, to, e.what()));

@@ -34,6 +34,7 @@ struct graph_task_options {
   int priority = 0;
   device_kind on = task_options::any_device;
   int number = -1;
+  const task_bundle* bundle = nullptr;  ///< of those that run on the same rank
   rank_id rank = -1;  ///< where it runs; -1: where the first object lives that it writes, else the first that it reads,
                       ///< else the first that it reduces into
 };
@@ -78,8 +79,9 @@ struct graph_use {
 /// `task<> f(imbrex::task_graph& g, ...)` runs on the first PE of every rank, makes the same `distributed` objects in
 /// the same order and submits the same tasks in the same order, whatever the rank. Each task runs on one rank, where
 /// its tasks are placed on PEs and devices as `submit` does it. An object is read where it is needed: its data travel
-/// once to each rank that reads them, are kept there until a task that writes it has been submitted, and go by way of
-/// `data_mover`, from device to device where these reach each other. One that is written elsewhere goes home.
+/// once to each rank that reads them, along a tree in which each rank passes them on to four, are kept there until a
+/// task that writes it has been submitted, and go by way of `data_mover`, from device to device where these reach each
+/// other. One that is written elsewhere goes home.
 ///
 /// A rank that has nothing to do with a task passes over it in some twenty nanoseconds. For the PE that runs `f`.
 ///
@@ -140,10 +142,11 @@ class task_graph {
 
   /// What has been submitted, on this rank or another: equal on all ranks if they submit the same.
   const detail::graph_digest& digest() const { return digest_; }
-  /// Copies of other ranks' objects that this rank keeps, and how many came that its tasks asked for; for reports and
-  /// tests.
+  /// Copies of other ranks' objects that this rank keeps, how many came that its tasks asked for, and how many it has
+  /// sent or passed on; for reports and tests.
   std::size_t num_kept() const { return num_kept_; }
   std::uint64_t num_received() const { return num_received_; }
+  std::uint64_t num_sent() const { return num_sent_; }
 
   /// \name For those who belong to it
   ///@{
@@ -174,8 +177,11 @@ class task_graph {
   }
   rank_id place(const graph_task_options& o, std::span<const detail::graph_use> uses,
                 std::span<detail::shared_object* const> reduced) const;
-  bool concerns_me(rank_id where, std::span<const detail::graph_use> uses) const;
-  void bring(rank_id where, const detail::graph_use& use);
+  static constexpr rank_id nobody = -1;
+  /// Who sends a task's rank what it reads; nobody: it has it.
+  rank_id note_reader(rank_id where, const detail::graph_use& use);
+  bool concerns_me(rank_id where, std::span<const detail::graph_use> uses, std::span<const rank_id> senders) const;
+  void bring(rank_id where, const detail::graph_use& use, rank_id sender);
   void send_home(rank_id where, const detail::graph_use& use);
   void note_write(rank_id where, const detail::graph_use& use);
   void migrate(detail::shared_object& o, rank_id to);
@@ -212,6 +218,7 @@ class task_graph {
   bool abandoned_ = false;
   std::size_t num_kept_ = 0;
   std::uint64_t num_received_ = 0;
+  std::uint64_t num_sent_ = 0;
   std::unordered_map<key, expectation, key_hash> expected_;
   std::unordered_map<key, parcel_from, key_hash> early_;
   std::unordered_map<rank_id, detail::object_failure> lost_;
@@ -288,8 +295,12 @@ void open_reduction_of(task_graph& g, const A& a, rank_id where) {
 
 }  // namespace detail
 
-inline bool task_graph::concerns_me(rank_id where, std::span<const detail::graph_use> uses) const {
+inline bool task_graph::concerns_me(rank_id where, std::span<const detail::graph_use> uses,
+                                    std::span<const rank_id> senders) const {
   if (where == rank_) return true;
+  for (const rank_id r : senders) {
+    if (r == rank_) return true;
+  }
   for (const detail::graph_use& u : uses) {
     if (u.what->owner == rank_) return true;
   }
@@ -305,12 +316,15 @@ hetero_task task_graph::submit_as(const graph_task_options& o, Start start, cons
   }
   const rank_id where = place(o, uses, reduced);
   (detail::open_reduction_of(*this, arguments, where), ...);
+  std::array<rank_id, std::tuple_size_v<std::remove_const_t<decltype(uses)>>> senders;
+  for (std::size_t i = 0; i < uses.size(); ++i) senders[i] = note_reader(where, uses[i]);
   hetero_task mine;
-  if (concerns_me(where, uses)) {
-    for (const detail::graph_use& u : uses) bring(where, u);
+  if (concerns_me(where, uses, senders)) {
+    for (std::size_t i = 0; i < uses.size(); ++i) bring(where, uses[i], senders[i]);
     if (where == rank_) {
-      mine = start(task_options{.name = o.name, .priority = o.priority, .on = o.on, .number = o.number},
-                   detail::graph_argument<A>::here(arguments)...);
+      mine = start(
+          task_options{.name = o.name, .priority = o.priority, .on = o.on, .number = o.number, .bundle = o.bundle},
+          detail::graph_argument<A>::here(arguments)...);
     }
     for (const detail::graph_use& u : uses) send_home(where, u);
   }

@@ -51,7 +51,7 @@ std::vector<stream*> own_streams(const element_base& e) {
 }
 
 binding binding_of(const chare_pe& pe, const element_base& e) {
-  if (pe.hetero != nullptr && !pe.hetero->is_unused()) return binding::objects;
+  if (pe.hetero != nullptr && !pe.hetero->is_unused() && pe.hetero->visits() == nullptr) return binding::objects;
   if (drives_several_gpus(pe.rank())) return binding::objects;
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
     if (!may_leave(*a)) return binding::wait;

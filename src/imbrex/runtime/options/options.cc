@@ -156,6 +156,16 @@ std::vector<setting> settings_of_every_run() {
        .kind = integer,
        .default_value = "0",
        .help = "MB of each device's memory for the objects of a PE's tasks; 0: the PE's share of most of what is free"},
+      {.name = "task-disk",
+       .kind = text,
+       .help = "folder on a disk: objects' memory on the host lies in a file there as far as it is beyond "
+               "task-host-mb, so that objects may exceed main memory; empty: all is in main memory"},
+      {.name = "task-host-mb",
+       .kind = integer,
+       .default_value = "0",
+       .help =
+           "with task-disk: MB of main memory for the objects of a PE's tasks; 0: the PE's share of half of what is "
+           "free"},
       {.name = "task-streams",
        .kind = integer,
        .default_value = "5",
@@ -373,6 +383,13 @@ runtime_options options_from(const config& settings) {
   o.kernels_wait = settings.text("gpu-waits") == "kernel";
   o.tasks.policy = settings.text("task-policy");
   o.tasks.device_bytes = static_cast<std::uint64_t>(settings.get<int>("task-memory-mb")) << 20;
+  o.tasks.disk = settings.get<std::string>("task-disk");
+  o.tasks.host_bytes = static_cast<std::uint64_t>(settings.get<int>("task-host-mb")) << 20;
+  if (o.tasks.host_bytes > 0 && o.tasks.disk.empty()) {
+    throw config_error(
+        fmt::format("--imbrex-task-host-mb={} without --imbrex-task-disk: name the folder for what is beyond",
+                    settings.get<int>("task-host-mb")));
+  }
   o.tasks.compute_lanes = settings.get<int>("task-streams");
   o.task_costs = settings.get<std::string>("task-costs");
   check_task_costs(o, settings.is_set("task-costs"));

@@ -36,6 +36,8 @@ void rank_run::end_on_thread(std::size_t i) {
   meet();
   pe.destroy_collections();
   meet();
+  pe.destroy_tasks();
+  meet();
   pe.unbind_from_this_thread();
   meet();
 }
@@ -44,7 +46,8 @@ void rank_run::end_all_on_this_thread() {
   if (memory_ != nullptr) memory_->stopped_at_ns = now_ns();
   end_ = agree_on_end();
   for (std::size_t i = 0; i < pes_.size(); ++i) report_times(i);
-  for (const auto phase : {&scheduler::discard_queued, &scheduler::destroy_objects, &scheduler::destroy_collections}) {
+  for (const auto phase : {&scheduler::discard_queued, &scheduler::destroy_objects, &scheduler::destroy_collections,
+                           &scheduler::destroy_tasks}) {
     for (std::size_t i = 0; i < pes_.size(); ++i) {
       become(i);
       (pes_[i].get()->*phase)();

@@ -62,9 +62,11 @@ class virtual_pe final : public time_source, private timed_event {
   template <class F>
   void deliver(F post) {
     const executor* const before = executor::current();
+    task_journal* const journal = executor::journal();
     executor::set_current(&pe_);
     post();
     executor::set_current(const_cast<executor*>(before));
+    executor::set_journal(journal);
     have_turn(simulation_.now());
   }
 

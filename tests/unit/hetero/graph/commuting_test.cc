@@ -121,7 +121,7 @@ TEST(commuting, a_failure_reaches_those_that_come_after_and_who_reads) {
   on.pe.run();
   EXPECT_EQ(before.state(), task_state::done);
   for (const hetero_task& t : {bad, behind, reader}) EXPECT_EQ(t.state(), task_state::failed);
-  EXPECT_THROW(bad.node()->rethrow(), remote_error);
+  EXPECT_THROW(throw_failure(*bad.node()), remote_error);
   submit(*on.domain, {}, set_to_zero, write(x));
   const hetero_task heals = submit(*on.domain, {}, [](counts v) { v[0] += 5; }, commute(x));
   EXPECT_EQ(first_of(on, x), 5U);

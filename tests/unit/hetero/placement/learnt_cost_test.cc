@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "imbrex/base/clock.h"
 #include "imbrex/hetero/placement/shortest_finish.h"
 #include "unit/hetero/hetero_fixture.h"
@@ -56,6 +58,22 @@ TEST(learnt_cost, of_a_task_of_the_host_is_not_its_wait) {
   const double among_many = learnt_of(64, on_host);
   EXPECT_GE(among_many, 1);
   EXPECT_LE(among_many, 8);
+}
+
+TEST(learnt_cost, of_a_size_that_has_not_run_is_told_from_others) {
+  cost_model m;
+  const auto at = [](const char* name, int size, const char* place) { return cost_model::key{name, size, place}; };
+  EXPECT_LT(m.estimate(at("gemm", 20, "host")), 0);
+  m.learn(at("gemm", 20, "host"), 1000);
+  m.learn(at("gemm", 20, "GPU"), 10);
+  EXPECT_EQ(m.estimate(at("gemm", 20, "host")), 1000);
+  EXPECT_NEAR(m.estimate(at("gemm", 23, "host")), 8000, 1e-6);
+  EXPECT_NEAR(m.estimate(at("gemm", 18, "host")), 250, 1e-6);
+  EXPECT_LT(m.estimate(at("gem", 20, "host")), 0);
+  EXPECT_LT(m.estimate(at("gemm", 20, "another")), 0);
+  for (int size = 21; size <= 24; ++size) m.learn(at("gemm", size, "host"), 1000 * std::exp2(1.5 * (size - 20)));
+  EXPECT_NEAR(m.estimate(at("gemm", 30, "host")), 1000 * std::exp2(15.0), 1e-3);
+  EXPECT_NEAR(m.estimate(at("gemm", 10, "host")), 1000 * std::exp2(-15.0), 1e-6);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST(reduction, of_a_task_that_fails_is_worth_nothing) {
   const hetero_task reader = submit(*on.domain, {}, [](in) { FAIL(); }, x);
   on.pe.run();
   ASSERT_EQ(reader.state(), task_state::failed);
-  EXPECT_THROW(reader.node()->rethrow(), remote_error);
+  EXPECT_THROW(throw_failure(*reader.node()), remote_error);
 }
 
 TEST(reduction, that_nobody_reads_goes_with_its_object) {

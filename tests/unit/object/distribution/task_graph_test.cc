@@ -248,6 +248,38 @@ TEST(task_graph, brings_data_once_to_each_rank_that_reads_them) {
   for (const int ranks : {1, 2, 3, 5}) EXPECT_EQ(run_job_with({.ranks = ranks}, &run_once_to_each_reader), 0);
 }
 
+/// One object to all ranks, that of rank 1: packed with its message, and lent.
+task<> to_all(task_graph& g, int size) {
+  const int n = g.num_ranks();
+  distributed<std::uint64_t> x(g, 1, static_cast<std::size_t>(size), map::constant{1}), y(g, n, 1, map::round_robin{});
+  for (int i = 0; i < n; ++i) g.submit({}, &set, write(y(i)), std::uint64_t{2});
+  for (std::uint64_t k = 1; k <= 3; ++k) {
+    g.submit({}, &set, write(x(0)), k);
+    for (int i = 0; i < n; ++i) g.submit({}, &add, x(0), y(i));
+    co_await g.done();
+    EXPECT_LE(g.num_sent(), 4 * k);
+    EXPECT_EQ(g.num_received(), g.rank() == 1 ? 0 : k);
+  }
+  const auto v = co_await values(g, y(n - 1));
+  EXPECT_EQ(v[0], ((2U * 5 + 1) * 5 + 2) * 5 + 3);
+}
+task<int> run_to_all(runtime& rt) {
+  co_await run_graph<&to_all>(rt, 3);
+  co_await run_graph<&to_all>(rt, 5000);
+  co_return 0;
+}
+
+TEST(task_graph, brings_data_to_all_ranks_along_a_tree) {
+  for (const int ranks : {2, 6, 27}) EXPECT_EQ(run_job_with({.ranks = ranks}, &run_to_all), 0);
+  EXPECT_EQ(run_job_with({.ranks = 9, .seed = 2, .delay_us = 50}, &run_to_all), 0);
+}
+TEST(task_graph, of_more_ranks_than_one_sends_to) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const job_shape s{.ranks = 9 + 4 * static_cast<int>(seed), .seed = seed, .delay_us = seed % 2 == 0 ? 50 : 0};
+    EXPECT_EQ(run_job_with(s, &random_graphs, seed * 77'000, 2, 1'000'000), 0) << to_text(s);
+  }
+}
+
 task<int> pieces(task_graph& g, int factor) {
   distributed<std::uint64_t, index3d> x(g, {3, 4, 5}, 10, map::block_cyclic{2, 1});
   for (int z = 0; z < 5; ++z)

@@ -47,6 +47,7 @@ TEST(exit_of_a_job, tells_all_that_can_be_reached) {
   pe.discard_queued();
   pe.destroy_objects();
   pe.destroy_collections();
+  pe.destroy_tasks();
   pe.unbind_from_this_thread();
 }
 

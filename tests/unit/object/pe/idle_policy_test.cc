@@ -42,6 +42,7 @@ TEST(idle_policy, decides_what_a_pe_does_with_nothing_to_do) {
   pe.discard_queued();
   pe.destroy_objects();
   pe.destroy_collections();
+  pe.destroy_tasks();
   pe.unbind_from_this_thread();
 }
 
