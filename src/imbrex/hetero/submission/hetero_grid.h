@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -80,6 +81,22 @@ class hetero_grid {
     return g;
   }
 
+  /// A grid of its own with the elements as they are after all tasks submitted by now: a tile by itself, its rows one
+  /// behind the other. Made where the newest data are.
+  hetero_grid copy() const {
+    hetero_grid to(*domain(), extent());
+    const auto rows = [](tile_view<const T> from, tile_view<T> into) {
+      for (std::size_t z = 0; z < from.extent(2); ++z) {
+        for (std::size_t y = 0; y < from.extent(1); ++y) std::copy_n(from.row(y, z), from.extent(0), into.row(y, z));
+      }
+    };
+    const auto all = [](stream& s, tile_view<const T> from, tile_view<T> into) {
+      s.copy(into.data(), from.data(), from.size() * sizeof(T));
+    };
+    if (size() > 0) submit(*domain(), task_options{.name = "copy"}, codelet{rows, all}, *this, write(to));
+    return to;
+  }
+
   grid_extent extent() const { return {shape_.extent[0], shape_.extent[1], shape_.extent[2]}; }
   std::size_t size() const { return object_.size(); }
   bool exists() const { return object_.exists(); }
@@ -121,21 +138,31 @@ class hetero_grid {
     auto nothing = [](stream&, tile_view<const T>) {};
     submit(*domain(), task_options{.name = "prefetch", .on = kind, .number = number}, nothing, *this);
   }
-  /// As a plain object, for what takes all elements in one row: functions of a `std::span`, messages. Throws
-  /// `usage_error` for a tile whose rows do not follow each other in the grid.
+  /// As a plain object, for what takes all elements in one row, such as functions of a `std::span`. Throws
+  /// `usage_error` for a tile whose rows do not follow each other in the grid: `copy().object()` is one of its own.
   const hetero_object<T>& object() const {
-    const auto apart = [&](std::size_t axis) { return shape_.in_grid[axis] != shape_.alone()[axis]; };
-    if ((shape_.extent[1] > 1 && apart(1)) || (shape_.extent[2] > 1 && apart(2))) {
+    if (!is_dense()) {
       throw usage_error("a tile of " + text(extent()) +
                         " elements was taken for a plain object: its rows lie apart in the grid");
     }
     return object_;
+  }
+  /// Whether its rows follow each other on the host, too.
+  bool is_dense() const {
+    const auto apart = [&](std::size_t axis) { return shape_.in_grid[axis] != shape_.alone()[axis]; };
+    return !(shape_.extent[1] > 1 && apart(1)) && !(shape_.extent[2] > 1 && apart(2));
   }
   void evict() const { object_.evict(); }
   void release() { object_.release(); }
 
   /// \name For those who belong to it
   ///@{
+  static hetero_grid of(hetero_data& d, const detail::tile_shape& s) {
+    hetero_grid g;
+    g.object_ = hetero_object<T>::of(d, s.extent[0] * s.extent[1] * s.extent[2]);
+    g.shape_ = s;
+    return g;
+  }
   const hetero_object<T>& handle() const { return object_; }
   const detail::tile_shape& shape() const { return shape_; }
   ///@}

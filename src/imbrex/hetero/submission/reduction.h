@@ -4,12 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/open_reduction.h"
+#include "imbrex/hetero/submission/hetero_grid.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/hetero/submission/submit.h"
 
@@ -33,6 +35,8 @@ struct reduction_into {
 };
 template <class T, class Op>
 using reduce_argument = reduction_into<hetero_object<T>, T, Op>;
+template <class T, class Op>
+using reduce_grid_argument = reduction_into<hetero_grid<T>, T, Op>;
 
 /// \name As an argument: `imbrex::submit({}, count, text, imbrex::reduce(histogram, imbrex::sum))`
 /// The task finds in the place of the object what some others have left, or `identity` in all elements if it is the
@@ -42,7 +46,8 @@ using reduce_argument = reduction_into<hetero_object<T>, T, Op>;
 /// otherwise: by a task, a view, a message. On the host. `op`: an operation for reductions, `void operator()(T& into,
 /// T&& from)`, associative and commutative; `identity` is that of the operation's elements, which `imbrex::sum`,
 /// `product`, `min`, `max` and those of bits and truth values know. The bits are the same whoever runs what. Not inside
-/// a task. An object with reductions in a window is combined at its end.
+/// a task. An object with reductions in a window is combined at its end. So into a grid or a tile of one, with a
+/// `tile_view<T>` for the parameter.
 ///@{
 template <class T, class Op>
 reduce_argument<T, Op> reduce(hetero_object<T> into, Op op, T identity) {
@@ -50,6 +55,14 @@ reduce_argument<T, Op> reduce(hetero_object<T> into, Op op, T identity) {
 }
 template <class T, class Op>
 reduce_argument<T, Op> reduce(hetero_object<T> into, Op op) {
+  return {std::move(into), op, Op::template identity<T>()};
+}
+template <class T, class Op>
+reduce_grid_argument<T, Op> reduce(hetero_grid<T> into, Op op, T identity) {
+  return {std::move(into), std::move(op), identity};
+}
+template <class T, class Op>
+reduce_grid_argument<T, Op> reduce(hetero_grid<T> into, Op op) {
   return {std::move(into), op, Op::template identity<T>()};
 }
 ///@}
@@ -68,18 +81,33 @@ auto taking() {
   return [](std::span<T> into, std::span<const T> from) { std::ranges::copy(from, into.begin()); };
 }
 
+/// The same of a tile, row by row.
+template <class T, class F>
+auto by_rows(F of_row) {
+  return [of_row](tile_view<T> into, tile_view<const T> from) {
+    for (std::size_t z = 0; z < into.extent(2); ++z) {
+      for (std::size_t y = 0; y < into.extent(1); ++y)
+        of_row(std::span<T>(into.row(y, z), into.extent(0)), std::span<const T>(from.row(y, z), into.extent(0)));
+    }
+  };
+}
+
 template <class T, class Op>
 class reduction final : public open_reduction {
  public:
-  reduction(hetero_domain& domain, const reduce_argument<T, Op>& a)
-      : open_reduction(domain.reductions(), *a.object.data()),
+  /// `shape`: of a grid or tile.
+  template <class Object>
+  reduction(hetero_domain& domain, hetero_data& into, std::size_t size, const reduction_into<Object, T, Op>& a,
+            std::optional<tile_shape> shape = {})
+      : open_reduction(domain.reductions(), into),
         domain_(domain),
-        size_(a.object.size()),
+        size_(size),
+        shape_(shape),
         op_(a.op),
         identity_(a.identity),
         width_(a.width) {}
 
-  bool is(const reduce_argument<T, Op>& a) const { return width_ == a.width; }
+  bool is_of(std::size_t width) const { return width_ == width; }
   /// Where the next task adds to.
   const hetero_object<T>& next_part() {
     const std::size_t i = turn_++ % width_;
@@ -98,6 +126,7 @@ class reduction final : public open_reduction {
         submit(domain_, o, combine, parts_[i], parts_[i + step]);
       }
     }
+    if (shape_) return close_tile(o);
     const auto whole = hetero_object<T>::of(object(), size_);
     if (domain_.will_be_written(object())) {
       submit(domain_, o, combine, whole, parts_[0]);
@@ -107,6 +136,15 @@ class reduction final : public open_reduction {
   }
 
  private:
+  void close_tile(const task_options& o) {
+    const auto whole = hetero_grid<T>::of(object(), *shape_);
+    const auto part = hetero_grid<T>::of(parts_[0], whole.extent());
+    if (domain_.will_be_written(object())) {
+      submit(domain_, o, by_rows<T>(combining<T>(op_)), whole, part);
+    } else {
+      submit(domain_, o, by_rows<T>(taking<T>()), write(whole), part);
+    }
+  }
   void begin(const hetero_object<T>& part) {
     const task_options o{.name = "identity"};
     const auto fill = [identity = identity_](std::span<T> v) { std::ranges::fill(v, identity); };
@@ -127,6 +165,7 @@ class reduction final : public open_reduction {
 
   hetero_domain& domain_;
   const std::size_t size_;
+  const std::optional<tile_shape> shape_;
   const Op op_;
   const T identity_;
   const std::size_t width_;
@@ -134,25 +173,39 @@ class reduction final : public open_reduction {
   std::vector<hetero_object<T>> parts_;
 };
 
+/// The open reduction into an object or tile, made now if there is none, or one of another kind.
+template <class T, class Op, class Object>
+reduction<T, Op>& reduction_of(hetero_domain& domain, const reduction_into<Object, T, Op>& a, const hetero_object<T>& o,
+                               std::optional<tile_shape> shape = {}) {
+  if (executor::current() != &domain.pe()) {
+    throw usage_error(
+        "a task shall reduce into an object, but is submitted by another task, or on another PE than the object's: "
+        "submit it there");
+  }
+  if (o.domain() != &domain) {
+    throw usage_error("a task shall reduce into an object of another PE: send it there in a message");
+  }
+  hetero_data& d = *o.data();
+  auto* open = dynamic_cast<reduction<T, Op>*>(d.reducing);
+  if (open == nullptr || !open->is_of(a.width)) {
+    if (d.reducing != nullptr) domain.close_reduction(d, 0);
+    open = new reduction<T, Op>(domain, d, o.size(), a, shape);
+    d.reducing = open;
+  }
+  return *open;
+}
+
 template <class T, class Op>
 struct argument_in<reduce_argument<T, Op>> {
   static auto of(hetero_domain& domain, const reduce_argument<T, Op>& a) {
-    if (executor::current() != &domain.pe()) {
-      throw usage_error(
-          "a task shall reduce into an object, but is submitted by another task, or on another PE than the object's: "
-          "submit it there");
-    }
-    if (a.object.domain() != &domain) {
-      throw usage_error("a task shall reduce into an object of another PE: send it there in a message");
-    }
-    hetero_data& d = *a.object.data();
-    auto* open = dynamic_cast<reduction<T, Op>*>(d.reducing);
-    if (open == nullptr || !open->is(a)) {
-      if (d.reducing != nullptr) domain.close_reduction(d, 0);
-      open = new reduction<T, Op>(domain, a);
-      d.reducing = open;
-    }
-    return read_write(open->next_part());
+    return read_write(reduction_of(domain, a, a.object).next_part());
+  }
+};
+template <class T, class Op>
+struct argument_in<reduce_grid_argument<T, Op>> {
+  static auto of(hetero_domain& domain, const reduce_grid_argument<T, Op>& a) {
+    auto& open = reduction_of(domain, a, a.object.handle(), a.object.shape());
+    return read_write(hetero_grid<T>::of(open.next_part(), a.object.extent()));
   }
 };
 

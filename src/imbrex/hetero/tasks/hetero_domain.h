@@ -113,9 +113,14 @@ class hetero_domain final : placement_view {
     if (visits_ != nullptr && !visits_->empty()) [[unlikely]]
       visits_->do_all();
   }
-  /// A handle is gone. Before the last one goes, another PE may have asked for one more.
+  /// A handle is gone. Before the last one goes, another PE may have asked for one more; and what tasks have reduced
+  /// into a part comes into the whole.
   void give_up(hetero_data& d) {
-    if (d.references == 1) see_visitors();
+    if (d.references == 1) {
+      see_visitors();
+      if (d.reducing != nullptr && d.family != nullptr) [[unlikely]]
+        close_reduction(d, 0);
+    }
     --d.handles;
     copies_.release(&d);
   }

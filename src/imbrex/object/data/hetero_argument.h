@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "imbrex/base/error.h"
+#include "imbrex/hetero/submission/hetero_grid.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/pe/reply.h"
@@ -22,13 +24,16 @@
 /// because a task failed, whoever reads them at the receiver fails with that error's kind and text. An element of the
 /// same PE that is given the last handle of an object gets that object, not a copy, though tasks still use it; slices
 /// are copied. `call` sends when it is awaited. A result of `call` may be an object, too. An empty handle arrives as
-/// one. Throws `usage_error` for an object of another PE, or one that nobody has written.
+/// one. So do grids and tiles (`hetero_grid`). Throws `usage_error` for an object of another PE, or one that nobody has
+/// written.
 namespace imbrex::detail {
 
 template <class T>
 inline constexpr bool is_hetero_object = false;
 template <class T>
 inline constexpr bool is_hetero_object<hetero_object<T>> = true;
+template <class T>
+inline constexpr bool is_hetero_object<hetero_grid<T>> = true;
 
 /// \name What is done with the data, without their type
 ///@{
@@ -85,8 +90,36 @@ class hetero_argument {
   object_parcel parcel_;
 };
 
+/// A `hetero_grid` in a message: of a tile a copy goes, with its rows one behind the other.
+template <class T>
+class hetero_grid_argument {
+ public:
+  hetero_grid_argument() = default;
+  hetero_grid_argument(const hetero_grid<T>& g)  // NOLINT(google-explicit-constructor)
+      : extent_(g.extent()), elements_(!g.exists() || g.is_dense() ? g.handle() : g.copy().handle()) {}
+
+  void stay_on_pe() { elements_.stay_on_pe(); }
+  void leave_pe() { elements_.leave_pe(); }
+  hetero_grid<T> arrive() {
+    const hetero_object<T> o = elements_.arrive();
+    return o.exists() ? hetero_grid<T>::of(o, extent_) : hetero_grid<T>();
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & extent_.x & extent_.y & extent_.z & elements_;
+    if (elements_.size() != 0 && elements_.size() != extent_.x * extent_.y * extent_.z)
+      throw comm_error("a grid in a message has another number of elements than its extent says");
+  }
+
+ private:
+  grid_extent extent_;
+  hetero_argument<T> elements_;
+};
+
 template <class T>
 inline constexpr bool is_hetero_argument = false;
+template <class T>
+inline constexpr bool is_hetero_argument<hetero_grid_argument<T>> = true;
 template <class T>
 inline constexpr bool is_hetero_argument<hetero_argument<T>> = true;
 
@@ -95,6 +128,10 @@ inline constexpr bool is_hetero_argument<hetero_argument<T>> = true;
 template <class T>
 struct travelling<hetero_object<T>> {
   using type = hetero_argument<T>;
+};
+template <class T>
+struct travelling<hetero_grid<T>> {
+  using type = hetero_grid_argument<T>;
 };
 template <class Args>
 struct travelling_tuple;

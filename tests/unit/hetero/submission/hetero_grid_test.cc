@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "imbrex/base/error.h"
+#include "imbrex/object/reduction.h"
 #include "unit/hetero/hetero_fixture.h"
 
 using namespace imbrex;
@@ -276,6 +278,84 @@ TEST(hetero_grid, has_views_and_slices_that_are_boxes) {
   EXPECT_THROW(g.tile({2, 1}, {2, 4}).handle().slice(0, 4), usage_error);
   EXPECT_THROW(g.tile({2, 1}, {2, 4}).object(), usage_error);  // its rows lie apart
   EXPECT_EQ(g.tile({0, 2}, {4, 3}).object().data(), rows.data());
+}
+
+TEST(hetero_grid, copies_of_tiles_are_grids_by_themselves) {
+  for (const int devices : {0, 1, 2}) {
+    hetero_pe on(devices);
+    const hetero_grid<double> g(*on.domain, {5, 4, 3});
+    submit(*on.domain, {}, [](std::span<double> v) { std::iota(v.begin(), v.end(), 0.0); }, write(g.object()));
+    const hetero_grid<double> tile = g.tile({1, 1, 1}, {3, 2, 2});
+    if (devices > 0) {
+      const auto twice = [](stream& s, tile_view<double> v) {
+        s.call("twice", [v] {
+          for (std::size_t i = 0; i < v.size(); ++i) v.data()[i] *= 2;
+        });
+      };
+      submit(*on.domain, {}, twice, tile);
+    }
+    const hetero_grid<double> copied = tile.copy();
+    submit(*on.domain, {}, [](std::span<double> v) { std::ranges::fill(v, -1.0); }, write(g.object()));
+    std::vector<double> found;
+    EXPECT_TRUE(copied.is_dense());
+    EXPECT_FALSE(tile.is_dense());
+    submit(*on.domain, {}, [&found](std::span<const double> v) { found.assign(v.begin(), v.end()); }, copied.object());
+    on.pe.run();
+    std::vector<double> expected;
+    for (int z = 1; z < 3; ++z)
+      for (int y = 1; y < 3; ++y)
+        for (int x = 1; x < 4; ++x) expected.push_back((x + 5 * y + 20 * z) * (devices > 0 ? 2 : 1));
+    EXPECT_EQ(found, expected);
+  }
+}
+
+void add_corners(tile_view<word> v, word term) {
+  v(0, 0) += term;
+  v(v.extent(0) - 1, v.extent(1) - 1) += 2 * term;
+}
+
+/// Tiles that overlap, reduced into by many, and changed otherwise in between.
+TEST(hetero_grid, has_tiles_that_are_reduced_into) {
+  for (const int devices : {0, 2}) {
+    hetero_pe on(devices);
+    const hetero_grid<word> g(*on.domain, {6, 5});
+    plain_grid model({6, 5});
+    submit(*on.domain, {}, [](std::span<word> v) { std::ranges::fill(v, word{1}); }, write(g.object()));
+    std::ranges::fill(model.cells, word{1});
+    std::mt19937 random(7);
+    for (int i = 0; i < 200; ++i) {
+      const grid_point at{random() % 4, random() % 3};
+      const grid_extent n{2 + random() % (6 - at.x - 1), 2 + random() % (5 - at.y - 1)};
+      const word term = random();
+      const hetero_grid<word> tile = g.tile(at, n);
+      for (int k = 0; k < 3; ++k) {
+        submit(*on.domain, {}, &add_corners, reduce(tile, sum), term);
+        add_corners(model.tile(at, n), term);
+      }
+      if (i % 5 == 0) {
+        submit(*on.domain, {}, [](tile_view<word> v) { v(0, 0) *= 3; }, g.tile(at, {1, 1}));
+        model.tile(at, {1, 1})(0, 0) *= 3;
+      }
+    }
+    std::vector<word> found;
+    submit(*on.domain, {}, [&found](std::span<const word> v) { found.assign(v.begin(), v.end()); }, g.object());
+    on.pe.run();
+    EXPECT_EQ(found, model.cells) << devices;
+  }
+}
+
+/// One that nobody has written is what is reduced into it.
+TEST(hetero_grid, may_begin_with_a_reduction) {
+  hetero_pe on;
+  const hetero_grid<double> g(*on.domain, {3, 2});
+  for (int i = 0; i < 20; ++i) {
+    const auto raise = [i](tile_view<double> v) { v(2, 1) = std::max(v(2, 1), static_cast<double>(i)); };
+    submit(*on.domain, {}, raise, reduce(g, imbrex::max).over(3));
+  }
+  double found = 0;
+  submit(*on.domain, {}, [&found](tile_view<const double> v) { found = v(2, 1); }, g);
+  on.pe.run();
+  EXPECT_EQ(found, 19);
 }
 
 TEST(hetero_grid, says_what_is_no_tile) {

@@ -47,6 +47,14 @@ TEST(reduction, is_combined_when_the_object_is_used_otherwise) {
   EXPECT_THAT(elements_of(on, x), testing::Each(7.0));
 }
 
+TEST(reduction, into_a_slice_is_in_the_whole_though_nobody_has_the_slice_any_more) {
+  hetero_pe on;
+  auto x = on.object<double>(6);
+  submit(*on.domain, {}, [](out v) { std::ranges::fill(v, 1.0); }, write(x));
+  for (int i = 1; i <= 4; ++i) submit(*on.domain, {}, add_to_all(i), reduce(x.slice(2, 3), add{}, 0.0));
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(1, 1, 11, 11, 11, 1));
+}
+
 TEST(reduction, tasks_do_not_wait_for_each_other_up_to_its_width) {
   hetero_pe on;
   auto x = on.object<double>(1);

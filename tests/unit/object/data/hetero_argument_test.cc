@@ -297,4 +297,67 @@ TEST(hetero_argument, goes_over_to_an_element_of_the_same_pe_with_its_last_handl
   EXPECT_EQ(run_job_with({1, 1}, last_handle), 0);
 }
 
+// ------------------------------------------------------------------------------------------------ grids
+
+struct tile_keeper : chare<tile_keeper, index1d> {
+  task<> send_all(std::size_t n) {
+    for (int to = 0; to < extent(); ++to) {
+      hetero_grid<double> g({n, n});
+      submit({}, [](std::span<double> v) { std::iota(v.begin(), v.end(), 0.0); }, write(g.object()));
+      array()[to].send<&tile_keeper::take>(g.tile({1, 2}, {n - 2, n - 3}), n);
+      array()[to].send<&tile_keeper::take>(g.tile({1, 2}, {n - 2, n - 3}).copy(), n);
+      array()[to].send<&tile_keeper::take_rows>(g.tile({0, 2}, {n, 3}), n);
+      array()[to].send<&tile_keeper::take_none>(hetero_grid<double>());
+      submit({}, [](std::span<double> v) { std::ranges::fill(v, -1.0); }, g.object());
+      const hetero_grid<double> back = co_await array()[to].call<&tile_keeper::give>(n);
+      auto access = back.host(access_mode::read);
+      const auto view = co_await access;
+      EXPECT_EQ(view(0, 0), static_cast<double>(n + 1));
+      EXPECT_EQ(view(1, 1), static_cast<double>(2 * n + 2));
+    }
+  }
+  task<> take(hetero_grid<double> tile, std::size_t n) {
+    auto access = tile.host(access_mode::read);
+    const auto view = co_await access;
+    bool right = view.extent(0) == n - 2 && view.extent(1) == n - 3;
+    for (std::size_t y = 0; y < view.extent(1); ++y)
+      for (std::size_t x = 0; x < view.extent(0); ++x)
+        right = right && view(x, y) == static_cast<double>(x + 1 + n * (y + 2));
+    EXPECT_TRUE(right);
+    count();
+  }
+  task<> take_rows(hetero_grid<double> rows, std::size_t n) {
+    auto access = rows.host(access_mode::read);
+    const auto view = co_await access;
+    EXPECT_EQ(view(n - 1, 2), static_cast<double>(n - 1 + n * 4));
+    count();
+  }
+  void take_none(hetero_grid<double> none) {
+    EXPECT_FALSE(none.exists());
+    count();
+  }
+  hetero_grid<double> give(std::size_t n) {
+    hetero_grid<double> g({n, n});
+    submit({}, [](std::span<double> v) { std::iota(v.begin(), v.end(), 0.0); }, write(g.object()));
+    return g.tile({1, 1}, {2, 2});
+  }
+  void count() {
+    if (++num_taken_ % (4 * extent()) == 0) contribute(1, sum);
+  }
+
+ private:
+  int num_taken_ = 0;
+};
+
+task<int> send_tiles(runtime& rt) {
+  auto all = rt.create_array<tile_keeper>(rt.num_pes() + 1);
+  for (const std::size_t n : {std::size_t{5}, std::size_t{300}}) {
+    all.broadcast<&tile_keeper::send_all>(n);
+    co_await all.reduction<int>();
+  }
+  co_return 0;
+}
+
+TEST(hetero_argument, may_be_a_grid_or_a_tile) { run_over_all_shapes(send_tiles); }
+
 }  // namespace
