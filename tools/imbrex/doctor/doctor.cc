@@ -91,6 +91,7 @@ void add_doctor_command(CLI::App& app, const std::vector<std::string>& words, st
       std::ranges::copy_if(words, std::back_inserter(runtime_words),
                            [](const std::string& w) { return w.starts_with("--imbrex-"); });
       std::vector<char*> pointers;
+      pointers.reserve(runtime_words.size());
       for (std::string& w : runtime_words) pointers.push_back(w.data());
       return doctor::run_probe(o->probe_ranks, o->probe_device, static_cast<int>(pointers.size()), pointers.data());
     };

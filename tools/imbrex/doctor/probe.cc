@@ -26,6 +26,7 @@ constexpr std::size_t most_output = 64 << 10;
 /// In a group of its own, so that mpirun's children can be killed with it.
 pid_t spawn(const std::vector<std::string>& words, int out) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (const std::string& w : words) pointers.push_back(const_cast<char*>(w.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -139,6 +140,7 @@ int run_probe(int ranks, const std::string& kind, int argc, char** argv) {
   words.push_back("--imbrex-device=" + kind);
   if (kind != "host") words.emplace_back("--imbrex-pes=1");
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& w : words) pointers.push_back(w.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
