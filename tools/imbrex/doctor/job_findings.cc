@@ -15,14 +15,14 @@ namespace doctor {
 
 namespace {
 
-constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::seconds longest_wait{60};
 
 std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 /// What a probe that failed has said, or how it ended.
 std::string complaint(const ending& e) {
   if (!e.started) return "could not be started";
-  if (e.timed_out) return fmt::format("did not end within {} s", patience.count());
+  if (e.timed_out) return fmt::format("did not end within {} s", longest_wait.count());
   const std::string last = e.last_line();
   if (last.empty()) return fmt::format("ended with {}", e.code);
   constexpr std::string_view prefix = "imbrex: error: ";
@@ -34,14 +34,14 @@ std::vector<std::string> probe_command(int ranks, const std::string& kind) {
 }
 
 finding try_host() {
-  const ending e = run_command(probe_command(1, "host"), patience);
+  const ending e = run_command(probe_command(1, "host"), longest_wait);
   if (e.is_good()) return works("a job", e.last_line());
   return wrong("a job", complaint(e), "please report it, with this output");
 }
 
 /// One without devices is no fault; one whose devices do not work is.
 finding try_device(const std::string& kind, const char* remedy) {
-  const ending e = run_command(probe_command(1, kind), patience);
+  const ending e = run_command(probe_command(1, kind), longest_wait);
   const std::string what = "a job on " + kind;
   if (e.is_good()) return works(what, "a kernel computed what it should");
   const bool is_absent =
@@ -55,7 +55,7 @@ bool is_refused_as_root(const ending& e) {
 
 finding try_ranks() {
   const std::string what = "a job of two processes";
-  const ending launcher = run_command({"mpirun", "--version"}, patience);
+  const ending launcher = run_command({"mpirun", "--version"}, longest_wait);
   if (!launcher.started || launcher.code == 127) {
     return wrong(what, "there is no mpirun",
                  "sudo apt-get install openmpi-bin, or load the module of the MPI that imbrex was built with");
@@ -64,7 +64,7 @@ finding try_ranks() {
   if (launcher.output.find("Open MPI") != std::string::npos) words.emplace_back("--oversubscribe");
   for (std::string& w : probe_command(2, "host")) words.push_back(std::move(w));
   words.emplace_back("--imbrex-pes=1");
-  const ending e = run_command(words, patience);
+  const ending e = run_command(words, longest_wait);
   if (e.is_good()) return works(what, e.last_line());
   if (is_refused_as_root(e)) {
     return wrong(what, "Open MPI's mpirun refuses root",
