@@ -81,16 +81,15 @@ finding try_ranks() {
 
 findings look_at_jobs() {
   findings all{try_host()};
-#if IMBREX_HAVE_CUDA
-  all.push_back(
-      try_device("cuda", "nvidia-smi tells whether the driver sees a GPU; imbrex info says which imbrex sees"));
-#endif
-#if IMBREX_HAVE_OPENCL
-  all.push_back(try_device("opencl", "sudo apt-get install pocl-opencl-icd, for one on the CPU; clinfo lists others"));
-#endif
-#if IMBREX_HAVE_MPI
-  all.push_back(try_ranks());
-#endif
+  if (IMBREX_HAVE_CUDA != 0) {
+    all.push_back(
+        try_device("cuda", "nvidia-smi tells whether the driver sees a GPU; imbrex info says which imbrex sees"));
+  }
+  if (IMBREX_HAVE_OPENCL != 0) {
+    all.push_back(
+        try_device("opencl", "sudo apt-get install pocl-opencl-icd, for one on the CPU; clinfo lists others"));
+  }
+  if (IMBREX_HAVE_MPI != 0) all.push_back(try_ranks());
   return all;
 }
 
