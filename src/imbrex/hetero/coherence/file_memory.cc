@@ -18,7 +18,11 @@ namespace imbrex {
 
 namespace {
 
-constexpr std::uint64_t page = 4096;
+/// Mappings begin at multiples of it: 4 KiB here, 64 KiB on some machines with ARM processors.
+std::uint64_t page_bytes() {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return page;
+}
 
 /// File systems that know no files without a name get one that loses it at once.
 int open_without_name(const std::string& folder) {
@@ -45,7 +49,7 @@ file_memory::~file_memory() {
 }
 
 std::byte* file_memory::allocate(std::uint64_t bytes) {
-  const std::uint64_t whole = (bytes + page - 1) / page * page;
+  const std::uint64_t whole = (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
   const block b{take_range(whole), whole};
   const int refused = posix_fallocate(file_, static_cast<off_t>(b.offset), static_cast<off_t>(whole));
   void* const memory =

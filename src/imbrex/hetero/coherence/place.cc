@@ -1,27 +1,21 @@
 #include "imbrex/hetero/coherence/place.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/topology.h"
 
 namespace imbrex {
-
-namespace {
-std::uint64_t half_of_free_memory() {
-  return static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
-}
-}  // namespace
 
 place::place(device& memory_of, const hetero_options& options)
     : number_(0), device_(&memory_of), capacity_(UINT64_MAX), pooled_(true) {
   if (options.disk.empty()) return;
   disk_ = std::make_unique<file_memory>(options.disk);
-  before_disk_ = options.host_bytes > 0 ? options.host_bytes
-                                        : half_of_free_memory() / static_cast<unsigned>(std::max(options.sharing, 1));
+  before_disk_ = options.host_bytes > 0
+                     ? options.host_bytes
+                     : available_host_memory() / 2 / static_cast<unsigned>(std::max(options.sharing, 1));
 }
 
 place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, bool has_peers,

@@ -31,9 +31,8 @@ bool task_journal::can_reach(const hetero_domain& d) const {
 visit_queue& task_journal::visits_of(hetero_domain& d) {
   if (d.visits() == nullptr) {
     throw usage_error(
-        "an object or task of another PE was used: send it there in a message, or make it with a domain that all PEs "
-        "of "
-        "the process share (imbrex::process_domain)");
+        "an object or task of another PE was used: send it there in a message, or make it with a domain of "
+        "imbrex::process_domain");
   }
   return *d.visits();
 }

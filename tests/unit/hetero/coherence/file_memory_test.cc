@@ -1,6 +1,7 @@
 #include "imbrex/hetero/coherence/file_memory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -23,7 +24,8 @@ TEST(file_memory, keeps_what_is_written_whatever_comes_and_goes) {
   std::mt19937 random(3);
   std::map<std::byte*, std::pair<std::size_t, int>> all;
   std::uint64_t in_use = 0;
-  const auto pages = [](std::size_t n) { return (n + 4095) / 4096 * 4096; };
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto pages = [page](std::size_t n) { return (n + page - 1) / page * page; };
   for (int i = 0; i < 600; ++i) {
     if (all.size() > 20 || (!all.empty() && random() % 3 == 0)) {
       auto at = std::next(all.begin(), static_cast<long>(random() % all.size()));
