@@ -1,6 +1,7 @@
 #include "factorisation.h"
 
 #include <fmt/format.h>
+#include <imbrex/clock.h>
 #include <imbrex/task_graph.h>
 
 #include <algorithm>
@@ -159,8 +160,8 @@ ix::task<double> error_of(ix::task_graph& g, tiles& a, request r) {
   co_return greatest[0];
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double seconds_since(ix::clock::time_point start) {
+  return std::chrono::duration<double>(ix::clock::now() - start).count();
 }
 
 ix::task<result> factor(ix::task_graph& g, request r) {
@@ -176,7 +177,7 @@ ix::task<result> factor(ix::task_graph& g, request r) {
       for (int j = 0; j <= i; ++j) g.submit({.name = "fill"}, &fill, write(a(i, j)), i, j, b, r.n);
     }
     co_await ix::barrier(g);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = ix::clock::now();
     auto all = submit_factorisation(g, a, inverse, r);
     co_await std::move(all);
     co_await ix::barrier(g);

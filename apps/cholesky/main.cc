@@ -25,7 +25,7 @@ int run(int argc, char** argv) {
   dgemm::runtime_words words(argc, argv);
   words.add_default("device", o->on_gpus ? "cuda" : "host");
   if (o->on_gpus) words.add_default("gpus", std::to_string(o->gpus));
-  if (o->on_gpus && o->gpus > 1) words.add_default("task-policy", "shortest_finish");  // else most go to one of them
+  if (o->on_gpus) words.add_default("task-policy", "shortest_finish");  // else most go to one of them
   const int least = o->on_gpus ? o->gpus : 1;
   if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, least)));
   std::vector<char*> pointers = words.pointers();

@@ -63,7 +63,9 @@ cublasHandle_t handle_of(const imbrex::stream& s, cudaStream_t native) {
 
 }  // namespace
 
-std::string why_no_cuda_blas() { return cublas().missing; }
+std::string why_no_cuda_blas() {
+  return cublas().missing.empty() ? "" : "cuBLAS cannot be loaded: " + cublas().missing;
+}
 
 void cuda_blas_tile(imbrex::stream& s, int n, double beta, const double* a, const double* b, double* c) {
   imbrex::enqueue_native(s, "cublasDgemm", [&](cudaStream_t native) {

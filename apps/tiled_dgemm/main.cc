@@ -1,7 +1,9 @@
-// tiled_dgemm: one large matrix product as tasks on tiles, over all PEs and devices.
+// tiled_dgemm: one large matrix product as one graph of tasks on tiles, over the PEs and devices of one process or
+// many.
 //
-//   tiled_dgemm --n 1024 --tile 32,64,128 --kernel library      OpenBLAS, one PE for each core
-//   tiled_dgemm --n 16384 --tile 2048 --kernel library --devices cuda --gpus 2
+//   tiled_dgemm --n 1024 --tile 32,64,128 --kernel library                       OpenBLAS, a PE for each core
+//   tiled_dgemm --n 16384 --tile 2048 --kernel library --devices cuda --gpus 2   two GPUs
+//   mpirun -n 2 tiled_dgemm --n 1024 --tile 64 --kernel library --pes 1          two processes
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
@@ -11,8 +13,8 @@
 #include <vector>
 
 #include "command_line.h"
+#include "product_graph.h"
 #include "tile_options.h"
-#include "tile_referee.h"
 
 namespace tiled_dgemm {
 namespace {
@@ -23,10 +25,12 @@ int run(int argc, char** argv) {
   dgemm::runtime_words words(argc, argv);
   words.add_default("device", to_string(o->on_devices.value_or(imbrex::device_kind::host)));
   if (o->on_devices) words.add_default("gpus", std::to_string(o->gpus));
-  if (o->pes > 0) words.add_default("pes", std::to_string(o->on_devices ? std::max(o->pes, o->gpus) : o->pes));
+  if (o->on_devices) words.add_default("task-policy", "shortest_finish");
+  const int least = o->on_devices ? o->gpus : 1;
+  if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, least)));
   std::vector<char*> pointers = words.pointers();
   const options* const shared = &*o;
-  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &referee, shared);
+  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &run_products, shared);
 }
 
 }  // namespace

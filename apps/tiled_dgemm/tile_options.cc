@@ -33,8 +33,7 @@ void check(const options& o, const std::string& kernel) {
   dgemm::check_list("--repeats", {o.repeats}, 1, 1'000'000);
   dgemm::check_list("--gpus", {o.gpus}, 1, 64);
   dgemm::check_list("--pes", {o.pes}, 0, 256);
-  if (!(o.host_share >= 0 && o.host_share <= 1))
-    throw imbrex::usage_error(fmt::format("--host-share {} is no part of 1: use 0 to 1", o.host_share));
+  dgemm::check_list("--ahead", {o.ahead}, 1, 1'000'000'000);
   if (kernel != "dialect" && kernel != "library")
     throw imbrex::usage_error(fmt::format("--kernel {} is unknown: use dialect or library", kernel));
   if (o.library && o.on_devices == imbrex::device_kind::opencl)
@@ -52,8 +51,9 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   CLI::App app("One large matrix product as tasks C_ij += A_ik B_kj of tiles, over all devices and PEs.",
                "tiled_dgemm");
   app.footer(
-      "Each PE computes rows of tiles of C, with objects of its own. All sizes of tiles are measured in turns. "
-      "Options of\nthe runtime start with --imbrex- and are passed over here.");
+      "A graph of tasks, which the runtime places on PEs and devices of all processes. All sizes of tiles are measured "
+      "in\nturns. Options of the runtime start with --imbrex- and are passed over here; with mpirun or srun the same "
+      "program\nruns over processes.");
   options o;
   std::vector<std::string> devices{"host"};
   std::string kernel = "dialect";
@@ -67,12 +67,11 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   app.add_option("--devices", devices, "where tiles are computed: host, cuda, opencl, or host and one of the others")
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--gpus", o.gpus, "of so many devices")->capture_default_str();
+  app.add_option("--gpus", o.gpus, "of so many devices of a process")->capture_default_str();
   app.add_option("--pes", o.pes,
-                 "PEs; 0: one; one for each device where the host computes too, with the host alone one for each core")
+                 "PEs of a process; 0: one for each core where the host computes, else one for each device")
       ->capture_default_str();
-  app.add_option("--host-share", o.host_share, "with a library, host and cuda: the host's part of the tiles of C")
-      ->capture_default_str();
+  app.add_option("--ahead", o.ahead, "tasks of a rank that may be in memory at once")->capture_default_str();
   app.add_flag("--resident", o.resident, "inputs stay on the devices: their transfer is not measured");
   app.add_flag("--no-verify", unverified, "do not check the product");
   app.add_option("--repeats", o.repeats, "how often everything is measured; figures are medians")
@@ -83,8 +82,6 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   o.verify = !unverified;
   o.library = kernel == "library";
   read_devices(devices, o);
-  if (!o.on_host && o.pes == 0)
-    o.pes = 1;  // its inputs go from device to device; those of other PEs come from the host
   check(o, kernel);
   o.command = dgemm::command_of(argc, argv);
   return o;

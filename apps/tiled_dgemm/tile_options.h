@@ -15,10 +15,10 @@ struct options {
   bool library = false;  ///< tiles by OpenBLAS and cuBLAS, else by the kernel in the dialect
   bool on_host = true;
   std::optional<imbrex::device_kind> on_devices;  ///< cuda or opencl
-  int gpus = 1;
-  int pes = 0;              ///< 0: one for each device, or with the host alone one for each core
-  double host_share = 0.1;  ///< with a library, host and GPUs: the part of the tiles of C that the host computes
-  bool resident = false;    ///< inputs stay on the devices from the warm-up on
+  int gpus = 1;                                   ///< of a process
+  int pes = 0;            ///< 0: one for each core where the host computes, else one for each device
+  int ahead = 10'000;     ///< tasks of a rank that may be in memory at once
+  bool resident = false;  ///< inputs stay on the devices from the warm-up on
   bool verify = true;
   int repeats = 5;
   bool quiet = false;

@@ -15,8 +15,8 @@ double point::gflops() const {
 }
 
 std::string header_text(const options& o, const result& r) {
-  std::string text = fmt::format("tiled_dgemm  tiles by {} on {}, {} PEs; {} repeats in turns\n",
-                                 o.library ? "library" : "the dialect", o.devices_text(), r.pes, o.repeats);
+  std::string text = fmt::format("tiled_dgemm  tiles by {} on {}, {} ranks of {} PEs; {} repeats in turns\n",
+                                 o.library ? "library" : "the dialect", o.devices_text(), r.ranks, r.pes, o.repeats);
   for (const std::string& d : r.devices) text += fmt::format("  {}\n", d);
   if (!r.library.empty()) text += fmt::format("  {}\n", r.library);
   return text;
@@ -45,8 +45,8 @@ std::string report_json(const options& o, const result& r) {
   j["on_host"] = o.on_host;
   j["on_devices"] = o.on_devices ? to_string(*o.on_devices) : "";
   j["gpus"] = o.on_devices ? o.gpus : 0;
+  j["ranks"] = r.ranks;
   j["pes"] = r.pes;
-  j["host_share"] = o.host_share;
   j["resident"] = o.resident;
   j["repeats"] = o.repeats;
   j["points"] = json::array();

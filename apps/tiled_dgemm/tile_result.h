@@ -14,16 +14,26 @@ struct point {
   std::vector<double> seconds;
 
   double gflops() const;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & n & tile & seconds;
+  }
 };
 
 struct result {
   std::string host;
   int cores = 0;
-  int pes = 1;
+  int ranks = 1;
+  int pes = 1;  ///< of a rank
   std::vector<std::string> devices;
   std::string library;  ///< of the host; empty: not used
   std::vector<point> points;
   std::vector<std::string> wrong;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & host & cores & ranks & pes & devices & library & points & wrong;
+  }
 };
 
 std::string header_text(const options& o, const result& r);

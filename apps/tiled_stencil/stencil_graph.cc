@@ -1,6 +1,7 @@
 #include "stencil_graph.h"
 
 #include <fmt/format.h>
+#include <imbrex/clock.h>
 #include <imbrex/task_graph.h>
 
 #include <algorithm>
@@ -172,8 +173,8 @@ class stencil {
   field* next_ = &odd_;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double seconds_since(ix::clock::time_point start) {
+  return std::chrono::duration<double>(ix::clock::now() - start).count();
 }
 
 ix::task<result> measure(ix::task_graph& g, request r) {
@@ -184,7 +185,7 @@ ix::task<result> measure(ix::task_graph& g, request r) {
   found.pes = ix::scheduler::current().num_pes() / g.num_ranks();
   for (int repeat = 0; repeat <= r.repeats; ++repeat) {
     co_await ix::barrier(g);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = ix::clock::now();
     auto all = s.advance();
     co_await std::move(all);
     co_await ix::barrier(g);

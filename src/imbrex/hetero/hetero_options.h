@@ -10,11 +10,14 @@ class cost_store;
 /// How a PE's objects and tasks are looked after.
 struct hetero_options {
   std::uint64_t device_bytes =
-      0;                        ///< of each device, for copies; 0: nine tenths of what is free, shared with other PEs
-  int sharing = 1;              ///< PEs that use the same devices
-  int compute_lanes = 5;        ///< streams for kernels, of each device
+      0;                  ///< of each device, for copies; 0: nine tenths of what is free, shared with other PEs
+  int sharing = 1;        ///< PEs that use the same devices
+  int compute_lanes = 5;  ///< streams for kernels, of each device
+  int urgent_lanes = 2;   ///< more of them, of high priority, for tasks more urgent than others that are under way
   int host_tasks_at_hand = 64;  ///< that are put where other PEs may take them
   int tasks_under_way = 64;     ///< that a device is given before some have finished
+  std::uint64_t large_copy_bytes =
+      1 << 20;  ///< a task whose data are so large takes no stream before they have come from the host
   std::string policy = "locality";  ///< of `make_placement_policy`
   cost_store* costs = nullptr;      ///< for a policy that learns; outlives the domain; null: it begins with nothing
   std::string disk{};  ///< a folder: what is beyond `host_bytes` on the host lies in a file there; empty: all in memory

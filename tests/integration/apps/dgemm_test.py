@@ -96,6 +96,13 @@ def tiles(p):
         report, done = report_of([p.tiled, "--n", "96,192", "--tile", "16,48,96", "--pes", pes, "--repeats", "2"])
         expect([x["tile"] for x in report.get("points", [])] == [16, 48, 96] * 2, f"points of {report}")
         expect("GFLOP/s" in done.stdout, f"no table: {done.stdout}")
+    # Simulated GPUs, which compute: with room for all of C, for little, and in two processes.
+    simulated = [p.tiled, "--n", "128", "--tile", "32", "--devices", "cuda", "--gpus", "2", "--repeats", "2", "--imbrex-machine=h200-x4"]
+    for ranks, memory in (("1", "1000"), ("1", "1"), ("2", "1000")):
+        report, done = report_of([*simulated, f"--imbrex-ranks={ranks}", f"--imbrex-task-memory-mb={memory}"])
+        expect(report.get("ranks") == int(ranks), f"ranks of {report}")
+    report_of([*simulated, "--imbrex-ranks=1", "--resident"])
+    report_of([p.tiled, "--n", "128", "--tile", "32", "--pes", "1", "--repeats", "2", "--imbrex-ranks=3"])
     words = [p.tiled, "--n", "128", "--tile", "32", "--kernel", "library", "--pes", "2"]
     done = subprocess.run([*words, "--quiet"], capture_output=True, text=True, timeout=100)
     if done.returncode == 2 and "OpenBLAS" in done.stderr:
@@ -116,12 +123,12 @@ def bad_input(p):
     for words, named in ((["--n=-64"], "-64"), (["--n", "100"], "100"), (["--n", "64", "--tile", "48"], "48"),
                          (["--tile", "0"], "--tile 0"), (["--kernel", "mine"], "mine"), (["--devices", "host,tpu"], "tpu"),
                          (["--devices", "opencl,cuda"], "not both"), (["--devices", "opencl", "--kernel", "library"], "opencl"),
-                         (["--host-share", "2"], "--host-share"), (["--pes=-1"], "--pes"), (["--nonsense"], "--nonsense"),
+                         (["--ahead", "0"], "--ahead 0"), (["--pes=-1"], "--pes"), (["--nonsense"], "--nonsense"),
                          (["--report", "/nowhere/at/all.json"], "/nowhere/at/all.json")):
         done = run([p.tiled, *words], code=2)
         expect(named in done.stderr, f"{words}: {named} is not named: {done.stderr}")
     expect("queues" in run([p.dgemm, "--help"]).stdout, "dgemm --help does not list the variants")
-    expect("--host-share" in run([p.tiled, "--help"]).stdout, "tiled_dgemm --help does not list the options")
+    expect("--ahead" in run([p.tiled, "--help"]).stdout, "tiled_dgemm --help does not list the options")
 
 
 def gpu(p):

@@ -25,9 +25,10 @@ hetero_copies::hetero_copies(device& host, const std::vector<device*>& devices, 
     places_.push_back(
         std::make_unique<place>(static_cast<int>(places_.size()), *d, capacity, options, devices.size() > 1, lanes));
     lanes += place::max_lanes(options);
-    places_.back()->for_each_lane([&](lane& l) { l.on_progress(on_progress, argument); });
+    places_.back()->on_progress(on_progress, argument);
   }
   retiring_.resize(places_.size());
+  find_out_what_reaches();
 }
 
 hetero_data* hetero_copies::make(hetero_domain& domain, std::uint64_t bytes) {
@@ -129,7 +130,37 @@ void hetero_copies::note_copied(lane& l, hetero_copy& from, hetero_copy& to, std
   to.reads.clear();
   to.written = end;
   if (from.place == to.place) return;
+  if (to.place != 0) {
+    place& at = *places_[to.place];
+    if (at.has_transfer_lanes()) at.link_from(*places_[from.place]).given(end, bytes);
+  }
   (to.place == 0 ? counts_.bytes_to_host : between_devices ? counts_.bytes_between : counts_.bytes_to_devices) += bytes;
+}
+
+void hetero_copies::find_out_what_reaches() {
+  for (const auto& p : places_) {
+    for (const auto& q : places_) {
+      const bool are_alike = p != q && !p->is_host() && !q->is_host() && p->kind() == q->kind();
+      reaches_.push_back(are_alike && (q->kind() == device_kind::host || p->on().reaches(q->on())));
+    }
+  }
+}
+
+missing_data hetero_copies::missing(hetero_data& d, const place& p) const {
+  std::uint64_t bytes = 0;
+  if (d.family != nullptr) [[unlikely]] {
+    bytes = places_.size() == 1 ? 0 : d.family->missing(d, p.number()).bytes();
+  } else if (d.at(p.number()).state == coherence::invalid) {
+    bytes = d.bytes;
+  }
+  if (bytes == 0) return {};
+  for (const auto& q : places_) {
+    if (!reads_from(p, *q)) continue;
+    const bool has_some = d.family != nullptr ? d.family->missing(d, q->number()).bytes() < bytes
+                                              : d.at(q->number()).state != coherence::invalid;
+    if (has_some) return {.from_devices = bytes};
+  }
+  return {.from_host = bytes};
 }
 
 /// At another device that `p` can read.
@@ -137,8 +168,7 @@ hetero_copy* hetero_copies::newest_device_copy(hetero_data& d, const place& p) c
   for (std::size_t i = 1; i < places_.size(); ++i) {
     hetero_copy& c = d.at(static_cast<int>(i));
     place& q = *places_[i];
-    if (&q == &p || c.state == coherence::invalid || q.kind() != p.kind()) continue;
-    if (q.kind() == device_kind::host || p.on().reaches(q.on())) return &c;
+    if (c.state != coherence::invalid && reads_from(p, q)) return &c;
   }
   return nullptr;
 }

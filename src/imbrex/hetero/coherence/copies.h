@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "imbrex/hetero/coherence/missing_data.h"
 #include "imbrex/hetero/coherence/place.h"
 #include "imbrex/hetero/coherence/slices.h"
 #include "imbrex/hetero/hetero_data.h"
@@ -75,8 +76,8 @@ class hetero_copies {
   }
   /// Waits of a lane for all that must be over before a task uses its objects there.
   void order(task_node& t, place& p, lane& l);
-  /// What a task that reads a slice, or an object with slices, would need to have brought.
-  std::uint64_t missing_of_sliced(hetero_data& d, const place& p) const;
+  /// What a task that reads it at a place would need to have brought.
+  missing_data missing(hetero_data& d, const place& p) const;
   /// A task has begun whose use ends later: what it overwrites is worth nothing elsewhere from now on, so that nobody
   /// saves the old data, least of all to where it writes.
   void begun(task_node& t, const place& p);
@@ -111,6 +112,11 @@ class hetero_copies {
   void copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices);
   void note_copied(lane& l, hetero_copy& from, hetero_copy& to, std::uint64_t bytes, bool between_devices);
   hetero_copy* newest_device_copy(hetero_data& d, const place& p) const;
+  /// Without the host in between: both are devices.
+  bool reads_from(const place& p, const place& q) const {
+    return reaches_[static_cast<std::size_t>(p.number()) * places_.size() + static_cast<std::size_t>(q.number())];
+  }
+  void find_out_what_reaches();
 
   /// \name Objects with slices (slice_copies.cc)
   ///@{
@@ -138,6 +144,7 @@ class hetero_copies {
   void unlink(hetero_copy& c);
 
   std::vector<std::unique_ptr<place>> places_;
+  std::vector<bool> reaches_;            // by two places: the first reads the other's memory; not of the host
   std::vector<std::uint64_t> retiring_;  // by place: bytes that will be free without anybody doing anything
   std::vector<lane_point> pending_;
   hetero_counts counts_;

@@ -9,8 +9,17 @@
 
 namespace imbrex {
 
+namespace {
+constexpr double host_bytes_per_ns = 20, peer_bytes_per_ns = 100;  // until copies have told
+}
+
 place::place(device& memory_of, const hetero_options& options)
-    : number_(0), device_(&memory_of), capacity_(UINT64_MAX), pooled_(true) {
+    : number_(0),
+      device_(&memory_of),
+      capacity_(UINT64_MAX),
+      pooled_(true),
+      from_host_(host_bytes_per_ns, options.large_copy_bytes),
+      from_other_devices_(peer_bytes_per_ns, options.large_copy_bytes) {
   if (options.disk.empty()) return;
   disk_ = std::make_unique<file_memory>(options.disk);
   before_disk_ = options.host_bytes > 0
@@ -20,17 +29,33 @@ place::place(device& memory_of, const hetero_options& options)
 
 place::place(int number, device& d, std::uint64_t capacity, const hetero_options& options, bool has_peers,
              int first_lane)
-    : number_(number), device_(&d), capacity_(capacity), pooled_(options.pooled_memory || !d.allocates_unpooled()) {
-  const auto make = [&](stream_priority p, const char* what, bool carries_data) {
-    return std::make_unique<lane>(d.make_stream(p, fmt::format("the {} lane of {}", what, name())), first_lane++,
-                                  carries_data);
-  };
+    : number_(number),
+      device_(&d),
+      capacity_(capacity),
+      pooled_(options.pooled_memory || !d.allocates_unpooled()),
+      from_host_(host_bytes_per_ns, options.large_copy_bytes),
+      from_other_devices_(peer_bytes_per_ns, options.large_copy_bytes),
+      num_urgent_(options.urgent_lanes),
+      next_lane_(first_lane) {
   if (options.transfer_lanes) {
-    in_ = make(stream_priority::high, "incoming", true);
-    out_ = make(stream_priority::high, "outgoing", true);
-    if (has_peers) from_peers_ = make(stream_priority::high, "peers'", true);
+    in_ = make_lane(stream_priority::high, "incoming", true);
+    out_ = make_lane(stream_priority::high, "outgoing", true);
+    if (has_peers) from_peers_ = make_lane(stream_priority::high, "peers'", true);
   }
-  for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make(stream_priority::low, "compute", false));
+  for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make_lane(stream_priority::low, "compute", false));
+}
+
+std::unique_ptr<lane> place::make_lane(stream_priority p, const char* what, bool carries_data) {
+  auto l = std::make_unique<lane>(device_->make_stream(p, fmt::format("the {} lane of {}", what, name())), next_lane_++,
+                                  carries_data);
+  if (progress_ != nullptr) l->on_progress(progress_, progress_argument_);
+  return l;
+}
+
+void place::on_progress(void (*f)(void*), void* argument) {
+  progress_ = f;
+  progress_argument_ = argument;
+  for_each_lane([&](lane& l) { l.on_progress(f, argument); });
 }
 
 std::string place::name() const {
@@ -38,14 +63,26 @@ std::string place::name() const {
                    : fmt::format("{} {} ({})", to_string(device_->kind()), device_->number(), device_->name());
 }
 
-lane& place::next_compute() {
-  std::size_t best = turn_;
-  for (std::size_t i = 1; i < compute_.size() && !compute_[best]->idle(); ++i) {
-    const std::size_t other = (turn_ + i) % compute_.size();
-    if (compute_[other]->num_under_way() < compute_[best]->num_under_way()) best = other;
+/// The next in turn, or one with less under way.
+lane& place::next_of(std::vector<std::unique_ptr<lane>>& lanes, std::size_t& turn) {
+  std::size_t best = turn;
+  for (std::size_t i = 1; i < lanes.size() && !lanes[best]->idle(); ++i) {
+    const std::size_t other = (turn + i) % lanes.size();
+    if (lanes[other]->num_under_way() < lanes[best]->num_under_way()) best = other;
   }
-  turn_ = (best + 1) % compute_.size();
-  return *compute_[best];
+  turn = (best + 1) % lanes.size();
+  return *lanes[best];
+}
+
+lane& place::next_compute() { return next_of(compute_, turn_); }
+
+lane& place::next_urgent() {
+  if (num_urgent_ == 0) return next_compute();
+  while (urgent_.size() < static_cast<std::size_t>(num_urgent_))
+    urgent_.push_back(make_lane(stream_priority::high, "urgent", false));
+  lane& l = next_of(urgent_, urgent_turn_);
+  const bool none_is_idle = std::ranges::none_of(compute_, [](const auto& other) { return other->idle(); });
+  return l.idle() || none_is_idle ? l : next_compute();
 }
 
 void place::flush() {
@@ -54,8 +91,10 @@ void place::flush() {
 
 bool place::idle() const {
   if (is_host()) return true;
-  for (const auto& l : compute_) {
-    if (!l->idle()) return false;
+  for (const auto* const lanes : {&compute_, &urgent_}) {
+    for (const auto& l : *lanes) {
+      if (!l->idle()) return false;
+    }
   }
   return (in_ == nullptr || (in_->idle() && out_->idle())) && (from_peers_ == nullptr || from_peers_->idle());
 }

@@ -80,10 +80,6 @@ hetero_data* hetero_copies::part(slice_family& f, const box& where) {
   return s;
 }
 
-std::uint64_t hetero_copies::missing_of_sliced(hetero_data& d, const place& p) const {
-  return places_.size() == 1 ? 0 : d.family->missing(d, p.number()).bytes();
-}
-
 /// From where it is nearest. What this place cannot be given by another device comes by way of the host.
 bool hetero_copies::bring_member(hetero_data& d, place& p) {
   slice_family& family = *d.family;

@@ -38,10 +38,14 @@ bool parse(const std::string& line, cost_model::key& k, cost_model::mean& m) {
 }
 }  // namespace
 
-cost_model::key cost_model::key_of(const task_node& t, const place& p) {
+int cost_model::size_of(const task_node& t) {
   std::uint64_t bytes = 0;
   for (int i = 0; i < t.num_accesses; ++i) bytes += t.accesses[i].data->bytes;
-  return {t.wishes.name, static_cast<int>(std::bit_width(bytes)), p.is_host() ? "host" : p.on().name()};
+  return static_cast<int>(std::bit_width(bytes));
+}
+
+cost_model::key cost_model::key_of(const task_node& t, const place& p) {
+  return {t.wishes.name, size_of(t), p.is_host() ? "host" : p.on().name()};
 }
 
 void cost_model::learn(const key& k, double nanoseconds) {

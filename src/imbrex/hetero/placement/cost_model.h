@@ -24,9 +24,10 @@ class cost_model {
     std::uint64_t samples = 0;
   };
   static key key_of(const task_node& t, const place& p);
+  static int size_of(const task_node& t);
 
   void learn(const key& k, double nanoseconds);
-  /// Null: nothing is known.
+  /// Null: nothing is known. It stays where it is, and changes with what is learnt.
   const mean* find(const key& k) const;
   /// Nanoseconds: what is known, or what the times of other sizes at the place suggest: a power of the size that fits
   /// two or more of them best, in proportion to one. Negative: such tasks have never run there.

@@ -14,7 +14,7 @@ constexpr int patience = 10'000;  // so often the first may be overtaken
 bool preferred(const place& p, const place* best, std::uint64_t missing, std::uint64_t best_missing) {
   if (best == nullptr || best->is_host() != p.is_host()) return best == nullptr || best->is_host();
   if (missing != best_missing) return missing < best_missing;
-  return p.num_tasks_under_way < best->num_tasks_under_way;
+  return p.num_tasks() < best->num_tasks();
 }
 
 /// Whether nothing that the task reads is still being computed: then it can run elsewhere sooner, else not. What is in
@@ -46,7 +46,7 @@ locality::nearness locality::nearest(const placement_view& view, const task_node
     n.missing = missing;
   }
   n.where = n.best;
-  const bool is_busy = n.best != nullptr && n.best->num_tasks_under_way >= n.best->num_compute_lanes();
+  const bool is_busy = n.best != nullptr && n.best->num_tasks() >= n.best->num_compute_lanes();
   if (is_busy && !n.best->is_host()) [[unlikely]] {
     if (const nearness other = idle_instead(view, t); other.where != nullptr) {
       n.where = other.where;
@@ -62,7 +62,7 @@ locality::nearness locality::nearest(const placement_view& view, const task_node
 [[gnu::noinline]] locality::nearness locality::idle_instead(const placement_view& view, const task_node& t) {
   nearness best;
   for (const auto& p : view.places()) {
-    if (p->is_host() || p->num_tasks_under_way > 0 || !view.eligible(t, *p) || !view.has_room(*p)) continue;
+    if (p->is_host() || p->num_tasks() > 0 || !view.eligible(t, *p) || !view.has_room(*p)) continue;
     const std::uint64_t missing = view.missing_bytes(t, *p);
     if (missing >= best.missing || p->used() + t.bytes() > p->capacity()) continue;
     best.where = p.get();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "imbrex/hetero/coherence/missing_data.h"
 #include "imbrex/hetero/coherence/place.h"
 #include "imbrex/hetero/task_node.h"
 
@@ -22,8 +23,9 @@ class placement_view {
   virtual const std::vector<std::unique_ptr<place>>& places() const = 0;
   /// Whether the task may run there, and its data could ever fit.
   virtual bool eligible(const task_node& t, const place& p) const = 0;
-  /// Bytes that would have to be brought there.
-  virtual std::uint64_t missing_bytes(const task_node& t, const place& p) const = 0;
+  /// What would have to be brought there.
+  virtual missing_data missing(const task_node& t, const place& p) const = 0;
+  std::uint64_t missing_bytes(const task_node& t, const place& p) const { return missing(t, p).bytes(); }
   /// Whether the place takes one more task now.
   virtual bool has_room(const place& p) const = 0;
 };

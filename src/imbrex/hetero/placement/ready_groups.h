@@ -26,6 +26,20 @@ class ready_groups {
   static bool goes_before(const task_node& a, const task_node& b) {
     return a.wishes.priority != b.wishes.priority ? a.wishes.priority > b.wishes.priority : a.age < b.age;
   }
+  /// Whether its most urgent task goes before all of the other's.
+  bool has_before(const ready_groups& other) const {
+    const task_node *const a = first(), *const b = other.first();
+    return a != nullptr && (b == nullptr || goes_before(*a, *b));
+  }
+  /// The most urgent, the oldest of equals; null when there is none.
+  const task_node* first() const {
+    const task_node* best = nullptr;
+    for (const group& g : all_) {
+      const task_node* const t = g.tasks.first();
+      if (t != nullptr && (best == nullptr || goes_before(*t, *best))) best = t;
+    }
+    return best;
+  }
   /// The lists that are not empty.
   template <class F>
   void for_each(F f) {
@@ -37,6 +51,7 @@ class ready_groups {
   /// until it gives a choice.
   template <class Look>
   placement_policy::choice look_in_order(Look look) {
+    if (all_.empty()) return {};
     if (all_.size() == 1) return all_[0].tasks.empty() ? placement_policy::choice{} : look(all_[0].tasks);
     const task_node* before = nullptr;
     while (group* const g = next_after(before)) {

@@ -75,24 +75,22 @@ void hetero_domain::join_bundle(const task_node& t) {
   b.domain = this;
 }
 
-std::uint64_t hetero_domain::missing_bytes(const task_node& t, const place& p) const {
-  std::uint64_t bytes = 0;
+missing_data hetero_domain::missing(const task_node& t, const place& p) const {
+  missing_data all;
   for (int i = 0; i < t.num_accesses; ++i) {
     const task_access& a = t.accesses[i];
     if (!reads(a.mode)) continue;
-    if (a.data->family != nullptr) {
-      bytes += copies_.missing_of_sliced(*a.data, p);
-    } else if (a.data->at(p.number()).state == coherence::invalid) {
-      bytes += a.data->bytes;
-    }
+    missing_data of = copies_.missing(*a.data, p);
+    if (writes(a.mode)) of.moved = of.from_devices;
+    all += of;
   }
-  return bytes;
+  return all;
 }
 
 // What waits to be run cannot be overtaken any more by what is more urgent.
 bool hetero_domain::has_room(const place& p) const {
   if (p.is_host()) return runnable_.size() < options_.host_tasks_at_hand;
-  return p.num_tasks_under_way < static_cast<std::uint64_t>(options_.tasks_under_way) &&
+  return p.num_tasks() < static_cast<std::uint64_t>(options_.tasks_under_way) &&
          short_of_memory_[static_cast<std::size_t>(p.number())] == nullptr;
 }
 
@@ -122,7 +120,7 @@ place& hetero_domain::place_of_next_use(const task_node& t) const {
   for (const auto& p : places()) {
     if (p->is_host() || !eligible(t, *p)) continue;
     if (next == nullptr ? t.placed != placed_by::next_use_on_device : !eligible(*next, *p)) continue;
-    const std::uint64_t missing = next == nullptr ? p->num_tasks_under_way : missing_bytes(*next, *p);
+    const std::uint64_t missing = next == nullptr ? p->num_tasks() : missing_bytes(*next, *p);
     if (missing < least) best = p.get();
     least = std::min(least, missing);
   }

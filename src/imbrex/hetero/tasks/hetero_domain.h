@@ -181,11 +181,14 @@ class hetero_domain final : placement_view {
   // Starting, again where something was not there yet: task_start.cc, eligibility.cc
   void start(task_node& t);
   void start_waiting_ones();
+  bool leaves_host_tasks() const;
+  bool run_one_of_host();
   void start_unplaced_ones();
   bool gather(task_node& t);
   hetero_copies::outcome pin_on_host(task_node& t);
   void await(task_node& t, const lane_point& p);
   void await_host_data(task_node& t);
+  void await_large_data(task_node& t);
   place& choose_place(const task_node& t) const;
   place& place_of_data(const task_node& t) const;
   place& place_of_next_use(const task_node& t) const;
@@ -217,7 +220,7 @@ class hetero_domain final : placement_view {
   void wake_up();
 
   bool eligible(const task_node& t, const place& p) const override;
-  std::uint64_t missing_bytes(const task_node& t, const place& p) const override;
+  missing_data missing(const task_node& t, const place& p) const override;
   bool has_room(const place& p) const override;
 
   executor& pe_;
@@ -246,6 +249,7 @@ class hetero_domain final : placement_view {
   bool turn_posted_ = false;
   bool dispatching_ = false;
   bool changed_ = false;                      // while dispatching
+  double host_task_cycles_ = 0;               // that those took which this PE ran of late while dispatching
   look_interval clock_interval_{50'000, 64};  // tasks of the host between two looks at the clock, while dispatching
 };
 

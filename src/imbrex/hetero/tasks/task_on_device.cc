@@ -7,18 +7,21 @@
 
 namespace imbrex {
 
-/// Behind what it has to wait for, if that is in a lane of its own device, so that no event is needed.
+/// Behind what it has to wait for, if that is in a lane of its own device, so that no event is needed. Where something
+/// less urgent is under way, in a lane that overtakes it.
 lane& hetero_domain::choose_lane(task_node& t) const {
   place& p = *t.at;
+  const bool overtakes = p.priorities_under_way.has_below(t.wishes.priority);
+  const auto& lanes = overtakes ? p.urgent() : p.compute();
   for (const task_access& a : t.uses()) {
     const lane_point& w = a.data->at(p.number()).written;
     if (w.reached() || w.of == &p.in() || w.of == &p.from_peers() || w.of == &p.out() || w.number != w.of->num_issued())
       continue;
-    for (const auto& l : p.compute()) {
+    for (const auto& l : lanes) {
       if (l.get() == w.of) return *l;
     }
   }
-  return p.next_compute();
+  return overtakes ? p.next_urgent() : p.next_compute();
 }
 
 void hetero_domain::run_on_device(task_node& t) {
@@ -67,11 +70,13 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
   }
   t.state = task_state::issued;
   ++t.at->num_tasks_under_way;
+  t.at->priorities_under_way.add(t.wishes.priority);
   x.end_wait.of = &t;
   x.end_wait.reached = [](lane_wait* a) {
     if (a->is_abandoned()) return;
     task_node& ended = *static_cast<task_end_wait*>(a)->of;
     --ended.at->num_tasks_under_way;
+    ended.at->priorities_under_way.remove(ended.wishes.priority);
     ended.state = task_state::done;
     ended.domain->complete(ended);
   };

@@ -1,5 +1,6 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
+#include <algorithm>
 #include <new>
 
 #include <fmt/format.h>
@@ -50,9 +51,9 @@ void hetero_domain::dispatch() {
     }
     for (const auto& p : places()) p->flush();
     if (helpers_ != nullptr) {
-      if (runnable_.size() > 1) helpers_->call(runnable_.size() - 1);
-      if (const host_tasks::taken part = runnable_.take(); part.task != nullptr) {
-        if (run_anywhere(part) && (part.task->threw() || !part.task->stays_open())) close(*part.task);
+      const int left = runnable_.size() - (leaves_host_tasks() ? 0 : 1);
+      if (left > 0) helpers_->call(left);
+      if (!leaves_host_tasks() && run_one_of_host()) {
         changed_ = true;
         more = cycle_count() - began > cycles_in_a_turn;
       }
@@ -60,6 +61,24 @@ void hetero_domain::dispatch() {
   } while (changed_ && !more);
   dispatching_ = false;
   if (more) wake_up();
+}
+
+/// Long tasks of the host, to other PEs: while this one runs any, devices that it feeds run dry.
+bool hetero_domain::leaves_host_tasks() const {
+  constexpr double is_long = 300'000;  // about 100 microseconds
+  if (host_task_cycles_ < is_long || helpers_->num_pes() < 2) return false;
+  return std::ranges::any_of(places(), [](const auto& p) { return !p->is_host() && p->num_tasks() > 0; });
+}
+
+/// False: there is none.
+bool hetero_domain::run_one_of_host() {
+  constexpr double part_of_news = 0.25;
+  const host_tasks::taken part = runnable_.take();
+  if (part.task == nullptr) return false;
+  const std::uint64_t began = cycle_count();
+  if (run_anywhere(part) && (part.task->threw() || !part.task->stays_open())) close(*part.task);
+  host_task_cycles_ += part_of_news * (static_cast<double>(cycle_count() - began) - host_task_cycles_);
+  return true;
 }
 
 void hetero_domain::start_waiting_ones() {
@@ -134,6 +153,7 @@ bool hetero_domain::gather(task_node& t) {
   } else if (t.at->is_host()) {
     await_host_data(t);
   } else {
+    if (t.placed == placed_by::policy && t.at->has_transfer_lanes()) await_large_data(t);
     for (const lane_point& p : t.after()) {
       if (!p.reached() && !t.at->in().can_wait_for(*p.of)) await(t, p);
     }
@@ -154,6 +174,15 @@ void hetero_domain::await_host_data(task_node& t) {
   for (const lane_point& p : t.after()) await(t, p);
 }
 
+/// It would keep a lane from others that could run meanwhile.
+void hetero_domain::await_large_data(task_node& t) {
+  for (const task_access& a : t.uses()) {
+    const lane_point& came = a.data->at(t.at->number()).written;
+    const bool is_coming = came.of == &t.at->in() || came.of == &t.at->from_peers();
+    if (reads(a.mode) && is_coming && t.at->link_from_host().is_large(a.data->bytes)) await(t, came);
+  }
+}
+
 void hetero_domain::await(task_node& t, const lane_point& p) {
   if (p.reached()) return;
   auto* w = new (slab::allocate(sizeof(point_wait))) point_wait;
@@ -163,9 +192,11 @@ void hetero_domain::await(task_node& t, const lane_point& p) {
     task_node& waiting = *self->of;
     const bool is_abandoned = self->is_abandoned();
     slab::free(self);
-    if (!is_abandoned && --waiting.num_blockers == 0) waiting.domain->gathered_.push(waiting);
+    if (is_abandoned || --waiting.num_blockers > 0) return;
+    --waiting.at->num_tasks_fetching;
+    waiting.domain->gathered_.push(waiting);
   };
-  ++t.num_blockers;
+  if (t.num_blockers++ == 0) ++t.at->num_tasks_fetching;
   p.of->when_reached(p.number, w);
 }
 

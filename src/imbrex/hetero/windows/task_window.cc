@@ -262,7 +262,7 @@ const place& recorded_window::choose_device() const {
     for (const use& u : uses) {
       if (reads(u.mode) && state_of(*u.data, p->number()) == coherence::invalid) missing += u.data->bytes;
     }
-    const std::tuple costs(missing, p->num_tasks_under_way, p != last_at);
+    const std::tuple costs(missing, p->num_tasks(), p != last_at);
     if (best != nullptr && costs >= least) continue;
     best = p;
     least = costs;

@@ -123,6 +123,11 @@ void task_graph::note_write(rank_id where, const graph_use& use) {
   }
 }
 
+void task_graph::evict(shared_object& o) {
+  if (o.set->graph != this) throw usage_error("an object of another graph shall be evicted");
+  if (o.version > 0 && (o.owner == rank_ || o.here != shared_object::never)) domain_.evict(o.set->here(o.index));
+}
+
 /// The new owner has been sent the data, and knows that the one before keeps them: of others' copies it knows nothing.
 void task_graph::migrate(shared_object& o, rank_id to) {
   if (o.set->graph != this) throw usage_error("an object of another graph shall migrate");

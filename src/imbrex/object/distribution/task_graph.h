@@ -129,6 +129,13 @@ class task_graph {
     migrate(x.shared(), to);
   }
 
+  /// The copies that this rank has at devices and no task uses go, after the newest data have come to its host, as
+  /// `hetero_object::evict`. Concerns no other rank. Throws `usage_error` for an object of another graph.
+  template <class T>
+  void evict(const distributed_ref<T>& x) {
+    evict(x.shared());
+  }
+
   /// `co_await g.done()`: until all that this PE has submitted by now is over, in this graph or not, and what it sends
   /// and is sent for it. Throws the first failure of a task of the PE that nobody has been told of. `run_graph` does it
   /// at the end.
@@ -185,6 +192,7 @@ class task_graph {
   void send_home(rank_id where, const detail::graph_use& use);
   void note_write(rank_id where, const detail::graph_use& use);
   void migrate(detail::shared_object& o, rank_id to);
+  void evict(detail::shared_object& o);
   void expect(detail::shared_object& o, rank_id from, std::uint32_t version);
   void send(detail::shared_object& o, rank_id to, std::uint32_t version);
   void drop(detail::shared_object& o);

@@ -13,13 +13,16 @@ struct machine {
   int devices;
   std::size_t objects_that_fit;
   const char* policy;
+  bool large_copies = false;
 };
 void PrintTo(const machine& m, std::ostream* to) { *to << m.name; }
 
 struct device_graphs : testing::TestWithParam<machine> {
   void run(unsigned seed, int num_tasks, int num_objects) {
     const machine& m = GetParam();
-    hetero_pe on(m.devices, m.objects_that_fit * graph_elements * sizeof(word), {.policy = m.policy});
+    hetero_options options{.policy = m.policy};
+    if (m.large_copies) options.large_copy_bytes = 1;
+    hetero_pe on(m.devices, m.objects_that_fit * graph_elements * sizeof(word), options);
     on.pe.queue.set_schedule_seed(seed);
     std::vector<int> numbers;
     for (int i = 0; i < m.devices; ++i) numbers.push_back(i);
@@ -55,7 +58,10 @@ INSTANTIATE_TEST_SUITE_P(machines, device_graphs,
                                          machine{"three_devices_in_turn", 3, 1000, "round_robin"},
                                          machine{"three_small_devices_in_turn", 3, 4, "round_robin"},
                                          machine{"two_devices_learning", 2, 1000, "shortest_finish"},
-                                         machine{"two_small_devices_learning", 2, 4, "shortest_finish"}),
+                                         machine{"two_small_devices_learning", 2, 4, "shortest_finish"},
+                                         machine{"three_with_large_copies", 3, 1000, "locality", true},
+                                         machine{"two_with_large_copies", 2, 1000, "shortest_finish", true},
+                                         machine{"small_with_large_copies", 2, 4, "shortest_finish", true}),
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace

@@ -29,6 +29,14 @@ TEST(every_order, of_tasks_that_evict) {
   run_all({.devices = 1, .elements_that_fit = elements}, on_one_each, 4, true, all);
 }
 
+TEST(every_order, of_tasks_that_take_no_stream_before_their_data_are_there) {
+  run_all({.devices = 1, .submitted_at_once = false, .large_copies = true, .host_at_once = false}, on_two_objects, 2,
+          true, all);
+  run_all({.large_copies = true}, on_two_objects, 3, true, all);
+  run_all({.elements_that_fit = elements, .large_copies = true}, on_one_each, 3, true, all);
+  run_all({.large_copies = true}, between_slices, 3, true, some);
+}
+
 TEST(every_order, of_tasks_on_slices) {
   run_all({}, on_slices, 3, true, some);
   run_all({}, between_slices, 3, true, some);

@@ -25,6 +25,7 @@ struct machine {
   std::uint64_t objects_that_fit;
   const char* policy;
   int under_way;
+  bool large_copies = false;
 };
 
 void PrintTo(const machine& m, std::ostream* out) { *out << m.name; }
@@ -64,6 +65,7 @@ void run_graph(const machine& m, unsigned seed, int num_tasks, int num_objects) 
   hetero_options options;
   options.policy = m.policy;
   options.tasks_under_way = m.under_way;
+  if (m.large_copies) options.large_copy_bytes = 1;
   hetero_pe on(m.devices, m.objects_that_fit * elements * sizeof(std::uint64_t), options);
   on.pe.queue.set_schedule_seed(seed);
   std::mt19937 random(seed);
@@ -150,7 +152,10 @@ INSTANTIATE_TEST_SUITE_P(machines, random_graph,
                                          machine{"two_devices", 2, 1000, "locality", 4},
                                          machine{"two_small_devices", 2, 3, "locality", 64},
                                          machine{"three_devices_in_turn", 3, 5, "round_robin", 2},
-                                         machine{"two_devices_learning", 2, 6, "shortest_finish", 64}),
+                                         machine{"two_devices_learning", 2, 6, "shortest_finish", 64},
+                                         machine{"two_devices_with_large_copies", 2, 1000, "locality", 64, true},
+                                         machine{"three_with_large_copies", 3, 1000, "shortest_finish", 64, true},
+                                         machine{"small_with_large_copies", 2, 4, "shortest_finish", 8, true}),
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace

@@ -26,6 +26,7 @@ struct machine {
   int devices = 2;
   std::uint64_t elements_that_fit = 100;
   bool submitted_at_once = true;  ///< else in between
+  bool large_copies = false;      ///< tasks take no stream before what comes to them from elsewhere is there
   bool host_at_once = true;       ///< the host does what it can before anything else happens; else in between
 };
 
@@ -43,6 +44,7 @@ class stepped_pe {
     hetero_options o;
     o.device_bytes = machine_.elements_that_fit * sizeof(std::uint64_t);
     o.compute_lanes = 1;
+    if (machine_.large_copies) o.large_copy_bytes = 1;
     host_history_ = 0;
     hetero_domain domain(pe_.queue, host_, all, o);
     std::vector<std::vector<std::uint64_t>> expected, found(2), lent(g.size()), seen_first(g.size()),

@@ -68,9 +68,9 @@ class counting_view final : public placement_view {
   counting_view(const std::vector<std::unique_ptr<place>>& places, std::size_t room) : places_(places), room_(room) {}
   const std::vector<std::unique_ptr<place>>& places() const override { return places_; }
   bool eligible(const task_node&, const place& p) const override { return !p.is_host(); }
-  std::uint64_t missing_bytes(const task_node& t, const place& p) const override {
+  missing_data missing(const task_node& t, const place& p) const override {
     ++num_asked;
-    return t.bytes() == static_cast<std::uint64_t>(p.number()) ? 0 : 8;
+    return {.from_host = t.bytes() == static_cast<std::uint64_t>(p.number()) ? 0U : 8U};
   }
   bool has_room(const place& p) const override { return given_[p.number()] < room_; }
   void give(const place& p) { ++given_[p.number()]; }
@@ -156,6 +156,28 @@ TEST(ready_tasks, of_long_ones_a_device_is_given_few_and_the_urgent_first) {
   ASSERT_EQ(given.size(), lanes + 1);
   EXPECT_EQ(given.back(), &urgent);
   device.num_tasks_under_way = 0;
+}
+
+TEST(ready_tasks, of_which_nothing_is_known_each_place_is_given_one_to_learn_from) {
+  hetero_pe on(3, 1 << 20);
+  const counting_view view(on.domain->places(), 64);
+  std::deque<bare_task> tasks(7);
+  shortest_finish policy;
+  for (bare_task& t : tasks) policy.push(t);
+  std::vector<int> given;
+  const auto give = [&](int most) {
+    for (; most > 0; --most) {
+      const auto c = policy.pop(view);
+      ASSERT_NE(c.task, nullptr);
+      c.task->at = c.at;
+      given.push_back(c.at->number());
+    }
+  };
+  give(3);
+  EXPECT_EQ(given, (std::vector{1, 2, 3}));
+  policy.finished(tasks[1], 1000);  // the three are devices of one name
+  give(4);
+  EXPECT_EQ(given, (std::vector{1, 2, 3, 1, 2, 3, 1})) << "after what they have been given since";
 }
 
 TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
