@@ -123,6 +123,35 @@ TEST(large_copies, keep_no_task_from_running_that_needs_none) {
   }
 }
 
+TEST(large_copies, may_be_on_their_way_when_the_job_ends) {
+  one_stepped_device on(1);
+  hetero_object<double> x(*on.domain, 10);
+  submit(*on.domain, {}, [](std::span<double> v) { v[0] = 1; }, write(x));
+  const hetero_task waiting = on.on_device("needs x", x);
+  on.pe.run();
+  EXPECT_EQ(waiting.state(), task_state::fetching);
+  EXPECT_EQ(on.domain->places()[1]->num_tasks_fetching, 1);
+  x.release();
+  on.domain.reset();
+  EXPECT_EQ(waiting.state(), task_state::failed);
+  EXPECT_THAT(on.order, ElementsAre());
+}
+
+TEST(large_copies, whose_task_is_cancelled_come_for_nothing) {
+  one_stepped_device on(1);
+  hetero_object<double> x(*on.domain, 10);
+  submit(*on.domain, {}, [](std::span<double> v) { v[0] = 1; }, write(x));
+  hetero_task waiting = on.on_device("needs x", x);
+  on.pe.run();
+  waiting.cancel();
+  on.step(stream_priority::high);
+  on.step(stream_priority::low);
+  EXPECT_EQ(waiting.state(), task_state::failed);
+  EXPECT_EQ(on.domain->places()[1]->num_tasks(), 0);
+  EXPECT_EQ(on.domain->num_outstanding(), 0);
+  EXPECT_THAT(on.order, ElementsAre());
+}
+
 struct bare_task final : task_node {
   static constexpr task_type its_type{};
   bare_task() : task_node(its_type) {}
