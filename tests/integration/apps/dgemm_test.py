@@ -102,6 +102,10 @@ def tiles(p):
         report, done = report_of([*simulated, f"--imbrex-ranks={ranks}", f"--imbrex-task-memory-mb={memory}"])
         expect(report.get("ranks") == int(ranks), f"ranks of {report}")
     report_of([*simulated, "--imbrex-ranks=1", "--resident"])
+    with tempfile.TemporaryDirectory() as folder:  # PEs of the host and devices, whose clocks differ
+        costs = os.path.join(folder, "costs")
+        report_of([*simulated, "--devices", "host,cuda", "--pes", "4", "--imbrex-ranks=1", f"--imbrex-task-costs={costs}"])
+        expect(os.path.exists(costs), "what tasks took was not written")
     report_of([p.tiled, "--n", "128", "--tile", "32", "--pes", "1", "--repeats", "2", "--imbrex-ranks=3"])
     words = [p.tiled, "--n", "128", "--tile", "32", "--kernel", "library", "--pes", "2"]
     done = subprocess.run([*words, "--quiet"], capture_output=True, text=True, timeout=100)

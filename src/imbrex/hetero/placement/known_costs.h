@@ -14,14 +14,15 @@ class known_costs {
   explicit known_costs(const cost_model& model) : model_(&model) {}
   /// As `cost_model::estimate`: nanoseconds; negative where nothing is known.
   double estimate(const task_node& t, const place& p);
-  /// Where nothing is known: such a task has been given to that place, whose time is to be awaited.
-  void note_trial(const task_node& t, const place& p) { ++entry_of(t, p).num_tried; }
-  int num_tried(const task_node& t, const place& p) { return entry_of(t, p).num_tried; }
+  /// Where nothing is known: such a task has been given to that place, to learn from it; and it is over.
+  void begin_trial(const task_node& t, const place& p) { ++entry_of(t, p).num_on_trial; }
+  void end_trial(const task_node& t, const place& p) { --entry_of(t, p).num_on_trial; }
+  int num_on_trial(const task_node& t, const place& p) { return entry_of(t, p).num_on_trial; }
 
  private:
   struct entry {
     const cost_model::mean* known = nullptr;  // null: it has to be asked for
-    int num_tried = 0;
+    int num_on_trial = 0;
   };
   struct kind {
     const char* name;

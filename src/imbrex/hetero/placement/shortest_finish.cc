@@ -46,6 +46,7 @@ struct shortest_finish::prospect {
 /// Whether there is room or not; but where links have to bring much, one that could do so soon goes before others.
 shortest_finish::prospect shortest_finish::best_place(const placement_view& view, const task_node& t) {
   prospect best;
+  bool tries_device = false;
   for (const auto& p : view.places()) {
     if (!view.eligible(t, *p)) continue;
     const missing_data missing = view.missing(t, *p);
@@ -59,11 +60,15 @@ shortest_finish::prospect shortest_finish::best_place(const placement_view& view
       if (missing.from_host > 0) here.end_ns += host.ns_for(missing.from_host);
       if (missing.from_devices > 0) here.end_ns += devices.ns_for(weighed(missing));
     } else {
-      here.end_ns = never_ns * known_.num_tried(t, *p);
+      const int on_trial = known_.num_on_trial(t, *p);
+      here.end_ns = on_trial > 0 ? never_ns * on_trial : p->is_host() ? 0 : -1;
+      tries_device |= on_trial > 0 && !p->is_host();
     }
     const bool sooner = here.link_is_busy != best.link_is_busy ? best.link_is_busy : here.end_ns < best.end_ns;
     if (best.at == nullptr || sooner) best = here;
   }
+  // It might be a thousand times as fast.
+  if (tries_device && best.at->is_host()) best.at = nullptr;
   return best;
 }
 
@@ -127,8 +132,8 @@ placement_policy::choice shortest_finish::pop(const placement_view& view) {
 
 void shortest_finish::given(const choice& c) {
   const double takes = known_.estimate(*c.task, *c.at);
-  if (takes < 0) return known_.note_trial(*c.task, *c.at);
   expected_ns_[c.task] = takes;
+  if (takes < 0) return known_.begin_trial(*c.task, *c.at);
   const auto number = static_cast<std::size_t>(c.at->number());
   if (backlog_ns_.size() <= number) backlog_ns_.resize(number + 1, 0);
   backlog_ns_[number] += takes;
@@ -136,11 +141,15 @@ void shortest_finish::given(const choice& c) {
 
 void shortest_finish::finished(const task_node& t, std::int64_t nanoseconds) {
   if (t.at == nullptr) return;
-  costs_.learn(cost_model::key_of(t, *t.at), static_cast<double>(nanoseconds));
-  if (const auto found = expected_ns_.find(&t); found != expected_ns_.end()) {
+  if (nanoseconds > 0) costs_.learn(cost_model::key_of(t, *t.at), static_cast<double>(nanoseconds));
+  const auto found = expected_ns_.find(&t);
+  if (found == expected_ns_.end()) return;
+  if (found->second < 0) {
+    known_.end_trial(t, *t.at);
+  } else {
     backlog_ns_[static_cast<std::size_t>(t.at->number())] -= found->second;
-    expected_ns_.erase(found);
   }
+  expected_ns_.erase(found);
 }
 
 }  // namespace imbrex

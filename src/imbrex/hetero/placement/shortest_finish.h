@@ -14,8 +14,8 @@ namespace imbrex {
 
 /// Each task goes where it is expected to be over first: after what the place has to do, the time to bring what is
 /// missing over a link as fast as copies were of late, and what such tasks took there, or is to be expected from what
-/// others of other sizes took. Of what has never run at a place one is tried there, and the others rather go elsewhere
-/// until that has ended.
+/// others of other sizes took. Of what has never run at a place one is tried there, on devices before the host; the
+/// others rather go elsewhere until that has ended, but not to the host while a device is tried.
 ///
 /// A device is given as much as it does in some milliseconds, so that what becomes urgent need not wait for longer; and
 /// of tasks whose data have to come from the host, as many as its link brings in some milliseconds: meanwhile it

@@ -1,5 +1,8 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/graph/commuting.h"
 
@@ -34,7 +37,10 @@ void hetero_domain::complete(task_node& t) {
   release(t);
   if (trace_ != nullptr) [[unlikely]]
     trace_->over(t);
-  if (learns_ && t.ran().ended_ns != 0 && !t.is_view()) policy_->finished(t, t.ran().ended_ns - t.ran().began_ns);
+  if (learns_ && t.placed == placed_by::policy && t.at != nullptr) {
+    // 0: it never ran. Clocks of PEs differ in virtual time.
+    policy_->finished(t, std::max<std::int64_t>(t.ran().ended_ns - t.ran().began_ns, 0));
+  }
   release_uses(t);
   ++copies_.counts().tasks;
   wake_waiting(t);

@@ -8,6 +8,7 @@
 
 #include "imbrex/hetero/placement/host_tasks.h"
 #include "imbrex/hetero/placement/shortest_finish.h"
+#include "unit/hetero/graph/stepped_device.h"
 #include "unit/hetero/hetero_fixture.h"
 
 // What waits at one place does not hold up what can run at another, and many that wait cost no more than few.
@@ -178,6 +179,66 @@ TEST(ready_tasks, of_which_nothing_is_known_each_place_is_given_one_to_learn_fro
   policy.finished(tasks[1], 1000);  // the three are devices of one name
   give(4);
   EXPECT_EQ(given, (std::vector{1, 2, 3, 1, 2, 3, 1})) << "after what they have been given since";
+}
+
+/// Tasks may run on the host, too.
+class view_with_host final : public placement_view {
+ public:
+  explicit view_with_host(const std::vector<std::unique_ptr<place>>& places) : places_(places) {}
+  const std::vector<std::unique_ptr<place>>& places() const override { return places_; }
+  bool eligible(const task_node&, const place&) const override { return true; }
+  missing_data missing(const task_node&, const place&) const override { return {}; }
+  bool has_room(const place&) const override { return true; }
+
+ private:
+  const std::vector<std::unique_ptr<place>>& places_;
+};
+
+TEST(ready_tasks, of_which_nothing_is_known_wait_for_a_device_before_the_host_is_given_one) {
+  bare_pe pe;
+  host_memory memory;
+  std::vector<stepped_stream*> streams;
+  stepped_device host{0, memory, streams}, there{0, memory, streams};  // of a name that is not the host's
+  const hetero_domain domain(pe.queue, host, std::vector<device*>{&there}, {.device_bytes = 1 << 20});
+  const view_with_host view(domain.places());
+  std::deque<bare_task> tasks(30);
+  shortest_finish policy;
+  for (bare_task& t : tasks) policy.push(t);
+  const auto give = [&] {
+    const auto c = policy.pop(view);
+    if (c.task != nullptr) c.task->at = c.at;
+    return c;
+  };
+  const auto first = give();
+  ASSERT_NE(first.task, nullptr);
+  EXPECT_EQ(first.at->number(), 1);
+  EXPECT_EQ(give().task, nullptr) << "it might be much faster there";
+  policy.finished(*first.task, 40'000);
+  const auto second = give();
+  ASSERT_NE(second.task, nullptr);
+  EXPECT_TRUE(second.at->is_host());
+  policy.finished(*second.task, 50'000'000);
+  for (int i = 0; i < 28; ++i) {
+    const auto c = give();
+    ASSERT_NE(c.task, nullptr);
+    EXPECT_EQ(c.at->number(), 1) << i;
+  }
+}
+
+TEST(ready_tasks, that_never_ran_teach_nothing) {
+  hetero_pe on(1, 1 << 20);
+  const view_with_host view(on.domain->places());
+  std::deque<bare_task> tasks(4);
+  shortest_finish policy;
+  for (bare_task& t : tasks) policy.push(t);
+  for (int i = 0; i < 3; ++i) {
+    const auto c = policy.pop(view);
+    ASSERT_NE(c.task, nullptr) << "the one before has failed";
+    EXPECT_EQ(c.at->number(), 1);
+    c.task->at = c.at;
+    policy.finished(*c.task, 0);
+  }
+  EXPECT_TRUE(policy.costs().all().empty());
 }
 
 TEST(ready_tasks, are_in_order_of_priority_and_arrival) {
