@@ -13,11 +13,7 @@ inline std::vector<int> dealt_devices(int pe, int num_pes, int num_devices) {
   return mine;
 }
 
-/// How many of `total` are PE `pe`'s, and where they begin: as equal as can be, in the order of the PEs.
+/// How many of `total` are PE `pe`'s: as equal as can be.
 inline int dealt_count(int total, int pe, int num_pes) { return total / num_pes + (pe < total % num_pes ? 1 : 0); }
-inline int dealt_first(int total, int pe, int num_pes) {
-  const int more = total % num_pes;
-  return pe * (total / num_pes) + (pe < more ? pe : more);
-}
 
 }  // namespace dgemm

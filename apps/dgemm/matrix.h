@@ -21,12 +21,9 @@ class product_check {
  public:
   /// n by n.
   product_check(int n, const double* a, const double* b);
-  int n() const { return n_; }
   /// How many rows of `c` are not those of `factor` times the product: by more than rounding can explain. A row with a
   /// NaN is one.
   int wrong_rows(std::span<const double> c, double factor = 1) const;
-  /// The same of some rows of C, from `first`.
-  int wrong_rows_from(int first, std::span<const double> rows, double factor = 1) const;
 
  private:
   int n_;

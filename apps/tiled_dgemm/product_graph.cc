@@ -199,8 +199,9 @@ void look_around(ix::runtime& rt, const options& o, result& r) {
   if (rt.kind_of_device() != wanted)
     throw ix::usage_error(fmt::format("--devices {} and --imbrex-device {} contradict each other", o.devices_text(),
                                       to_string(rt.kind_of_device())));
-  if (o.on_devices && o.gpus > rt.num_gpus())
-    throw ix::usage_error(fmt::format("--gpus {}: the job has only {}", o.gpus, rt.num_gpus()));
+  if (o.on_devices && o.gpus != rt.num_gpus())
+    throw ix::usage_error(
+        fmt::format("--gpus {}: the job has {}, and tasks run on all: leave --imbrex-gpus out", o.gpus, rt.num_gpus()));
   check_libraries(o);
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) == 0) r.host = host;

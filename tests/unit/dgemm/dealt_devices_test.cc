@@ -23,14 +23,15 @@ TEST(dealt_devices, every_device_has_a_pe_and_every_pe_a_device) {
   }
 }
 
-TEST(dealt_devices, counts_add_up_and_touch) {
+TEST(dealt_devices, counts_add_up_and_are_as_equal_as_can_be) {
   for (int pes = 1; pes <= 7; ++pes) {
-    int next = 0;
+    int sum = 0;
     for (int pe = 0; pe < pes; ++pe) {
-      EXPECT_EQ(dgemm::dealt_first(20, pe, pes), next);
-      next += dgemm::dealt_count(20, pe, pes);
+      const int count = dgemm::dealt_count(20, pe, pes);
+      EXPECT_TRUE(count == 20 / pes || count == 20 / pes + 1) << count;
+      sum += count;
     }
-    EXPECT_EQ(next, 20);
+    EXPECT_EQ(sum, 20);
   }
 }
 

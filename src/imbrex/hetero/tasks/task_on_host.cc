@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/async/pe_clock.h"
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/graph/task_trace.h"
@@ -23,10 +24,7 @@ trace_track* track_here(const executor& home) {
 }
 }  // namespace
 
-std::int64_t hetero_domain::moment() {
-  const executor* const pe = executor::current();
-  return pe != nullptr ? pe->now_ns() : now_ns();
-}
+std::int64_t hetero_domain::moment() { return clock::now().time_since_epoch().count(); }
 
 void hetero_domain::note_begin_in_trace(const task_node& t, trace_track& track, const stream* order) {
   track.begin(t.wishes.name, order != nullptr ? trace_category::runtime : trace_category::kernel);
