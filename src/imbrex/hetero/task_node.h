@@ -125,8 +125,9 @@ struct task_extras {
   lane* open_in = nullptr;  ///< of a device's task that stays open: what uses its objects is enqueued there
   lane_point end;           ///< of a device's task that was issued
   task_end_wait end_wait;
-  std::vector<lane_point> after;  ///< ends of tasks of devices that no object orders before it
-  task_times ran;                 ///< for policies that learn
+  std::vector<lane_point> after;   ///< ends of tasks of devices that no object orders before it
+  std::span<place* const> places;  ///< of one over several devices: by access, the one that uses the object
+  task_times ran;                  ///< for policies that learn
   std::exception_ptr failure;
   std::shared_ptr<task_bundle::state> bundle;  ///< null: it is alone
   waiter* awaiting_afar = nullptr;  ///< `far_wait`s: the first of those that stand for coroutines of other PEs
@@ -162,6 +163,7 @@ struct task_node {
   bool sliced : 1 = false;       ///< it uses a slice, or an object with slices
   bool pinned : 1 = false;       ///< its copies have memory and stay
   bool takes_turns : 1 = false;  ///< with others, on what it commutes on
+  bool is_spread : 1 = false;    ///< it runs on several devices: `extras().places`
   std::uint8_t runs_on = 0;      ///< where it can: bits of these
   static constexpr std::uint8_t on_the_host = 0x80;
   static constexpr std::uint8_t on_devices(device_kind k) {
@@ -178,6 +180,10 @@ struct task_node {
   task_node* next = nullptr;  ///< in whatever queue it stands
 
   std::span<task_access> uses() { return {accesses, num_accesses}; }
+  /// Where it uses the object of this access.
+  place& place_of(const task_access& a) const {
+    return !is_spread ? *at : *extras_->places[static_cast<std::size_t>(&a - accesses)];
+  }
   bool over() const { return state == task_state::done || state == task_state::failed; }
   bool threw() const { return fault == task_fault::own; }
   bool stays_open() const { return ends >= task_ending::view; }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "imbrex/hetero/submission/element_operation.h"
 #include "imbrex/object/broadcast.h"
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/collection/entry_message.h"
@@ -55,32 +56,33 @@ constexpr T smallest() {
 /// An operation is any type with `void operator()(T& into, T&& from) const`, associative and commutative: values are
 /// combined in the order in which they come. (A floating-point sum may therefore differ in its last bits from run to
 /// run; sums of integers do not.) The built-in ones work on numbers, and element by element on vectors and arrays.
-#define IMBREX_REDUCTION_OP(type, object, expression, of_none) \
-  struct type {                                                \
-    template <class T>                                         \
-    static T combine(const T& a, const T& b) {                 \
-      return static_cast<T>(expression);                       \
-    }                                                          \
-    template <class T>                                         \
-    static constexpr T identity() {                            \
-      return static_cast<T>(of_none);                          \
-    }                                                          \
-    template <class T>                                         \
-    void operator()(T& into, T&& from) const {                 \
-      detail::reduce_into(*this, into, from);                  \
-    }                                                          \
-  };                                                           \
+#define IMBREX_REDUCTION_OP(type, object, expression, of_none, on_devices) \
+  struct type {                                                            \
+    static constexpr auto on_elements = element_operation::on_devices;     \
+    template <class T>                                                     \
+    static T combine(const T& a, const T& b) {                             \
+      return static_cast<T>(expression);                                   \
+    }                                                                      \
+    template <class T>                                                     \
+    static constexpr T identity() {                                        \
+      return static_cast<T>(of_none);                                      \
+    }                                                                      \
+    template <class T>                                                     \
+    void operator()(T& into, T&& from) const {                             \
+      detail::reduce_into(*this, into, from);                              \
+    }                                                                      \
+  };                                                                       \
   inline constexpr type object {}
 
-IMBREX_REDUCTION_OP(sum_op, sum, a + b, 0);
-IMBREX_REDUCTION_OP(product_op, product, a* b, 1);
-IMBREX_REDUCTION_OP(min_op, min, b < a ? b : a, detail::largest<T>());
-IMBREX_REDUCTION_OP(max_op, max, a < b ? b : a, detail::smallest<T>());
-IMBREX_REDUCTION_OP(logical_and_op, logical_and, a&& b, true);
-IMBREX_REDUCTION_OP(logical_or_op, logical_or, a || b, false);
-IMBREX_REDUCTION_OP(bit_and_op, bit_and, a& b, ~T{});
-IMBREX_REDUCTION_OP(bit_or_op, bit_or, a | b, 0);
-IMBREX_REDUCTION_OP(bit_xor_op, bit_xor, a ^ b, 0);
+IMBREX_REDUCTION_OP(sum_op, sum, a + b, 0, sum);
+IMBREX_REDUCTION_OP(product_op, product, a* b, 1, product);
+IMBREX_REDUCTION_OP(min_op, min, b < a ? b : a, detail::largest<T>(), min);
+IMBREX_REDUCTION_OP(max_op, max, a < b ? b : a, detail::smallest<T>(), max);
+IMBREX_REDUCTION_OP(logical_and_op, logical_and, a&& b, true, none);
+IMBREX_REDUCTION_OP(logical_or_op, logical_or, a || b, false, none);
+IMBREX_REDUCTION_OP(bit_and_op, bit_and, a& b, ~T{}, bit_and);
+IMBREX_REDUCTION_OP(bit_or_op, bit_or, a | b, 0, bit_or);
+IMBREX_REDUCTION_OP(bit_xor_op, bit_xor, a ^ b, 0, bit_xor);
 #undef IMBREX_REDUCTION_OP
 
 /// Joins vectors or strings; the order of the parts is not defined.

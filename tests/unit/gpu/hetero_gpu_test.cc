@@ -7,6 +7,7 @@
 #include "imbrex/device/host/host_device.h"
 #include "imbrex/hetero/submission/tasks.h"
 #include "imbrex/hetero/windows/task_window.h"
+#include "imbrex/object/reduction.h"
 #include "test_kernels.h"
 
 #include "imbrex/device/kernel/kernel_dialect.h"
@@ -153,6 +154,79 @@ TEST_P(hetero_gpus, a_window_becomes_a_graph) {
   w.replay();
   expect_all(z, 37);
   EXPECT_TRUE(w.was_graph());
+}
+
+/// A ring of objects on all GPUs by turns, each of which takes what its neighbours had.
+TEST_P(hetero_gpus, a_window_on_several_becomes_one_graph) {
+  SKIP_WITHOUT_GPU(2);
+  open({0, 1});
+  constexpr std::size_t width = 5;
+  const int count = static_cast<int>(n);
+  std::vector<hetero_object<double>> now, next;
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < width; ++i) {
+    now.push_back(object(static_cast<double>(i)));
+    next.push_back(object(0));
+    expected.push_back(static_cast<double>(i));
+  }
+  const task_window w = record(*domain, [&] {
+    for (int step = 0; step < 2; ++step) {
+      for (std::size_t i = 0; i < width; ++i) {
+        const auto copy = [](stream& s, std::span<const double> from, std::span<double> to) {
+          s.copy(to.data(), from.data(), from.size_bytes());
+        };
+        submit(*domain, {.on = device_kind::cuda, .number = static_cast<int>(i % 2)}, copy, now[(i + 1) % width],
+               write(next[i]));
+        submit(*domain, {.on = device_kind::cuda, .number = static_cast<int>(i % 2)}, times_plus, launch_shape::over(n),
+               count, 2.0, static_cast<double>(i), next[i]);
+      }
+      std::swap(now, next);
+    }
+  });
+  ASSERT_EQ(w.num_devices(), 2);
+  for (int round = 0; round < 10; ++round) {
+    w.replay();
+    for (int step = 0; step < 2; ++step) {
+      const std::vector<double> before = expected;
+      for (std::size_t i = 0; i < width; ++i) expected[i] = before[(i + 1) % width] * 2 + static_cast<double>(i);
+    }
+    if (round == 4) {
+      submit(*domain, {.on = device_kind::host}, times_plus, launch_shape::over(n), count, 1.0, -1.0, now[3]);
+      expected[3] -= 1;
+    }
+  }
+  for (std::size_t i = 0; i < width; ++i) expect_all(now[i], expected[i]);
+  EXPECT_TRUE(w.was_graph());
+}
+
+TEST_P(hetero_gpus, reductions_are_combined_there) {
+  SKIP_WITHOUT_GPU(1);
+  open({0});
+  const int count = static_cast<int>(n);
+  auto total = object(4);
+  hetero_object<double> least(*domain, n);
+  hetero_object<int> bits(*domain, n);
+  for (int i = 0; i < 20; ++i) {
+    submit(*domain, {.on = device_kind::cuda}, times_plus, launch_shape::over(n), count, 1.0, static_cast<double>(i),
+           reduce(total, sum).over(3));
+    const auto take = [](stream& q, std::span<const double> from, std::span<double> to) {
+      q.copy(to.data(), from.data(), from.size_bytes());
+    };
+    submit(*domain, {.on = device_kind::cuda}, take, object(7.0 - i), reduce(least, imbrex::min).over(20));
+    const auto set = [i](stream& s, std::span<int> v) { s.fill(v.data(), static_cast<unsigned char>(i), 8); };
+    submit(*domain, {.on = device_kind::cuda}, set, reduce(bits, bit_or).over(20));
+  }
+  submit(*domain, {.on = device_kind::cuda}, [](stream&, std::span<const double>) {}, total);
+  submit(*domain, {.on = device_kind::cuda}, [](stream&, std::span<const double>) {}, least);
+  submit(*domain, {.on = device_kind::cuda}, [](stream&, std::span<const int>) {}, bits);
+  gpu->run_until([&] { return domain->num_outstanding() == 0; });
+  EXPECT_EQ(domain->counts().bytes_to_host, 0);
+  expect_all(total, 4 + 190);
+  expect_all(least, -12);
+  int found = 0;
+  const hetero_task t = submit(*domain, {}, [&found](std::span<const int> v) { found = v[1] | v[2]; }, bits);
+  gpu->run_until([&] { return t.done(); });
+  EXPECT_EQ(found, 0x1f1f1f1f);
 }
 
 TEST_P(hetero_gpus, a_window_with_functions_of_the_host_is_no_graph) {

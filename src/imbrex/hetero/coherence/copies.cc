@@ -200,9 +200,10 @@ bool hetero_copies::bring_to_host(hetero_data& d) {
   return true;  // nobody has ever written: whoever reads that was told so
 }
 
-hetero_copies::outcome hetero_copies::bring(task_node& t, place& p) {
+hetero_copies::outcome hetero_copies::bring(task_node& t) {
   pending_.clear();
   for (task_access& a : t.uses()) {
+    place& p = t.place_of(a);
     if (a.data->family != nullptr) [[unlikely]] {
       if (reads(a.mode) && places_.size() > 1) bring_member(*a.data, p);
     } else if (reads(a.mode) && a.data->at(p.number()).state == coherence::invalid) {
@@ -214,17 +215,19 @@ hetero_copies::outcome hetero_copies::bring(task_node& t, place& p) {
 
 // ------------------------------------------------------------------------------------------------ using
 
-void hetero_copies::order(task_node& t, place& p, lane& l) {
+hetero_copy& hetero_copies::copy_of(task_node& t, const task_access& a) { return a.data->at(t.place_of(a).number()); }
+
+void hetero_copies::order(task_node& t, lane& l) {
   for (task_access& a : t.uses()) {
-    hetero_copy& c = a.data->at(p.number());
+    hetero_copy& c = copy_of(t, a);
     l.wait(c.written);
     if (writes(a.mode)) c.reads.for_each([&](const lane_point& q) { l.wait(q); });
   }
 }
 
-void hetero_copies::begun(task_node& t, const place& p) {
+void hetero_copies::begun(task_node& t) {
   for (task_access& a : t.uses()) {
-    if (a.mode == access_mode::write) own(*a.data, p);
+    if (a.mode == access_mode::write) own(*a.data, t.place_of(a));
   }
 }
 
@@ -236,18 +239,18 @@ void hetero_copies::own(hetero_data& d, const place& p) {
   d.at(p.number()).state = coherence::exclusive;
 }
 
-void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
+void hetero_copies::used(task_node& t, const lane_point& end) {
   bool sliced = false;
   for (task_access& a : t.uses()) {
-    hetero_copy& c = a.data->at(p.number());
+    hetero_copy& c = copy_of(t, a);
     if (!writes(a.mode)) c.reads.add(end);
-    if (!p.is_host() && c.memory != nullptr) touch(c);
+    if (c.place != 0 && c.memory != nullptr) touch(c);
     sliced |= a.data->family != nullptr;
   }
   for (task_access& a : t.uses()) {
     if (!writes(a.mode)) continue;
-    own(*a.data, p);
-    hetero_copy& c = a.data->at(p.number());
+    own(*a.data, t.place_of(a));
+    hetero_copy& c = copy_of(t, a);
     c.written = end;
     c.reads.clear();
   }
@@ -261,33 +264,47 @@ void hetero_copies::used(task_node& t, place& p, const lane_point& end) {
 // ------------------------------------------------------------------------------------------------ room
 
 hetero_copies::outcome hetero_copies::pin(task_node& t, place& p) {
-  for (task_access& a : t.uses()) ++a.data->at(p.number()).pins;
-  t.pinned = true;
   t.at = &p;
+  t.pinned = true;
+  for (task_access& a : t.uses()) ++copy_of(t, a).pins;
+  full_ = nullptr;
+  if (!t.is_spread) [[likely]] {
+    if (!take_room(t, p)) full_ = &p;
+  } else {
+    for (const auto& q : places_) {
+      if (full_ == nullptr && !take_room(t, *q)) full_ = q.get();
+    }
+  }
+  if (full_ == nullptr) return outcome::done;
+  unpin(t);
+  if (!pending_.empty()) return outcome::no_room;  // what could go, could not yet be saved
+  for (const hetero_copy* c = full_->oldest; c != nullptr; c = c->newer) {
+    if (c->pins > 0) return outcome::no_room;
+  }
+  return full_->idle() && retiring_[static_cast<std::size_t>(full_->number())] == 0 ? outcome::never : outcome::no_room;
+}
+
+/// Memory for what the task uses there.
+bool hetero_copies::take_room(task_node& t, place& p) {
+  const auto lacks = [&](const task_access& a) { return &t.place_of(a) == &p && copy_of(t, a).memory == nullptr; };
   std::uint64_t bytes = 0;
   for (task_access& a : t.uses()) {
-    hetero_copy& c = a.data->at(p.number());
-    if (c.memory != nullptr) continue;
-    const bool counted = std::any_of(t.accesses, &a, [&](const task_access& b) { return b.data == a.data; });
+    if (!lacks(a)) continue;
+    const bool counted =
+        std::any_of(t.accesses, &a, [&](const task_access& b) { return b.data == a.data && &t.place_of(b) == &p; });
     if (!counted) bytes += a.data->bytes;
   }
-  if (bytes == 0) return outcome::done;
+  if (bytes == 0) return true;
   pending_.clear();
   bool there = p.is_host() || make_room(p, bytes);
   for (task_access& a : t.uses()) {
-    hetero_copy& c = a.data->at(p.number());
-    if (!there || c.memory != nullptr) continue;
+    if (!there || !lacks(a)) continue;
+    hetero_copy& c = copy_of(t, a);
     there = allocate(c, p);
     if (there && !p.is_host()) touch(c);
   }
   p.pressed = !there;
-  if (there) return outcome::done;
-  unpin(t);
-  if (!pending_.empty()) return outcome::no_room;  // what could go, could not yet be saved
-  for (const hetero_copy* c = p.oldest; c != nullptr; c = c->newer) {
-    if (c->pins > 0) return outcome::no_room;
-  }
-  return p.idle() && retiring_[static_cast<std::size_t>(p.number())] == 0 ? outcome::never : outcome::no_room;
+  return there;
 }
 
 /// The device may have less than it said, since others use it, too: then copies go until it is enough.
@@ -309,7 +326,7 @@ bool hetero_copies::allocate(hetero_copy& c, place& p) {
 
 void hetero_copies::unpin(task_node& t) {
   if (!t.pinned) return;
-  for (task_access& a : t.uses()) --a.data->at(t.at->number()).pins;
+  for (task_access& a : t.uses()) --copy_of(t, a).pins;
   t.pinned = false;
 }
 

@@ -36,6 +36,10 @@ class hetero_copies {
   place& host() const { return *places_[0]; }
   const hetero_counts& counts() const { return counts_; }
   hetero_counts& counts() { return counts_; }
+  /// Without the host in between: both are devices.
+  bool reads_from(const place& p, const place& q) const {
+    return reaches_[static_cast<std::size_t>(p.number()) * places_.size() + static_cast<std::size_t>(q.number())];
+  }
   /// Objects and slices that exist.
   std::uint64_t num_objects() const { return num_objects_.load(std::memory_order_relaxed); }
 
@@ -58,11 +62,14 @@ class hetero_copies {
     no_room,  ///< nothing was done: memory is held by what is under way
     never,    ///< nothing is under way, and still there is no room
   };
-  /// Memory for all objects of a task at once; they stay until `unpin`.
+  /// Memory for all objects of a task at once, at its place or places; they stay until `unpin`.
   outcome pin(task_node& t, place& p);
+  /// Which of its places had no room.
+  place& full() const { return *full_; }
   void unpin(task_node& t);
-  /// What a task reads at a place comes there: what is enqueued on a lane that waits for the copies' `written` sees it.
-  outcome bring(task_node& t, place& p);
+  /// What a task reads where it is placed comes there: what is enqueued on a lane that waits for the copies' `written`
+  /// sees it.
+  outcome bring(task_node& t);
   /// Points that the host has to wait for, because no lane can, before `bring` can go on.
   std::vector<lane_point>& pending() { return pending_; }
 
@@ -75,14 +82,14 @@ class hetero_copies {
     });
   }
   /// Waits of a lane for all that must be over before a task uses its objects there.
-  void order(task_node& t, place& p, lane& l);
+  static void order(task_node& t, lane& l);
   /// What a task that reads it at a place would need to have brought.
   missing_data missing(hetero_data& d, const place& p) const;
   /// A task has begun whose use ends later: what it overwrites is worth nothing elsewhere from now on, so that nobody
   /// saves the old data, least of all to where it writes.
-  void begun(task_node& t, const place& p);
+  static void begun(task_node& t);
   /// The task's use of its objects ends at `end`, or has ended.
-  void used(task_node& t, place& p, const lane_point& end);
+  void used(task_node& t, const lane_point& end);
 
  private:
   struct retired;
@@ -112,10 +119,6 @@ class hetero_copies {
   void copy(lane& l, hetero_copy& from, hetero_copy& to, bool between_devices);
   void note_copied(lane& l, hetero_copy& from, hetero_copy& to, std::uint64_t bytes, bool between_devices);
   hetero_copy* newest_device_copy(hetero_data& d, const place& p) const;
-  /// Without the host in between: both are devices.
-  bool reads_from(const place& p, const place& q) const {
-    return reaches_[static_cast<std::size_t>(p.number()) * places_.size() + static_cast<std::size_t>(q.number())];
-  }
   void find_out_what_reaches();
 
   /// \name Objects with slices (slice_copies.cc)
@@ -133,6 +136,8 @@ class hetero_copies {
   bool bury(hetero_data& s);
   ///@}
 
+  static hetero_copy& copy_of(task_node& t, const task_access& a);
+  bool take_room(task_node& t, place& p);
   bool allocate(hetero_copy& c, place& p);
   bool make_room(place& p, std::uint64_t bytes);
   hetero_copy* victim(const place& p) const;
@@ -147,6 +152,7 @@ class hetero_copies {
   std::vector<bool> reaches_;            // by two places: the first reads the other's memory; not of the host
   std::vector<std::uint64_t> retiring_;  // by place: bytes that will be free without anybody doing anything
   std::vector<lane_point> pending_;
+  place* full_ = nullptr;
   hetero_counts counts_;
   std::atomic<std::uint64_t> num_objects_{0};  // tasks that run on other PEs make objects, too
 };

@@ -43,6 +43,11 @@ class placement_policy {
   virtual void push(task_node& t) = 0;
   /// The next task and an eligible place with room; nothing while there is none.
   virtual choice pop(const placement_view& view) = 0;
+  /// Nanoseconds that such a task is expected to take there; negative: nothing is known.
+  virtual double expected_ns(const task_node& t, const place& p) {
+    static_cast<void>(t), static_cast<void>(p);
+    return -1;
+  }
   /// Whether it wants to be told by `finished` what each task took that `pop` gave; 0 of one that never ran.
   virtual bool learns() const { return false; }
   virtual void finished(const task_node& t, std::int64_t nanoseconds) {

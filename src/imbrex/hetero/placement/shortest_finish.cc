@@ -43,7 +43,8 @@ struct shortest_finish::prospect {
   bool link_is_busy = false;  // wherever it could run they have to, and no link could bring them soon
 };
 
-/// Whether there is room or not; but where links have to bring much, one that could do so soon goes before others.
+/// Whether there is room or not; but where links have to bring much, a device whose link could do so soon goes before
+/// others.
 shortest_finish::prospect shortest_finish::best_place(const placement_view& view, const task_node& t) {
   prospect best;
   bool tries_device = false;
@@ -64,7 +65,8 @@ shortest_finish::prospect shortest_finish::best_place(const placement_view& view
       here.end_ns = on_trial > 0 ? never_ns * on_trial : p->is_host() ? 0 : -1;
       tries_device |= on_trial > 0 && !p->is_host();
     }
-    const bool sooner = here.link_is_busy != best.link_is_busy ? best.link_is_busy : here.end_ns < best.end_ns;
+    const bool by_links = best.at != nullptr && !best.at->is_host() && here.link_is_busy != best.link_is_busy;
+    const bool sooner = by_links ? best.link_is_busy : here.end_ns < best.end_ns;
     if (best.at == nullptr || sooner) best = here;
   }
   // It might be a thousand times as fast.

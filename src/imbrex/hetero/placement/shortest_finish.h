@@ -34,6 +34,7 @@ class shortest_finish final : public placement_policy {
     links_may_be_of_use_ = true;
   }
   choice pop(const placement_view& view) override;
+  double expected_ns(const task_node& t, const place& p) override { return known_.estimate(t, p); }
   bool learns() const override { return true; }
   void finished(const task_node& t, std::int64_t nanoseconds) override;
   cost_model& costs() { return costs_; }

@@ -11,6 +11,7 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/hetero/open_reduction.h"
+#include "imbrex/hetero/submission/combining.h"
 #include "imbrex/hetero/submission/hetero_grid.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/hetero/submission/submit.h"
@@ -25,12 +26,16 @@ struct reduction_into {
   Op op;
   T identity;
   std::size_t width = 8;
+  const combining_kernel<T>* by_kernel = nullptr;
 
+  /// Parts are combined on devices, too, by this kernel of the program's, `void(int n, T* into, const T* from)`, which
+  /// does to `n` elements what the operation does.
+  reduction_into by(const combining_kernel<T>& k) const { return {object, op, identity, width, &k}; }
   /// In so many parts (of a graph: on each rank), so that as many tasks run at once. The result's bits depend on this,
   /// and on nothing else.
   reduction_into over(std::size_t parts) const {
     if (parts == 0) throw usage_error("reduce(...).over(0): a reduction has at least one part");
-    return {object, op, identity, parts};
+    return {object, op, identity, parts, by_kernel};
   }
 };
 template <class T, class Op>
@@ -43,11 +48,12 @@ using reduce_grid_argument = reduction_into<hetero_grid<T>, T, Op>;
 /// first of them, and adds to it (`std::span<T>`, `T*`). It waits for these others and for nobody else: the tasks that
 /// reduce into one object are in eight parts, by turns in the order of submission, each with elements of its own, and
 /// these are combined, element by element, and with what the object had if it had anything, when it is next used
-/// otherwise: by a task, a view, a message. On the host. `op`: an operation for reductions, `void operator()(T& into,
-/// T&& from)`, associative and commutative; `identity` is that of the operation's elements, which `imbrex::sum`,
-/// `product`, `min`, `max` and those of bits and truth values know. The bits are the same whoever runs what. Not inside
-/// a task. An object with reductions in a window is combined at its end. So into a grid or a tile of one, with a
-/// `tile_view<T>` for the parameter.
+/// otherwise: by a task, a view, a message. That is done along a tree, each step where its two parts are: on a device,
+/// if `op` is one of the operations below on `int`, `long`, unsigned ones, `float` or `double`, or if `by` says how;
+/// else on the host. `op`: an operation for reductions, `void operator()(T& into, T&& from)`, associative and
+/// commutative; `identity` is that of the operation's elements, which `imbrex::sum`, `product`, `min`, `max` and those
+/// of bits and truth values know. The bits are the same whoever runs what. Not inside a task. An object with reductions
+/// in a window is combined at its end. So into a grid or a tile of one, with a `tile_view<T>` for the parameter.
 ///@{
 template <class T, class Op>
 reduce_argument<T, Op> reduce(hetero_object<T> into, Op op, T identity) {
@@ -69,29 +75,6 @@ reduce_grid_argument<T, Op> reduce(hetero_grid<T> into, Op op) {
 
 namespace detail {
 
-/// What tasks that end a reduction do: `into` gets what both give together, or what `from` has.
-template <class T, class Op>
-auto combining(Op op) {
-  return [op](std::span<T> into, std::span<const T> from) {
-    for (std::size_t i = 0; i < into.size(); ++i) op(into[i], T(from[i]));
-  };
-}
-template <class T>
-auto taking() {
-  return [](std::span<T> into, std::span<const T> from) { std::ranges::copy(from, into.begin()); };
-}
-
-/// The same of a tile, row by row.
-template <class T, class F>
-auto by_rows(F of_row) {
-  return [of_row](tile_view<T> into, tile_view<const T> from) {
-    for (std::size_t z = 0; z < into.extent(2); ++z) {
-      for (std::size_t y = 0; y < into.extent(1); ++y)
-        of_row(std::span<T>(into.row(y, z), into.extent(0)), std::span<const T>(from.row(y, z), into.extent(0)));
-    }
-  };
-}
-
 template <class T, class Op>
 class reduction final : public open_reduction {
  public:
@@ -103,7 +86,7 @@ class reduction final : public open_reduction {
         domain_(domain),
         size_(size),
         shape_(shape),
-        op_(a.op),
+        combine_{a.op, a.by_kernel},
         identity_(a.identity),
         width_(a.width) {}
 
@@ -119,43 +102,45 @@ class reduction final : public open_reduction {
   }
 
   void close(int priority) override {
-    const auto combine = combining<T>(op_);
     const task_options o{.name = "combine", .priority = priority};
     for (std::size_t step = 1; step < parts_.size(); step *= 2) {
       for (std::size_t i = 0; i + step < parts_.size(); i += 2 * step) {
-        submit(domain_, o, combine, parts_[i], parts_[i + step]);
+        submit(domain_, o, on_objects<T, combining<T, Op>>{combine_}, parts_[i], parts_[i + step]);
       }
     }
-    if (shape_) return close_tile(o);
-    const auto whole = hetero_object<T>::of(object(), size_);
-    if (domain_.will_be_written(object())) {
-      submit(domain_, o, combine, whole, parts_[0]);
+    if (shape_) {
+      const auto whole = hetero_grid<T>::of(object(), *shape_);
+      end<on_tiles>(o, whole, hetero_grid<T>::of(parts_[0], whole.extent()));
     } else {
-      submit(domain_, o, taking<T>(), write(whole), parts_[0]);
+      end<on_objects>(o, hetero_object<T>::of(object(), size_), parts_[0]);
     }
   }
 
  private:
-  void close_tile(const task_options& o) {
-    const auto whole = hetero_grid<T>::of(object(), *shape_);
-    const auto part = hetero_grid<T>::of(parts_[0], whole.extent());
+  template <template <class, class> class On, class Whole, class Part>
+  void end(const task_options& o, const Whole& whole, const Part& part) {
     if (domain_.will_be_written(object())) {
-      submit(domain_, o, by_rows<T>(combining<T>(op_)), whole, part);
+      submit(domain_, o, On<T, combining<T, Op>>{combine_}, whole, part);
     } else {
-      submit(domain_, o, by_rows<T>(taking<T>()), write(whole), part);
+      submit(domain_, o, On<T, taking<T>>{}, write(whole), part);
     }
   }
   void begin(const hetero_object<T>& part) {
     const task_options o{.name = "identity"};
     const auto fill = [identity = identity_](std::span<T> v) { std::ranges::fill(v, identity); };
-    if (!is_zero()) {
+    if (is_zero()) {
+      const auto clear = [](stream& s, std::span<T> v) {
+        if (!v.empty()) s.fill(v.data(), 0, v.size_bytes());
+      };
+      submit(domain_, o, codelet{fill, clear}, write(part));
+    } else if constexpr (devices_know<T>) {
+      const auto fill_there = [identity = identity_](stream& s, std::span<T> v) {
+        fill_on(s, identity, v.data(), v.size());
+      };
+      submit(domain_, o, codelet{fill, fill_there}, write(part));
+    } else {
       submit(domain_, o, fill, write(part));
-      return;
     }
-    const auto clear = [](stream& s, std::span<T> v) {
-      if (!v.empty()) s.fill(v.data(), 0, v.size_bytes());
-    };
-    submit(domain_, o, codelet{fill, clear}, write(part));
   }
   bool is_zero() const {
     std::array<unsigned char, sizeof(T)> bytes;
@@ -166,7 +151,7 @@ class reduction final : public open_reduction {
   hetero_domain& domain_;
   const std::size_t size_;
   const std::optional<tile_shape> shape_;
-  const Op op_;
+  const combining<T, Op> combine_;
   const T identity_;
   const std::size_t width_;
   std::size_t turn_ = 0;

@@ -91,7 +91,7 @@ missing_data hetero_domain::missing(const task_node& t, const place& p) const {
 bool hetero_domain::has_room(const place& p) const {
   if (p.is_host()) return runnable_.size() < options_.host_tasks_at_hand;
   return p.num_tasks() < static_cast<std::uint64_t>(options_.tasks_under_way) &&
-         short_of_memory_[static_cast<std::size_t>(p.number())] == nullptr;
+         short_of_memory_[static_cast<std::size_t>(p.number())].empty();
 }
 
 // ------------------------------------------------------------------------------------------------ without a policy

@@ -81,8 +81,12 @@ class hetero_domain final : placement_view {
   void submit(task_node* t, std::span<const hetero_task> after = {});
   /// Runs a task's function where it was placed, or has it enqueue; what it throws becomes the task's failure.
   static void call(task_node& t, stream* order, const host_tasks::taken& part = {});
-  /// With room for the addresses of its objects' copies.
-  static void call_with(task_node& t, stream* order, const host_tasks::taken& part, std::byte** memory);
+  /// The same of a task that enqueues, with these addresses of its objects' copies.
+  static void call_on(task_node& t, stream& order, std::span<std::byte* const> memory) {
+    call_with(t, &order, {}, memory);
+  }
+  /// See `placement_policy::expected_ns`.
+  double expected_ns(const task_node& t, const place& p) { return policy_->expected_ns(t, p); }
   /// Where tasks go instead while a window is recorded.
   recorded_window* recording = nullptr;
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
@@ -162,6 +166,8 @@ class hetero_domain final : placement_view {
     static void take(work* w, work_action action);
   };
   struct point_wait;
+  static constexpr double cycles_in_a_ns = 3;        // about
+  static constexpr double is_long_cycles = 300'000;  // of a task of the host: about 100 microseconds
 
   // Submission, up to where a task could be started: task_submission.cc, eligibility.cc
   static void close_reductions_of(task_node& t);
@@ -192,9 +198,11 @@ class hetero_domain final : placement_view {
   place& choose_place(const task_node& t) const;
   place& place_of_data(const task_node& t) const;
   place& place_of_next_use(const task_node& t) const;
+  static void call_with(task_node& t, stream* order, const host_tasks::taken& part, std::span<std::byte* const> memory);
   // On the host, here or on another PE: task_on_host.cc
   void run_on_host(task_node& t);
   void run_own_host_task(task_node& t);
+  void expect_host_task(const task_node& t);
   static bool run_or_share(task_node& t);
   static void fail(task_node& t);
   /// Whether somebody wants to know when tasks of the host run.
@@ -241,7 +249,7 @@ class hetero_domain final : placement_view {
   ready_list doomed_;                        // they will fail
   ready_list unplaced_;                      // they could run, and it is not the policy that says where
   ready_list gathered_;                      // what they waited for has come
-  std::vector<task_node*> short_of_memory_;  // by place: waits for room, before all that come later
+  std::vector<ready_list> short_of_memory_;  // by place: they wait for room, before all that come later
   host_tasks runnable_;                      // here or elsewhere
   task_stealing* helpers_ = nullptr;
   std::size_t place_among_helpers_ = 0;
@@ -249,7 +257,8 @@ class hetero_domain final : placement_view {
   bool turn_posted_ = false;
   bool dispatching_ = false;
   bool changed_ = false;                      // while dispatching
-  double host_task_cycles_ = 0;               // that those took which this PE ran of late while dispatching
+  double host_task_cycles_ = 0;               // that those took which this PE ran of late, or may take that it has now
+  std::int64_t looked_away_until_ns_ = 0;     // the end of the last long one of these
   look_interval clock_interval_{50'000, 64};  // tasks of the host between two looks at the clock, while dispatching
 };
 

@@ -17,7 +17,7 @@ void hetero_domain::close(task_node& t) {
     enqueued(t, *l);
     return wake_up();  // which tells the PE of the lane's end
   }
-  copies_.used(t, *t.at, {});
+  copies_.used(t, {});
   t.state = t.threw() ? task_state::failed : task_state::done;
   complete(t);
 }

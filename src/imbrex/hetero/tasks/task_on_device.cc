@@ -27,9 +27,9 @@ lane& hetero_domain::choose_lane(task_node& t) const {
 void hetero_domain::run_on_device(task_node& t) {
   place& p = *t.at;
   lane& l = t.stays_open() ? (writes(t.accesses[0].mode) ? p.in() : p.out()) : choose_lane(t);
-  copies_.order(t, p, l);
+  copies_.order(t, l);
   for (const lane_point& q : t.after()) l.wait(q);
-  if (t.stays_open()) copies_.begun(t, p);
+  if (t.stays_open()) copies_.begun(t);
   if (trace_ != nullptr) [[unlikely]]
     trace_->enqueued(t);
   if (learns_) note_begin(t, l);
@@ -50,11 +50,17 @@ void hetero_domain::note_begin(task_node& t, lane& l) {
   l->then("a task begins", [h = hetero_task(&t)] { h.node()->extras().ran.began_ns = moment(); });
 }
 
+/// While the PE has run a task of the host it has noticed nothing: what it says then is no time.
 void hetero_domain::note_end(task_node& t, lane& l) {
+  constexpr std::int64_t one_look = 20'000;
   l->then("a task ends", [h = hetero_task(&t)] {
     place& at = *h.node()->at;
     task_times& ran = h.node()->extras().ran;
     ran.ended_ns = moment();
+    if (ran.began_ns < h.node()->domain->looked_away_until_ns_ + one_look) {
+      at.last_end_ns = ran.began_ns = ran.ended_ns;
+      return;
+    }
     ran.began_ns = std::max(ran.began_ns, std::exchange(at.last_end_ns, ran.ended_ns));
   });
 }
@@ -62,7 +68,7 @@ void hetero_domain::note_end(task_node& t, lane& l) {
 void hetero_domain::enqueued(task_node& t, lane& l) {
   task_extras& x = t.extras();
   x.end = l.put();
-  copies_.used(t, *t.at, x.end);
+  copies_.used(t, x.end);
   if (t.threw()) {
     t.state = task_state::failed;
     complete(t);

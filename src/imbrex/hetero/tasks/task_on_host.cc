@@ -22,6 +22,11 @@ trace_track* track_here(const executor& home) {
   const executor* const pe = executor::current();
   return pe != nullptr ? pe->track : nullptr;
 }
+
+void find_memory(const task_node& t, std::byte** memory) {
+  const auto number = t.at->number();
+  for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(number).memory;
+}
 }  // namespace
 
 std::int64_t hetero_domain::moment() { return clock::now().time_since_epoch().count(); }
@@ -36,21 +41,22 @@ void hetero_domain::call(task_node& t, stream* order, const host_tasks::taken& p
   constexpr std::size_t few = 16;
   if (t.num_accesses > few) [[unlikely]] {
     std::vector<std::byte*> memory(t.num_accesses);
-    call_with(t, order, part, memory.data());
+    find_memory(t, memory.data());
+    call_with(t, order, part, memory);
   } else {
     std::byte* memory[few];
-    call_with(t, order, part, memory);
+    find_memory(t, memory);
+    call_with(t, order, part, {memory, t.num_accesses});
   }
 }
 
-inline void hetero_domain::call_with(task_node& t, stream* order, const host_tasks::taken& part, std::byte** memory) {
-  const auto number = t.at->number();
-  for (std::size_t i = 0; i < t.num_accesses; ++i) memory[i] = t.accesses[i].data->at(number).memory;
+void hetero_domain::call_with(task_node& t, stream* order, const host_tasks::taken& part,
+                              std::span<std::byte* const> memory) {
   trace_track* const track = track_here(t.domain->pe_);
   if (track != nullptr) [[unlikely]]
     note_begin_in_trace(t, *track, order);
   try {
-    t.type->run(&t, task_call{t.at, order, {memory, t.num_accesses}, part.first_part, part.last_part});
+    t.type->run(&t, task_call{t.at, order, memory, part.first_part, part.last_part});
   } catch (...) {
     if (part.last_part == 0 || !t.parts()->failed.exchange(true, std::memory_order_relaxed)) fail(t);
   }
@@ -81,12 +87,19 @@ void hetero_domain::fail(task_node& t) {
 
 void hetero_domain::run_on_host(task_node& t) {
   t.state = task_state::issued;
-  if (places().size() > 1) copies_.begun(t, *t.at);
+  if (places().size() > 1) copies_.begun(t);
   if (helpers_ != nullptr && !t.stays_open()) {
+    if (learns_) expect_host_task(t);
     runnable_.push(t);
   } else {
     run_own_host_task(t);
   }
+}
+
+/// What is not known may take long.
+void hetero_domain::expect_host_task(const task_node& t) {
+  const double ns = policy_->expected_ns(t, *t.at);
+  host_task_cycles_ = std::max(host_task_cycles_, ns < 0 ? is_long_cycles : ns * cycles_in_a_ns);
 }
 
 void hetero_domain::run_own_host_task(task_node& t) {

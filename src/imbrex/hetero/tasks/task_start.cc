@@ -65,8 +65,7 @@ void hetero_domain::dispatch() {
 
 /// Long tasks of the host, to other PEs: while this one runs any, devices that it feeds run dry.
 bool hetero_domain::leaves_host_tasks() const {
-  constexpr double is_long = 300'000;  // about 100 microseconds
-  if (host_task_cycles_ < is_long || helpers_->num_pes() < 2) return false;
+  if (host_task_cycles_ < is_long_cycles || helpers_->num_pes() < 2) return false;
   return std::ranges::any_of(places(), [](const auto& p) { return !p->is_host() && p->num_tasks() > 0; });
 }
 
@@ -76,8 +75,15 @@ bool hetero_domain::run_one_of_host() {
   const host_tasks::taken part = runnable_.take();
   if (part.task == nullptr) return false;
   const std::uint64_t began = cycle_count();
+  const std::int64_t began_ns = learns_ ? moment() : 0;
   if (run_anywhere(part) && (part.task->threw() || !part.task->stays_open())) close(*part.task);
-  host_task_cycles_ += part_of_news * (static_cast<double>(cycle_count() - began) - host_task_cycles_);
+  auto took = static_cast<double>(cycle_count() - began);
+  if (learns_) {
+    const std::int64_t now = moment();
+    took = static_cast<double>(now - began_ns) * cycles_in_a_ns;
+    if (took > is_long_cycles) looked_away_until_ns_ = now;
+  }
+  host_task_cycles_ += part_of_news * (took - host_task_cycles_);
   return true;
 }
 
@@ -88,8 +94,8 @@ void hetero_domain::start_waiting_ones() {
     complete(t);
   }
   while (!gathered_.empty()) start(*gathered_.take_first());
-  for (task_node*& waiting : short_of_memory_) {
-    if (waiting != nullptr) start(*std::exchange(waiting, nullptr));
+  for (ready_list& waiting : short_of_memory_) {
+    for (ready_list now = std::exchange(waiting, {}); !now.empty();) start(*now.take_first());
   }
   if (!unplaced_.empty()) start_unplaced_ones();
 }
@@ -100,7 +106,7 @@ void hetero_domain::start_unplaced_ones() {
   for (task_node* t = unplaced_.first(); t != nullptr;) {
     task_node* const next = t->next;
     place& p = choose_place(*t);
-    if (!t->stays_open() && short_of_memory_[static_cast<std::size_t>(p.number())] != nullptr) {
+    if (!t->stays_open() && !short_of_memory_[static_cast<std::size_t>(p.number())].empty()) {
       before = t;
     } else {
       unplaced_.take_after(before);
@@ -141,14 +147,14 @@ bool hetero_domain::gather(task_node& t) {
     if (o != outcome::done && is_by_next_use(t.placed)) o = pin_on_host(t);
     if (o == outcome::never) {
       throw out_of_memory(fmt::format("{}: {} has no room for its objects of {} bytes, though nothing else is there",
-                                      text(t), t.at->name(), t.bytes()));
+                                      text(t), copies_.full().name(), t.bytes()));
     }
     if (o == outcome::no_room) {
-      short_of_memory_[static_cast<std::size_t>(t.at->number())] = &t;
+      short_of_memory_[static_cast<std::size_t>(copies_.full().number())].push(t);
       return false;
     }
   }
-  if (copies_.bring(t, *t.at) == outcome::later) {
+  if (copies_.bring(t) == outcome::later) {
     for (const lane_point& p : copies_.pending()) await(t, p);
   } else if (t.at->is_host()) {
     await_host_data(t);
@@ -163,7 +169,7 @@ bool hetero_domain::gather(task_node& t) {
 
 /// What is received never waits for room: who sends it may hold the memory.
 hetero_copies::outcome hetero_domain::pin_on_host(task_node& t) {
-  t.at->pressed = short_of_memory_[static_cast<std::size_t>(t.at->number())] != nullptr;
+  t.at->pressed = !short_of_memory_[static_cast<std::size_t>(t.at->number())].empty();
   return copies_.pin(t, *places()[0]);
 }
 
@@ -177,9 +183,10 @@ void hetero_domain::await_host_data(task_node& t) {
 /// It would keep a lane from others that could run meanwhile.
 void hetero_domain::await_large_data(task_node& t) {
   for (const task_access& a : t.uses()) {
-    const lane_point& came = a.data->at(t.at->number()).written;
-    const bool is_coming = came.of == &t.at->in() || came.of == &t.at->from_peers();
-    if (reads(a.mode) && is_coming && t.at->link_from_host().is_large(a.data->bytes)) await(t, came);
+    place& at = t.place_of(a);
+    const lane_point& came = a.data->at(at.number()).written;
+    const bool is_coming = came.of == &at.in() || came.of == &at.from_peers();
+    if (reads(a.mode) && is_coming && at.link_from_host().is_large(a.data->bytes)) await(t, came);
   }
 }
 

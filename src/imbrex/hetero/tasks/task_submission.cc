@@ -12,8 +12,8 @@
 #include "imbrex/hetero/graph/dependency.h"
 #include "imbrex/hetero/graph/task_trace.h"
 #include "imbrex/hetero/tasks/eligibility.h"
-#include "imbrex/hetero/tasks/recorded_window.h"
 #include "imbrex/hetero/tasks/task_journal.h"
+#include "imbrex/hetero/windows/recorded_window.h"
 
 namespace imbrex {
 
@@ -149,10 +149,7 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
   if (t.bundle() != nullptr)
     throw usage_error(text(t) + ": a window runs where it can as a whole: leave its bundle out");
   check_places(t);
-  bool only_on_host = wanted(t, *places()[0]);
-  for (const auto& p : places()) only_on_host &= p->is_host() || !wanted(t, *p);
-  std::erase_if(recording->devices, [&](const place* p) { return !wanted(t, *p); });
-  recording->keep(t, only_on_host);
+  recording->keep(t);
   for (const hetero_task& earlier : after) recording->after.emplace_back(t.age, earlier.node()->age);
   t.release();
 }

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
-#include <tuple>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "imbrex/base/memory/slab.h"
+#include "imbrex/hetero/coherence/place.h"
 #include "imbrex/hetero/coherence/slices.h"
-#include "imbrex/hetero/tasks/recorded_window.h"
+#include "imbrex/hetero/windows/recorded_window.h"
 
 namespace imbrex {
 
@@ -39,13 +37,13 @@ Node* new_node(recorded_window& w, std::size_t num_accesses) {
   return n;
 }
 
-/// A node for a replay as a whole, with the uses of all tasks.
-template <class Node>
-Node* new_whole(recorded_window& w) {
-  auto* n = new_node<Node>(w, w.uses.size());
-  for (std::size_t i = 0; i < w.uses.size(); ++i) {
-    n->accesses[i].data = w.uses[i].data;
-    n->accesses[i].mode = w.uses[i].mode;
+/// A node for a replay as a whole, with these uses.
+template <class Node, class Uses>
+Node* new_whole(recorded_window& w, const Uses& uses) {
+  auto* n = new_node<Node>(w, uses.size());
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    n->accesses[i].data = uses[i].data;
+    n->accesses[i].mode = uses[i].mode;
   }
   n->wishes.name = "window";
   return n;
@@ -73,7 +71,7 @@ struct window_run final : task_node {
   }
 
   static hetero_task submit(recorded_window& w) {
-    auto* n = new_whole<window_run>(w);
+    auto* n = new_whole<window_run>(w, w.uses);
     n->runs_on = on_the_host;
     n->ends = task_ending::told;  // and so on this PE
     n->next_turn.of = n;
@@ -113,28 +111,36 @@ struct window_run final : task_node {
   }
 };
 
-/// A whole window on a device, as one task.
+/// A whole window on a device, or on several, as one task: of the first one of these.
 struct window_on_device final : task_node {
   using task_node::task_node;
   recorded_window* window = nullptr;
+  device_window* there = nullptr;
 
-  static hetero_task submit(recorded_window& w, const place& at) {
-    auto* n = new_whole<window_on_device>(w);
-    n->extras().bytes = w.bytes();
+  static hetero_task submit(recorded_window& w, device_window& there) {
+    auto* n = new_whole<window_on_device>(w, there.uses());
+    const place& first = there.first();
+    std::uint64_t& bytes = n->extras().bytes;
+    for (std::size_t i = 0; i < there.uses().size(); ++i) {
+      if (there.places()[i] == &first) bytes += there.uses()[i].data->bytes;
+    }
+    if (there.num_devices() > 1) {
+      n->is_spread = true;
+      n->extras().places = there.places();
+    }
+    n->there = &there;
     n->wishes.any = false;
-    n->wishes.kind = at.kind();
-    n->wishes.number = static_cast<std::int16_t>(at.on().number());
-    n->runs_on = on_devices(at.kind());
+    n->wishes.kind = first.kind();
+    n->wishes.number = static_cast<std::int16_t>(first.on().number());
+    n->runs_on = on_devices(first.kind());
     hetero_task handle(n);
     w.domain->submit(n);
     return handle;
   }
   static void go(task_node* t, const task_call& c) {
-    recorded_window& of = *static_cast<window_on_device*>(t)->window;
-    of.last_at = c.at;
-    std::unique_ptr<device_window>& there = of.on_devices[c.at];
-    if (there == nullptr) there = std::make_unique<device_window>(of, c.at->compute().size());
-    if (task_node* const failed = there->run(*c.at, *c.order); failed != nullptr) fail_with(*t, *failed);
+    auto& self = *static_cast<window_on_device*>(t);
+    self.window->last = self.there;
+    if (task_node* const failed = self.there->run(*c.order); failed != nullptr) fail_with(*t, *failed);
   }
 };
 
@@ -194,115 +200,6 @@ hetero_task submit_each(recorded_window& w) {
 
 }  // namespace
 
-// ------------------------------------------------------------------------------------------------ recording
-
-recorded_window::recorded_window(hetero_domain& d) : domain(&d) {
-  for (const auto& p : d.places()) {
-    if (!p->is_host()) devices.push_back(p.get());
-  }
-}
-
-recorded_window::~recorded_window() {
-  for (task_node* t : tasks) {
-    for (const task_access& a : t->uses()) domain->copies().release(a.data);
-    t->num_accesses = 0;
-    t->release();
-  }
-}
-
-void recorded_window::keep(task_node& t, bool only_on_host) {
-  for (const task_access& a : t.uses()) ++a.data->references;
-  ++t.references;
-  t.age = tasks.size() + 1;
-  t.ends = task_ending::with_window;
-  in_order &= only_on_host;
-  tasks.push_back(&t);
-}
-
-namespace {
-/// Whether each task has to do with each other one, by objects that some task of the window writes, or by `after`.
-bool connects_all(const recorded_window& w) {
-  std::vector<std::size_t> parts(w.tasks.size());  // a task of the same part; the last of these is its own
-  std::iota(parts.begin(), parts.end(), std::size_t{0});
-  const auto part_of = [&](std::size_t i) {
-    while (parts[i] != i) i = parts[i] = parts[parts[i]];
-    return i;
-  };
-  std::unordered_map<const hetero_data*, std::size_t> user_of;
-  for (const recorded_window::use& u : w.uses) {
-    if (writes(u.mode)) user_of.emplace(u.data, w.tasks.size());
-  }
-  std::size_t num_parts = w.tasks.size();
-  const auto join = [&](std::size_t a, std::size_t b) {
-    if (part_of(a) == part_of(b)) return;
-    parts[part_of(a)] = part_of(b);
-    --num_parts;
-  };
-  for (std::size_t i = 0; i < w.tasks.size(); ++i) {
-    for (const task_access& a : w.tasks[i]->uses()) {
-      const auto at = user_of.find(a.data);
-      if (at == user_of.end()) continue;
-      if (at->second == w.tasks.size()) {
-        at->second = i;
-      } else {
-        join(i, at->second);
-      }
-    }
-  }
-  for (const auto& [later, earlier] : w.after) join(later - 1, earlier - 1);
-  return num_parts == 1;
-}
-}  // namespace
-
-const place& recorded_window::choose_device() const {
-  const place* best = nullptr;
-  std::tuple<std::uint64_t, std::uint64_t, bool> least;
-  for (const place* p : devices) {
-    std::uint64_t missing = 0;
-    for (const use& u : uses) {
-      if (reads(u.mode) && state_of(*u.data, p->number()) == coherence::invalid) missing += u.data->bytes;
-    }
-    const std::tuple costs(missing, p->num_tasks(), p != last_at);
-    if (best != nullptr && costs >= least) continue;
-    best = p;
-    least = costs;
-  }
-  return *best;
-}
-
-/// What is written first needs nothing of before; what is read only lets others read meanwhile.
-void recorded_window::sum_up() {
-  std::unordered_map<hetero_data*, std::size_t> known;
-  for (task_node* t : tasks) {
-    // The task's own reads come before its writes.
-    for (const bool writing : {false, true}) {
-      for (const task_access& a : t->uses()) {
-        if ((a.mode == access_mode::write) != writing) continue;
-        const auto [at, is_new] = known.try_emplace(a.data, uses.size());
-        if (is_new) {
-          uses.push_back({a.data, a.mode});
-        } else if (uses[at->second].mode == access_mode::read && writes(a.mode)) {
-          uses[at->second].mode = access_mode::read_write;
-        }
-      }
-    }
-  }
-  bool as_one = uses.size() <= UINT16_MAX;
-  for (const use& u : uses) {
-    if (u.data->family == nullptr) continue;
-    u.data->family->for_each_overlapping(*u.data, [&](hetero_data& e) { as_one &= !known.contains(&e); });
-  }
-  in_order &= as_one;
-  is_connected = as_one && connects_all(*this);
-  std::erase_if(devices, [&](const place* p) { return !as_one || bytes() > p->capacity(); });
-}
-
-std::uint64_t recorded_window::bytes() const {
-  std::uint64_t sum = 0;
-  for (const use& u : uses) sum += u.data->bytes;
-  return sum;
-}
-
 namespace detail {
 
 window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
@@ -347,13 +244,14 @@ task_window::~task_window() {
 
 std::size_t task_window::num_tasks() const { return of_ == nullptr ? 0 : of_->tasks.size(); }
 
-bool task_window::in_order() const { return of_ == nullptr || of_->in_order; }
+bool task_window::in_order() const { return of_ == nullptr || of_->replays == recorded_window::kind::in_order; }
 
-bool task_window::on_device() const { return of_ != nullptr && of_->as_a_whole(); }
-
-bool task_window::was_graph() const {
-  return of_ != nullptr && of_->last_at != nullptr && of_->on_devices.at(of_->last_at)->was_graph();
+std::size_t task_window::num_devices() const {
+  if (of_ == nullptr || !of_->is_one_task_of_devices()) return 0;
+  return of_->on_several != nullptr ? of_->on_several->num_devices() : 1;
 }
+
+bool task_window::was_graph() const { return of_ != nullptr && of_->last != nullptr && of_->last->was_graph(); }
 
 hetero_task task_window::replay() const {
   if (of_ == nullptr) throw usage_error("a window was replayed that is empty: record one");
@@ -361,16 +259,22 @@ hetero_task task_window::replay() const {
   if (task_journal::of_task_away() != nullptr) {
     throw usage_error("a window is replayed inside a task: replay it in a chare");
   }
+  const bool each = of_->replays == recorded_window::kind::task_by_task;
   for (const recorded_window::use& u : of_->uses) {
     if (!reads(u.mode) || is_defined(*u.data)) continue;
-    if (!of_->in_order && !on_device() && u.data->family != nullptr) continue;  // parts of it may be written before
+    if (each && u.data->family != nullptr) continue;  // parts of it may be written before
     throw usage_error(
         fmt::format("a window of {} tasks reads an object of {} bytes that nobody has written: submit "
                     "what does before the replay",
                     of_->tasks.size(), u.data->bytes));
   }
-  if (of_->in_order) return window_run::submit(*of_);
-  return on_device() ? window_on_device::submit(*of_, of_->choose_device()) : submit_each(*of_);
+  switch (of_->replays) {
+    case recorded_window::kind::in_order: return window_run::submit(*of_);
+    case recorded_window::kind::on_device: return window_on_device::submit(*of_, of_->on_one());
+    case recorded_window::kind::on_devices: return window_on_device::submit(*of_, *of_->on_several);
+    case recorded_window::kind::task_by_task: break;
+  }
+  return submit_each(*of_);
 }
 
 }  // namespace imbrex

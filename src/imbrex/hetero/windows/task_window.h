@@ -40,6 +40,12 @@ class task_window {
   /// again, while what it enqueued is done again; when it calls functions of the host, there will be no graph. One task
   /// that throws makes all worthless.
   ///
+  /// The same on several devices of one kind that reach each other, as one task and one graph: where tasks have been
+  /// given different ones (`.on`, `.number`), and where that is expected to be over in four fifths of the time. Which
+  /// task runs where is found when the window is recorded, by what such tasks took before, if the policy knows that,
+  /// and their bytes: by the longest way to the end (HEFT), or neighbours together, whichever is over sooner. What the
+  /// window changes has its place on the device that changes it last; others have copies of the window's own.
+  ///
   /// Other windows, as those with tasks of the host and of devices, or with an object and slices of it, are submitted
   /// task by task.
   /// Throws `usage_error` when it reads an object that nobody has written; then nothing is submitted, except where the
@@ -48,8 +54,10 @@ class task_window {
   std::size_t num_tasks() const;
   /// Whether a replay runs its tasks in the order of recording.
   bool in_order() const;
+  /// As a whole a replay runs on so many devices; 0: on the host, or task by task.
+  std::size_t num_devices() const;
   /// Whether a replay runs all of its tasks on one device.
-  bool on_device() const;
+  bool on_device() const { return num_devices() == 1; }
   /// Whether the last replay that has been started was one CUDA graph.
   bool was_graph() const;
 

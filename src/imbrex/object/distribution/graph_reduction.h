@@ -47,7 +47,7 @@ class graph_reduction_of final : public graph_reduction {
   /// A task that adds to it runs on this rank.
   void runs_on(rank_id r) { has_[static_cast<std::size_t>(r)] = true; }
   /// Where it adds to, on the calling rank.
-  reduce_argument<T, Op> here() { return {mine(), into_.op, into_.identity, into_.width}; }
+  reduce_argument<T, Op> here() { return {mine(), into_.op, into_.identity, into_.width, into_.by_kernel}; }
 
   void close(int priority) override {
     if (has_[static_cast<std::size_t>(graph_.rank())]) {
@@ -60,7 +60,7 @@ class graph_reduction_of final : public graph_reduction {
       const rank_id r = (root + k) % graph_.num_ranks();
       if (has_[static_cast<std::size_t>(r)]) all.push_back(r);
     }
-    const auto combine = combining<T>(into_.op);
+    const on_objects<T, combining<T, Op>> combine{{into_.op, into_.by_kernel}};
     graph_task_options o{.name = "combine", .priority = priority};
     for (std::size_t step = 1; step < all.size(); step *= 2) {
       for (std::size_t i = 0; i + step < all.size(); i += 2 * step) {
@@ -70,7 +70,7 @@ class graph_reduction_of final : public graph_reduction {
     if (into_.object.shared().version > 0) {
       graph_.submit(o, combine, into_.object, parts_(all[0]));
     } else {
-      graph_.submit(o, taking<T>(), write(into_.object), parts_(all[0]));
+      graph_.submit(o, on_objects<T, taking<T>>{}, write(into_.object), parts_(all[0]));
     }
   }
 

@@ -29,7 +29,8 @@ struct graph_place {
 /// A random graph of tasks, submitted to a domain and done in sequence at the same time: kernels that may run anywhere,
 /// kernels pinned to the host or to a device, functions of the host, functions that copy on a stream; reading,
 /// changing and overwriting objects and slices; with explicit dependencies, priorities, evictions, prefetches, views on
-/// the host that stay for a while, and windows that are recorded and replayed, some of them wholly on a device.
+/// the host that stay for a while, and windows that are recorded and replayed, some of them wholly on a device, or as
+/// one task on several.
 class device_graph {
  public:
   device_graph(graph_place on, unsigned seed, int num_objects) : on_(std::move(on)), random_(seed), seed_(seed) {
@@ -72,6 +73,7 @@ class device_graph {
   /// Replays that followed one that ran as a graph of the device.
   int num_graphs() const { return num_graphs_; }
   int num_windows_on_device() const { return num_windows_on_device_; }
+  int num_windows_on_several() const { return num_windows_on_several_; }
 
  private:
   struct window {
@@ -158,23 +160,25 @@ class device_graph {
       for (const deed& d : w.deeds) apply(d);
       for (std::size_t turns = pick(3); turns > 0; --turns) on_.turn();
     }
-    num_graphs_ += w.tasks.on_device() && w.tasks.was_graph() ? 1 : 0;
+    num_graphs_ += w.tasks.was_graph() ? 1 : 0;
   }
-  /// Tasks of the host, or of one device, or of any.
+  /// Tasks of the host, or of one device, or of several, or of any.
   void record_one() {
-    const std::size_t kind = pick(3);
+    const std::size_t kind = pick(4);
     const int number = on_.numbers[pick(on_.numbers.size())];
     window w;
     w.tasks = imbrex::record(on_.domain, [&] {
       std::vector<imbrex::hetero_task> before;
       for (std::size_t left = 1 + pick(6); left > 0; --left) {
-        const deed_where where = kind == 0 ? deed_where::host : kind == 1 ? deed_where::device : pick_where();
-        w.deeds.push_back(pick_deed(where, kind == 1 ? number : any_number(), kind == 1 ? 3 : 0));
+        const bool on_devices = kind == 1 || kind == 2;
+        const deed_where where = kind == 0 ? deed_where::host : on_devices ? deed_where::device : pick_where();
+        w.deeds.push_back(pick_deed(where, kind == 1 ? number : any_number(), on_devices ? 3 : 0));
         std::span<const imbrex::hetero_task> after = before;
         before.push_back(perform(w.deeds.back(), after.subspan(one_in(4) ? 0 : after.size())));
       }
     });
     num_windows_on_device_ += w.tasks.on_device() ? 1 : 0;
+    num_windows_on_several_ += w.tasks.num_devices() > 1 ? 1 : 0;
     if (windows_.size() < 6) {
       windows_.push_back(std::move(w));
     } else {
@@ -251,7 +255,7 @@ class device_graph {
   std::vector<window> windows_;
   std::list<open_view> open_views_;
   word last_id_ = 0;
-  int num_tasks_ = 0, num_wrong_views_ = 0, num_graphs_ = 0, num_windows_on_device_ = 0;
+  int num_tasks_ = 0, num_wrong_views_ = 0, num_graphs_ = 0, num_windows_on_device_ = 0, num_windows_on_several_ = 0;
 };
 
 }  // namespace imbrex_test

@@ -35,10 +35,11 @@ struct device_graphs : testing::TestWithParam<machine> {
       g.grow(num_tasks);
       g.check();
       windows_on_device += g.num_windows_on_device();
+      windows_on_several += g.num_windows_on_several();
     }
     EXPECT_EQ(on.memory.used().in_use, 0);
   }
-  int windows_on_device = 0;
+  int windows_on_device = 0, windows_on_several = 0;
 };
 
 TEST_P(device_graphs, equal_sequential_execution) {
@@ -48,6 +49,7 @@ TEST_P(device_graphs, equal_sequential_execution) {
 TEST_P(device_graphs, of_few_objects_equal_sequential_execution) {
   for (unsigned seed = 1; seed <= 100 && !HasFatalFailure(); ++seed) run(seed, 60, 4);
   EXPECT_TRUE(windows_on_device > 0 || GetParam().devices < 2) << "a window of a device's own tasks is for it alone";
+  EXPECT_EQ(windows_on_several > 0, GetParam().devices > 1) << "one of several devices' tasks for all of them";
 }
 
 INSTANTIATE_TEST_SUITE_P(machines, device_graphs,

@@ -162,12 +162,13 @@ class view_of final : public placement_view {
  public:
   explicit view_of(const std::vector<std::unique_ptr<place>>& places) : places_(places) {}
   const std::vector<std::unique_ptr<place>>& places() const override { return places_; }
-  bool eligible(const task_node&, const place& p) const override { return !p.is_host(); }
+  bool eligible(const task_node&, const place& p) const override { return with_host || !p.is_host(); }
   missing_data missing(const task_node& t, const place&) const override {
     return {.from_host = on_host.contains(&t) ? 1'000'000U : 0U};
   }
   bool has_room(const place&) const override { return true; }
   std::set<const task_node*> on_host;
+  bool with_host = false;
 
  private:
   const std::vector<std::unique_ptr<place>>& places_;
@@ -209,6 +210,37 @@ TEST(shortest_finish, gives_what_needs_no_link_while_that_is_busy_and_the_rest_i
   ASSERT_EQ(rest.size(), 41);
   EXPECT_EQ(rest[0], 51);
   for (std::uint64_t i = 0; i < 40; ++i) EXPECT_EQ(rest[i + 1], i);
+}
+
+TEST(shortest_finish, waits_for_a_busy_link_where_the_host_would_take_longer) {
+  for (const double host_ns : {1e9, 1e6}) {
+    one_stepped_device on(1000);
+    const auto& places = on.domain->places();
+    place& device = *places[1];
+    view_of view(places);
+    view.with_host = true;
+    shortest_finish policy;
+    std::deque<bare_task> tasks(3);
+    policy.costs().learn(cost_model::key_of(tasks[0], *places[0]), host_ns);
+    policy.costs().learn(cost_model::key_of(tasks[0], device), 1000);
+    for (bare_task& t : tasks) {
+      view.on_host.insert(&t);
+      policy.push(t);
+    }
+    device.in()->call("copy", [] {});
+    device.in().put();
+    device.link_from(*places[0]).given(device.in().end(), 1'000'000'000);  // for 50 ms
+    int num_on_host = 0;
+    for (auto c = policy.pop(view); c.task != nullptr; c = policy.pop(view)) {
+      EXPECT_TRUE(c.at->is_host());
+      ++num_on_host;
+    }
+    EXPECT_EQ(num_on_host, host_ns < 1e7 ? 3 : 0);
+    on.step(stream_priority::high);
+    int num_there = 0;
+    for (auto c = policy.pop(view); c.task != nullptr; c = policy.pop(view)) num_there += c.at == &device ? 1 : 0;
+    EXPECT_EQ(num_there, 3 - num_on_host);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "imbrex/base/error.h"
+#include "imbrex/device/kernel/kernel_dialect.h"
 #include "imbrex/object/reduction.h"
 #include "unit/hetero/hetero_fixture.h"
 
@@ -109,6 +110,100 @@ TEST(reduction, has_the_same_bits_in_every_order_and_everywhere) {
   for (unsigned seed = 2; seed < 12; ++seed) {
     EXPECT_EQ(sum_of_random_terms(0, seed), expected);
     EXPECT_EQ(sum_of_random_terms(2, seed), expected);
+  }
+}
+
+/// By tasks of devices into parts that never leave them.
+template <class T, class Op>
+void check_on_devices(Op op, T identity, T first, const std::vector<T>& terms) {
+  constexpr std::size_t size = 1000;
+  hetero_pe on(3);
+  auto x = on.object<T>(size);
+  std::vector<T> expected(size, first);
+  submit(*on.domain, {}, [first](std::span<T> v) { std::ranges::fill(v, first); }, write(x));
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto add_there = [op, term = terms[i]](stream& s, std::span<T> v) {
+      s.call("add", [op, term, v] {
+        for (T& e : v) op(e, T(term));
+      });
+    };
+    submit(*on.domain, {.on = device_kind::host, .number = static_cast<int>(i % 3)}, add_there,
+           reduce(x, op, identity).over(6));
+    for (T& e : expected) op(e, T(terms[i]));
+  }
+  on.pe.run();
+  const std::uint64_t to_devices = on.counts().bytes_to_devices;
+  submit(*on.domain, {.on = device_kind::host, .number = 1}, [](stream&, std::span<const T>) {}, x);
+  on.pe.run();
+  EXPECT_EQ(on.counts().bytes_to_host, 0) << "parts were combined on the host";
+  EXPECT_EQ(on.counts().bytes_to_devices - to_devices, size * sizeof(T)) << "what there was";
+  std::vector<T> found;
+  submit(*on.domain, {}, [&found](std::span<const T> v) { found.assign(v.begin(), v.end()); }, x);
+  on.pe.run();
+  EXPECT_EQ(found, expected);
+}
+
+TEST(reduction, is_combined_on_devices_that_have_the_parts) {
+  const auto check = []<class T>(T) {
+    const std::vector<T> terms{5, 7, 1, 12, 3, 9, 2, 8};
+    check_on_devices<T>(imbrex::sum, 0, 4, terms);
+    check_on_devices<T>(imbrex::product, 1, 1, {2, 3, 1, 2, 1, 3});
+    check_on_devices<T>(imbrex::min, imbrex::min_op::identity<T>(), 4, terms);
+    check_on_devices<T>(imbrex::max, imbrex::max_op::identity<T>(), 4, terms);
+    if constexpr (std::is_integral_v<T>) {
+      check_on_devices<T>(imbrex::bit_and, imbrex::bit_and_op::identity<T>(), 15, terms);
+      check_on_devices<T>(imbrex::bit_or, 0, 4, terms);
+      check_on_devices<T>(imbrex::bit_xor, 0, 4, terms);
+    }
+  };
+  check(int{}), check(unsigned{}), check(long{}), check(0UL), check(float{}), check(double{});
+}
+
+struct farther {
+  void operator()(float& into, float&& from) const { into = std::abs(from) > std::abs(into) ? from : into; }
+};
+
+IX_INLINE_KERNEL_BELOW(farther_on_devices, (int n, IX_GLOBAL float* into, IX_GLOBAL const float* from), n,
+                       into[i] = fabs(from[i]) > fabs(into[i]) ? from[i] : into[i]);
+
+TEST(reduction, is_combined_on_devices_by_a_kernel_of_the_programs) {
+  hetero_pe on(2);
+  auto x = on.object<float>(10);
+  for (int i = 0; i < 5; ++i) {
+    const auto set = [i](stream& s, std::span<float> v) {
+      s.call("set", [i, v] { farther{}(v[3], static_cast<float>(i == 2 ? -9 : i)); });
+    };
+    submit(*on.domain, {}, set, reduce(x, farther{}, 0.0F).over(3).by(farther_on_devices));
+  }
+  submit(*on.domain, {.on = device_kind::host, .number = 0}, [](stream&, std::span<const float>) {}, x);
+  on.pe.run();
+  EXPECT_EQ(on.counts().bytes_to_host, 0);
+  float found = 0;
+  submit(*on.domain, {}, [&found](std::span<const float> v) { found = v[3]; }, x);
+  on.pe.run();
+  EXPECT_EQ(found, -9);
+}
+
+TEST(reduction, into_a_tile_is_combined_on_devices) {
+  hetero_pe on(2);
+  hetero_grid<double> grid(*on.domain, {6, 5});
+  submit(*on.domain, {}, [](std::span<double> v) { std::ranges::fill(v, 1.0); }, write(grid.object()));
+  const auto tile = grid.tile({1, 2}, {3, 2});
+  for (int i = 1; i <= 4; ++i) {
+    const auto add_there = [i](stream& s, tile_view<double> v) {
+      s.call("add", [i, v] {
+        for (std::size_t y = 0; y < 2; ++y)
+          for (std::size_t k = 0; k < 3; ++k) v(k, y) += i * static_cast<double>(k + 1);
+      });
+    };
+    submit(*on.domain, {}, add_there, reduce(tile, imbrex::sum).over(2));
+  }
+  std::vector<double> found = elements_of(on, grid.object());
+  for (std::size_t y = 0; y < 5; ++y) {
+    for (std::size_t k = 0; k < 6; ++k) {
+      const bool inside = k >= 1 && k < 4 && y >= 2 && y < 4;
+      EXPECT_EQ(found[y * 6 + k], inside ? 1 + 10 * static_cast<double>(k) : 1) << k << ' ' << y;
+    }
   }
 }
 
