@@ -3,7 +3,7 @@
 // that it is planned. In turns; with one device the window is a graph of that.
 //
 //   bench_task_windows --help
-//   bench_task_windows --n 2048 --stripes 4 --imbrex-gpus 4 --imbrex-pes 1
+//   bench_task_windows --n 2048 --stripes 4 --imbrex-device=cuda --imbrex-gpus=4 --imbrex-pes=4
 //
 // Prints medians of microseconds a step, on how many devices each ran, and whether all have the same bits; JSON on the
 // last line. Exit code 1 when they differ.
@@ -34,6 +34,7 @@ struct settings {
   int stripes = 4;
   int steps = 200;
   int rounds = 7;
+  int window = 2;
 };
 
 /// A stripe before or after a step: its cells, and its first and last row.
@@ -72,9 +73,11 @@ class ring {
     }
     std::swap(now_, next_);
   }
-  /// Back to where it began after two.
-  ix::task_window two_steps(bool named) {
-    return ix::record([&] { step(named), step(named); });
+  /// An even number: then it ends where it has begun.
+  ix::task_window window(int num_steps, bool named) {
+    return ix::record([&] {
+      for (int i = 0; i < num_steps; ++i) step(named);
+    });
   }
 
   ix::task<std::uint64_t> hash() {
@@ -114,12 +117,12 @@ struct way {
   ix::task_window window{};
   std::vector<double> us{};
 
-  ix::task<> run(int steps) {
-    for (int i = 0; i < steps; i += 2) {
+  ix::task<> run(int steps, int steps_of_window) {
+    for (int i = 0; i < steps; i += steps_of_window) {
       if (window.num_tasks() > 0) {
         window.replay();
       } else {
-        cells.step(named), cells.step(named);
+        for (int k = 0; k < steps_of_window; ++k) cells.step(named);
         co_await ix::fewer_tasks_than(1000);
       }
     }
@@ -137,7 +140,8 @@ ix::task<int> start(ix::runtime&, std::vector<std::string> words) {
   CLI::App app("windows of tasks on several GPUs", "bench_task_windows");
   app.add_option("--n", s.n, "cells along an edge of the grid")->capture_default_str();
   app.add_option("--stripes", s.stripes, "stripes, each an object")->capture_default_str();
-  app.add_option("--steps", s.steps, "steps of a measurement, an even number")->capture_default_str();
+  app.add_option("--steps", s.steps, "steps of a measurement, a multiple of --window")->capture_default_str();
+  app.add_option("--window", s.window, "steps of a window, an even number")->capture_default_str();
   app.add_option("--rounds", s.rounds, "measurements of each")->capture_default_str();
   std::ranges::reverse(words);
   try {
@@ -145,32 +149,36 @@ ix::task<int> start(ix::runtime&, std::vector<std::string> words) {
   } catch (const CLI::ParseError& e) {
     co_return app.exit(e);
   }
-  if (s.stripes < 1 || s.n % s.stripes != 0 || s.steps < 2 || s.steps % 2 != 0 || s.rounds < 1) {
-    fmt::print(stderr,
-               "bench_task_windows: --n {} is a multiple of --stripes {}, --steps {} is even, --rounds {} at least 1\n",
-               s.n, s.stripes, s.steps, s.rounds);
+  if (s.stripes < 1 || s.n % s.stripes != 0 || s.window < 2 || s.window % 2 != 0 || s.steps < s.window ||
+      s.steps % s.window != 0 || s.rounds < 1) {
+    fmt::print(
+        stderr,
+        "bench_task_windows: --n {} is a multiple of --stripes {}, --steps {} one of --window {}, which is even, and "
+        "--rounds {} at least 1\n",
+        s.n, s.stripes, s.steps, s.window, s.rounds);
     co_return 2;
   }
   int num_devices = 0;
   for (const auto& p : ix::hetero_domain::current().places()) num_devices += p->kind() == ix::device_kind::cuda;
   if (num_devices == 0) {
-    fmt::print(stderr, "bench_task_windows: there is no GPU: say --imbrex-gpus, or --imbrex-machine\n");
+    fmt::print(stderr, "bench_task_windows: there is no GPU: say --imbrex-device=cuda, or --imbrex-machine\n");
     co_return 2;
   }
   std::vector<way> ways;
   ways.push_back({"one by one", ring(s, num_devices)});
   ways.push_back({"window, named", ring(s, num_devices)});
   ways.push_back({"window, planned", ring(s, num_devices), false});
-  for (std::size_t i = 1; i < ways.size(); ++i) ways[i].window = ways[i].cells.two_steps(ways[i].named);
+  for (std::size_t i = 1; i < ways.size(); ++i) ways[i].window = ways[i].cells.window(s.window, ways[i].named);
   for (int round = 0; round <= s.rounds; ++round) {
     for (way& w : ways) {
       const auto began = ix::clock::now();
-      co_await w.run(s.steps);
+      co_await w.run(s.steps, s.window);
       const std::chrono::duration<double, std::micro> took = ix::clock::now() - began;
       if (round > 0) w.us.push_back(took.count() / s.steps);
     }
   }
-  nlohmann::json report{{"n", s.n}, {"stripes", s.stripes}, {"devices", num_devices}, {"steps", s.steps}};
+  nlohmann::json report{
+      {"n", s.n}, {"stripes", s.stripes}, {"devices", num_devices}, {"steps", s.steps}, {"window", s.window}};
   std::vector<std::uint64_t> hashes;
   for (way& w : ways) {
     hashes.push_back(co_await w.cells.hash());

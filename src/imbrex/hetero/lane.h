@@ -37,10 +37,10 @@ struct lane_wait {
 /// the stream's PE.
 class lane {
  public:
-  /// `index` tells the lanes of a domain apart. Who waits for a point in a lane that carries data waits for that point;
-  /// else for all that the lane has been given by then, which costs less.
-  lane(std::unique_ptr<stream> s, int index, bool carries_data = false)
-      : stream_(std::move(s)), index_(index), carries_data_(carries_data) {}
+  /// `index` tells the lanes of a domain apart. Who waits for a point in a lane that keeps its points waits for that
+  /// point; else for all that the lane has been given by then, which costs less: an event for those that are asked for.
+  lane(std::unique_ptr<stream> s, int index, bool keeps_points = false)
+      : stream_(std::move(s)), index_(index), keeps_points_(keeps_points) {}
   ~lane() {
     if (alive_ != nullptr) *alive_ = false;
   }
@@ -54,7 +54,7 @@ class lane {
   /// Something has been enqueued; gives the point after it.
   lane_point put() {
     ++issued_;
-    if (carries_data_) points_.push_back({issued_, stream_->record()});
+    if (keeps_points_) points_.push_back({issued_, stream_->record()});
     return {this, issued_};
   }
   /// The point after all that was enqueued.
@@ -93,7 +93,7 @@ class lane {
 
   std::unique_ptr<stream> stream_;
   const int index_;
-  const bool carries_data_;
+  const bool keeps_points_;
   std::deque<kept_point> points_;  // of what is under way
   std::uint64_t issued_ = 0, flushed_ = 0, completed_ = 0;
   std::vector<std::uint64_t> waited_;  // by the other lane's index: up to where this one waits for it anyway

@@ -15,9 +15,9 @@ namespace {
 
 /// What is behind a copy waits for it, and not for the copies after it.
 TEST(lane, of_data_is_waited_for_up_to_the_point) {
-  for (const bool carries_data : {false, true}) {
+  for (const bool keeps_points : {false, true}) {
     hetero_pe on;
-    lane data(on.host.make_stream(stream_priority::low, "data"), 0, carries_data);
+    lane data(on.host.make_stream(stream_priority::low, "data"), 0, keeps_points);
     lane urgent(on.host.make_stream(stream_priority::high, "urgent"), 1);
     std::vector<std::string> order;
     data->call("first", [&order] { order.emplace_back("first"); });
@@ -27,7 +27,7 @@ TEST(lane, of_data_is_waited_for_up_to_the_point) {
     urgent.wait(first);
     urgent->call("behind first", [&order] { order.emplace_back("behind first"); });
     on.pe.run();
-    if (carries_data) {
+    if (keeps_points) {
       EXPECT_THAT(order, testing::ElementsAre("first", "behind first", "second"));
     } else {
       EXPECT_THAT(order, testing::ElementsAre("first", "second", "behind first"));

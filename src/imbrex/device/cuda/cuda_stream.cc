@@ -390,13 +390,16 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
   const bool of_this_gpu =
       point != nullptr && (point->word().at != nullptr ? point->word().of == gpu_->identity() : &point->gpu() == gpu_);
   const bool apart = point != nullptr && !gpu_->reaches(point->gpu());
-  if (bytes == 0 || bytes > worth_a_kernel || of_this_gpu || apart || capturing())
-    return stream::pull(ready, to, from, bytes);
+  if (bytes == 0 || bytes > worth_a_kernel || of_this_gpu || apart) return stream::pull(ready, to, from, bytes);
   cuda_pull p;
   p.to = to;
   p.from = from;
   p.bytes = bytes;
   p.blocks = cuda_pull::blocks_for(bytes);
+  if (capturing()) {
+    wait(ready);
+    return launch_captured(p);
+  }
   const int waiting = point != nullptr && kernel_may_wait_for(*point)
                           ? completion_->blocks_to_wait(*this, static_cast<int>(p.blocks))
                           : 0;
@@ -407,6 +410,14 @@ void cuda_stream::pull(const event& ready, void* to, const void* from, std::size
   }
   launch_pull(p, waiting != 0 ? point : nullptr);
   if (waiting != 0) passed_.add(point->position);
+}
+
+/// Nobody is told of a graph's operations.
+void cuda_stream::launch_captured(const cuda_pull& p) {
+  gpu_->make_current();
+  note("pull", trace_category::copy);
+  check(p.launch(native_), "capturing a copy from another GPU");
+  noted();
 }
 
 void cuda_stream::launch_pull(cuda_pull p, const cuda_event* ready) {

@@ -107,6 +107,7 @@ class cuda_stream final : public stream {
   const cuda_event* of_cuda(const event& e) const;
   bool kernel_may_wait_for(const cuda_event& e) const;
   void launch_pull(cuda_pull p, const cuda_event* ready);
+  void launch_captured(const cuda_pull& p);
   bool copy_would_block(const void* to, const void* from) const;
   void copy_beside_gates(void* to, const void* from, std::size_t bytes);
   cudaGraph_t capture_native(const std::function<void()>& enqueue);

@@ -42,12 +42,14 @@ place::place(int number, device& d, std::uint64_t capacity, const hetero_options
     out_ = make_lane(stream_priority::high, "outgoing", true);
     if (has_peers) from_peers_ = make_lane(stream_priority::high, "peers'", true);
   }
-  for (int i = 0; i < options.compute_lanes; ++i) compute_.push_back(make_lane(stream_priority::low, "compute", false));
+  // Other devices wait for what a task has written, and not for what its lane has been given since.
+  for (int i = 0; i < options.compute_lanes; ++i)
+    compute_.push_back(make_lane(stream_priority::low, "compute", has_peers));
 }
 
-std::unique_ptr<lane> place::make_lane(stream_priority p, const char* what, bool carries_data) {
+std::unique_ptr<lane> place::make_lane(stream_priority p, const char* what, bool keeps_points) {
   auto l = std::make_unique<lane>(device_->make_stream(p, fmt::format("the {} lane of {}", what, name())), next_lane_++,
-                                  carries_data);
+                                  keeps_points);
   if (progress_ != nullptr) l->on_progress(progress_, progress_argument_);
   return l;
 }
@@ -79,7 +81,7 @@ lane& place::next_compute() { return next_of(compute_, turn_); }
 lane& place::next_urgent() {
   if (num_urgent_ == 0) return next_compute();
   while (urgent_.size() < static_cast<std::size_t>(num_urgent_))
-    urgent_.push_back(make_lane(stream_priority::high, "urgent", false));
+    urgent_.push_back(make_lane(stream_priority::high, "urgent", from_peers_ != nullptr));
   lane& l = next_of(urgent_, urgent_turn_);
   const bool none_is_idle = std::ranges::none_of(compute_, [](const auto& other) { return other->idle(); });
   return l.idle() || none_is_idle ? l : next_compute();

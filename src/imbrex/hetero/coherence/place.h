@@ -94,7 +94,7 @@ class place {
   std::int64_t last_end_ns = 0;
 
  private:
-  std::unique_ptr<lane> make_lane(stream_priority p, const char* what, bool carries_data);
+  std::unique_ptr<lane> make_lane(stream_priority p, const char* what, bool keeps_points);
   static lane& next_of(std::vector<std::unique_ptr<lane>>& lanes, std::size_t& turn);
 
   const int number_;

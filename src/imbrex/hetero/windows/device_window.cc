@@ -251,11 +251,12 @@ task_node* device_window::enqueue(stream& order) {
   std::vector<event> ends(steps_.size());
   std::vector<bool> used(all.size(), false);
   used[0] = true;
+  const event begin = order.record();  // all lines begin there, not behind the first steps of this one
   task_node* failed = nullptr;
   for (std::size_t i = 0; i < steps_.size() && failed == nullptr; ++i) {
     const step& s = steps_[i];
     stream& on = *all[s.line];
-    if (!used[s.line]) on.after(order);
+    if (!used[s.line]) on.wait(begin);
     used[s.line] = true;
     for (const std::uint32_t w : s.waits) on.wait(ends[w]);
     enqueue(s, on);

@@ -90,14 +90,28 @@ void recorded_window::choose_kind(bool as_one) {
   }
 }
 
+namespace {
+bool all_can_run(const window_jobs& w) {
+  return std::ranges::all_of(w.jobs, [](const window_jobs::job& j) { return j.may_run_on != 0; });
+}
+}  // namespace
+
 /// Where that is worth it; and where there is no other way, as tasks have been given devices.
 void recorded_window::plan_over(const std::vector<place*>& several) {
   constexpr double much_sooner = 0.8;
-  const window_jobs w = jobs_on(several);
-  if (std::ranges::any_of(w.jobs, [](const window_jobs::job& j) { return j.may_run_on == 0; })) return;
-  device_plan plan = plan_over_devices(w);
-  const std::vector<std::uint8_t> on_one(w.jobs.size(), 0);
-  if (!devices.empty() && plan.ns > much_sooner * imbrex::expected_ns(w, on_one)) return;
+  const window_jobs on_all = jobs_on(several);
+  if (!all_can_run(on_all)) return;
+  device_plan plan = plan_over_devices(on_all);
+  if (!devices.empty()) {
+    for (std::size_t n = several.size() - 1; n > 1; --n) {
+      const window_jobs w = jobs_on({several.begin(), several.begin() + static_cast<std::ptrdiff_t>(n)});
+      if (!all_can_run(w)) break;
+      device_plan fewer = plan_over_devices(w);
+      if (fewer.ns < plan.ns) plan = std::move(fewer);
+    }
+    const std::vector<std::uint8_t> on_one(tasks.size(), 0);
+    if (plan.ns > much_sooner * imbrex::expected_ns(on_all, on_one)) return;
+  }
   // Only those that have something to do.
   std::vector<place*> used;
   std::vector<int> number_of(several.size(), -1);
@@ -114,8 +128,10 @@ void recorded_window::plan_over(const std::vector<place*>& several) {
   replays = kind::on_devices;
 }
 
+/// From one device to another takes so long in a graph, which is slower the more devices it is of (measured on H200s:
+/// docs/design/0028-windows-over-devices.md).
 window_jobs recorded_window::jobs_on(const std::vector<place*>& several) const {
-  constexpr double latency_ns = 8'000;
+  const double latency_ns = 3'000 + 5'000 * static_cast<double>(several.size());
   window_jobs w;
   w.num_devices = static_cast<int>(several.size());
   const double bytes_per_ns = several.front()->link_from_peers().bytes_per_ns();
@@ -138,7 +154,7 @@ window_jobs recorded_window::jobs_on(const std::vector<place*>& several) const {
 
 /// What such tasks took before; else as long as it takes to start a kernel and to read its objects.
 double recorded_window::expected_ns(task_node& t, const std::vector<place*>& several) const {
-  constexpr double start_ns = 3'000, bytes_per_ns = 2'000;
+  constexpr double start_ns = 2'500, bytes_per_ns = 3'300;
   double known = -1;
   for (const place* p : several) known = std::max(known, domain->expected_ns(t, *p));
   if (known >= 0) return known;

@@ -130,6 +130,29 @@ TEST(spread_window, is_chosen_where_that_is_much_sooner) {
   EXPECT_EQ(first(on, x[7]), 3 + 3);
 }
 
+TEST(spread_window, keeps_tasks_that_name_a_device_there) {
+  constexpr std::size_t large = 100'000;
+  hetero_pe on(4, 1 << 24);
+  std::vector<hetero_object<double>> x;
+  for (int i = 0; i < 6; ++i) x.push_back(filled(on, large, 0));
+  std::vector<int> where(6, -1);
+  const auto add = [&where](stream& s, std::span<double> v, int i) {
+    where[static_cast<std::size_t>(i)] = s.on().number();
+    s.call("add", [v] {
+      for (double& e : v) e += 1;
+    });
+  };
+  const task_window w = record(*on.domain, [&] {
+    for (int i = 0; i < 6; ++i)
+      submit(*on.domain, i == 4 ? on_number(3) : task_options{}, add, x[static_cast<std::size_t>(i)], i);
+  });
+  w.replay();
+  on.pe.run();
+  EXPECT_EQ(where[4], 3);
+  EXPECT_GT(w.num_devices(), 1);
+  for (const auto& o : x) EXPECT_EQ(first(on, o), 1);
+}
+
 TEST(spread_window, waits_for_tasks_before_and_holds_up_those_behind) {
   hetero_pe on(2);
   auto x = filled(on, 4, 0), y = filled(on, 4, 0), only_read = filled(on, 4, 2);

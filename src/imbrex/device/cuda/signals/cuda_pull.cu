@@ -45,7 +45,7 @@ __global__ void pull_kernel(cuda_pull p) {
   }
   copy_units<Unit>(p.to, p.from, p.bytes / sizeof(Unit));
   __syncthreads();
-  if (threadIdx.x != 0) return;
+  if (threadIdx.x != 0 || p.mark.num_arrived == nullptr) return;
   if (gridDim.x > 1) {
     __threadfence();
     if (atomicInc(p.mark.num_arrived, gridDim.x - 1) != gridDim.x - 1) return;

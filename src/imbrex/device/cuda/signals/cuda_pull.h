@@ -27,8 +27,8 @@ struct cuda_pull {
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;
-  unsigned blocks = 1;                 ///< of threads
-  kernel_mark mark;                    ///< of the stream; its counter is there even if the host is told otherwise
+  unsigned blocks = 1;  ///< of threads
+  kernel_mark mark;  ///< of the stream; its counter is there even if the host is told otherwise; null: nobody is told
   unsigned long long* word = nullptr;  ///< of the stream
   unsigned long long word_value = 0;
 
