@@ -24,7 +24,7 @@
 
 namespace imbrex {
 
-struct recorded_window;
+class task_recording;
 class task_journal;
 class task_stealing;
 class task_trace;
@@ -88,7 +88,7 @@ class hetero_domain final : placement_view {
   /// See `placement_policy::expected_ns`.
   double expected_ns(const task_node& t, const place& p) { return policy_->expected_ns(t, p); }
   /// Where tasks go instead while a window is recorded.
-  recorded_window* recording = nullptr;
+  task_recording* recording = nullptr;
   /// The newest data go to the host, and the copies at devices that nobody uses are freed.
   void evict(hetero_data& d) {
     copies_.evict(d);

@@ -13,7 +13,7 @@
 #include "imbrex/hetero/graph/task_trace.h"
 #include "imbrex/hetero/tasks/eligibility.h"
 #include "imbrex/hetero/tasks/task_journal.h"
-#include "imbrex/hetero/windows/recorded_window.h"
+#include "imbrex/hetero/tasks/task_recording.h"
 
 namespace imbrex {
 
@@ -50,9 +50,7 @@ void hetero_domain::check_after(const task_node& t, std::span<const hetero_task>
                                     t.wishes.name, earlier->wishes.name));
     }
     if (!earlier->is_recorded() && recording == nullptr) continue;
-    const bool same = recording != nullptr && earlier->is_recorded() && earlier->age <= recording->tasks.size() &&
-                      recording->tasks[earlier->age - 1] == earlier;
-    if (!same) {
+    if (recording == nullptr || !recording->has(*earlier)) {
       throw usage_error(
           fmt::format("task '{}' shall run after task '{}', but only one of them is part of a window: order them by an "
                       "object",
@@ -89,10 +87,7 @@ void hetero_domain::drop_reductions() {
 }
 
 bool hetero_domain::will_be_written(const hetero_data& d) const {
-  if (is_defined(d)) return true;
-  if (recording == nullptr) return false;
-  const auto writes_it = [&](const task_access& a) { return a.data == &d && writes(a.mode); };
-  return std::ranges::any_of(recording->tasks, [&](task_node* t) { return std::ranges::any_of(t->uses(), writes_it); });
+  return is_defined(d) || (recording != nullptr && recording->writes_to(d));
 }
 
 void hetero_domain::submit(task_node* t, std::span<const hetero_task> after) {
@@ -149,8 +144,7 @@ void hetero_domain::keep(task_node& t, std::span<const hetero_task> after) {
   if (t.bundle() != nullptr)
     throw usage_error(text(t) + ": a window runs where it can as a whole: leave its bundle out");
   check_places(t);
-  recording->keep(t);
-  for (const hetero_task& earlier : after) recording->after.emplace_back(t.age, earlier.node()->age);
+  recording->keep(t, after);
   t.release();
 }
 

@@ -27,10 +27,10 @@ class device_window::step_order {
     for (const recorded_window::use& u : w_.uses) {
       if (home_.contains(u.data) && reads(u.mode)) newest_[u.data] = {home_.at(u.data)};
     }
-    auto dependency = w_.after.begin();
+    auto dependency = w_.orders.begin();
     for (std::size_t i = 0; i < w_.tasks.size(); ++i) {
       std::vector<std::uint32_t> after;
-      for (; dependency != w_.after.end() && dependency->first == w_.tasks[i]->age; ++dependency) {
+      for (; dependency != w_.orders.end() && dependency->first == w_.tasks[i]->age; ++dependency) {
         after.push_back(step_of_[dependency->second - 1]);
       }
       add_task(*w_.tasks[i], device_of[i], std::move(after));

@@ -22,7 +22,7 @@ recorded_window::~recorded_window() {
   }
 }
 
-void recorded_window::keep(task_node& t) {
+void recorded_window::keep(task_node& t, std::span<const hetero_task> after) {
   for (const task_access& a : t.uses()) ++a.data->references;
   ++t.references;
   t.age = tasks.size() + 1;
@@ -32,6 +32,16 @@ void recorded_window::keep(task_node& t) {
   for (std::size_t i = 0; i < std::min<std::size_t>(domain->places().size(), 64); ++i) {
     if (wanted(t, *domain->places()[i])) may_run_on.back() |= std::uint64_t{1} << i;
   }
+  for (const hetero_task& earlier : after) orders.emplace_back(t.age, earlier.node()->age);
+}
+
+bool recorded_window::has(const task_node& t) const {
+  return t.is_recorded() && t.age <= tasks.size() && tasks[t.age - 1] == &t;
+}
+
+bool recorded_window::writes_to(const hetero_data& d) const {
+  const auto writes_it = [&](const task_access& a) { return a.data == &d && writes(a.mode); };
+  return std::ranges::any_of(tasks, [&](task_node* t) { return std::ranges::any_of(t->uses(), writes_it); });
 }
 
 void recorded_window::sum_up() { choose_kind(sum_up_uses()); }
@@ -148,7 +158,8 @@ window_jobs recorded_window::jobs_on(const std::vector<place*>& several) const {
     }
     for (const task_access& a : tasks[i]->uses()) j.uses.push_back({number_of.at(a.data), a.mode});
   }
-  for (const auto& [later, earlier] : after) w.jobs[later - 1].after.push_back(static_cast<std::uint32_t>(earlier - 1));
+  for (const auto& [later, earlier] : orders)
+    w.jobs[later - 1].after.push_back(static_cast<std::uint32_t>(earlier - 1));
   return w;
 }
 
@@ -192,7 +203,7 @@ bool recorded_window::connects_all() const {
       }
     }
   }
-  for (const auto& [later, earlier] : after) join(later - 1, earlier - 1);
+  for (const auto& [later, earlier] : orders) join(later - 1, earlier - 1);
   return num_parts == 1;
 }
 

@@ -3,17 +3,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "imbrex/hetero/task_node.h"
+#include "imbrex/hetero/tasks/task_recording.h"
 #include "imbrex/hetero/windows/device_plan.h"
 #include "imbrex/hetero/windows/device_window.h"
 
 namespace imbrex {
 
 /// What a `task_window` refers to. Counted references: of handles and of replays under way. For the domain's PE.
-struct recorded_window {
+struct recorded_window final : task_recording {
   explicit recorded_window(hetero_domain& d) : domain(&d) {}
   ~recorded_window();
   recorded_window(const recorded_window&) = delete;
@@ -37,13 +38,14 @@ struct recorded_window {
   device_window* last = nullptr;                                   ///< the last replay's as a whole
   std::map<const place*, std::unique_ptr<device_window>> on_each;  ///< where it has been replayed on one device
   std::unique_ptr<device_window> on_several;
-  std::vector<task_node*> tasks;                               ///< never submitted; `age` is the position, from 1
-  std::vector<std::uint64_t> may_run_on;                       ///< by task: bits by place
-  std::vector<use> uses;                                       ///< each object once: what the window does with it
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> after;  ///< by `age`: a task, and one that it waits for
+  std::vector<task_node*> tasks;                                ///< never submitted; `age` is the position, from 1
+  std::vector<std::uint64_t> may_run_on;                        ///< by task: bits by place
+  std::vector<use> uses;                                        ///< each object once: what the window does with it
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> orders;  ///< by `age`: a task, and one that it waits for
 
-  /// Takes over a node with its accesses.
-  void keep(task_node& t);
+  void keep(task_node& t, std::span<const hetero_task> after) override;
+  bool has(const task_node& t) const override;
+  bool writes_to(const hetero_data& d) const override;
   /// Once, when all are there.
   void sum_up();
   bool is_one_task_of_devices() const { return replays == kind::on_device || replays == kind::on_devices; }

@@ -179,13 +179,13 @@ hetero_task submit_each(recorded_window& w) {
   hetero_domain& domain = *w.domain;
   std::vector<hetero_task> all;
   all.reserve(w.tasks.size());
-  auto dependency = w.after.begin();
+  auto dependency = w.orders.begin();
   std::vector<hetero_task> after;
   for (task_node* t : w.tasks) {
     replayed_task* const n = replayed_task::make(w, *t);
     all.emplace_back(n);
     after.clear();
-    for (; dependency != w.after.end() && dependency->first == t->age; ++dependency) {
+    for (; dependency != w.orders.end() && dependency->first == t->age; ++dependency) {
       after.push_back(all[dependency->second - 1]);
     }
     domain.submit(n, after);
