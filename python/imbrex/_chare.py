@@ -1,0 +1,228 @@
+"""Chares as classes, and how they are spoken to."""
+
+from __future__ import annotations
+
+import builtins
+from collections import deque
+from typing import Any, Callable
+
+from . import _imbrex
+from ._errors import UsageError
+
+sum = "sum"  # noqa: A001
+product = "product"
+min = "min"  # noqa: A001
+max = "max"  # noqa: A001
+concatenate = "concatenate"
+
+
+class Chare:
+    """The base of every chare. It lives on one PE at a time and is touched by that one only, so its methods never run at
+    the same time and need no locks. Each public method is an entry method: what others send by a proxy. One that is
+    `async` may wait, and other methods of the chare run meanwhile. To move to another process, and to be in a checkpoint,
+    it is pickled; its coroutines are not."""
+
+    _chare: _imbrex._Chare
+
+    @property
+    def index(self) -> Any:
+        """Where it is in its array: a number, or a tuple; None of a single chare."""
+        return self._chare.index
+
+    @property
+    def extent(self) -> Any:
+        """Of its array."""
+        extent = self._chare.extent
+        return extent
+
+    @property
+    def proxy(self) -> Any:
+        """This chare, for others to send to."""
+        return self._chare.proxy
+
+    @property
+    def array(self) -> Any:
+        """All of the array that it belongs to."""
+        return self._chare.array
+
+    @property
+    def pe(self) -> int:
+        return self._chare.pe
+
+    @property
+    def num_pes(self) -> int:
+        return self._chare.num_pes
+
+    @property
+    def rank(self) -> int:
+        return self._chare.rank
+
+    def contribute(self, value: Any, op: str | Callable = sum) -> None:
+        """Adds to the next reduction of its array, which `await array.reduction()` gives. `op`: `imbrex.sum`, `product`,
+        `min`, `max`, `concatenate`, of numbers or arrays of numpy element by element; or a function of two values that
+        can be pickled. Returns at once."""
+        self._chare.contribute(value, op)
+
+    def allreduce(self, value: Any, op: str | Callable = sum) -> Any:
+        """`total = await self.allreduce(value, op)`: contributes, and waits for the result, which all elements get."""
+        return self._chare.allreduce(value, op)
+
+    def barrier(self) -> Any:
+        """`await self.barrier()`: until all elements of the array have come here."""
+        return self._chare.barrier()
+
+    def migrate_to(self, pe: int) -> None:
+        """Moves to a PE as soon as that can be done, once this method returns."""
+        self._chare.migrate_to(pe)
+
+    def destroy(self) -> None:
+        """Ends this chare once the present method returns."""
+        self._chare.destroy()
+
+    def channel(self, to: Any, port: int, peer_port: int) -> _imbrex.Channel:
+        """This chare's end of a channel to another one, for arrays in main memory; the other makes its own, with the
+        numbers the other way round."""
+        return self._chare.channel(to, port, peer_port)
+
+    def __getstate__(self) -> dict:
+        state = self.__dict__.copy()
+        state.pop("_chare", None)
+        return state
+
+
+class when:  # noqa: N801
+    """A slot of a chare, for messages with a number: `arrived = ix.when()` in the class; others send
+    `proxy.send.arrived(number, ...)`; the chare says `... = await self.arrived(number)`, in whatever order they come.
+    Gives what followed the number: nothing, one value, or a tuple."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, chare: Any, owner: type | None = None) -> Any:
+        if chare is None:
+            return self
+        slot = chare.__dict__.get(self._name)
+        if slot is None:
+            slot = chare.__dict__[self._name] = _Slot(f"{type(chare).__qualname__}.{self._name}")
+        return slot
+
+
+class _Slot:
+    """Messages of a `when` that nobody has awaited yet, and who awaits one."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._came: dict[Any, deque] = {}
+        self._awaited: dict[Any, deque] = {}
+
+    def put(self, number: Any, *values: Any) -> None:
+        value = values[0] if len(values) == 1 else values or None
+        waiting = self._awaited.get(number)
+        if waiting:
+            waiting.popleft().set(value)
+            if not waiting:
+                del self._awaited[number]
+        else:
+            self._came.setdefault(number, deque()).append(value)
+
+    def __call__(self, number: Any) -> Any:
+        future = _imbrex.Future(f"{self._name}({number!r})")
+        came = self._came.get(number)
+        if came:
+            future.set(came.popleft())
+            if not came:
+                del self._came[number]
+        else:
+            self._awaited.setdefault(number, deque()).append(future)
+        return future.wait()
+
+    def __getstate__(self) -> dict:
+        if self._awaited:
+            raise UsageError(f"{self._name} is awaited: a chare whose coroutines wait cannot be pickled")
+        return self.__dict__
+
+
+# ---------------------------------------------------------------------------------------------- what the module calls
+
+
+def make(made: tuple, chare: _imbrex._Chare) -> Chare:
+    cls, args, named = made
+    new = cls.__new__(cls)
+    new._chare = chare
+    new.__init__(*args, **named)
+    return new
+
+
+def state(chare: Chare) -> tuple:
+    return (chare,)
+
+
+def read(saved: tuple, chare: _imbrex._Chare) -> Chare:
+    (new,) = saved
+    new._chare = chare
+    return new
+
+
+def invoke(chare: Chare, method: str, args: tuple, named: dict) -> Any:
+    if method.startswith("_"):
+        raise UsageError(f"{type(chare).__qualname__}.{method} is private: its name begins with an underscore")
+    found = getattr(chare, method, None)
+    if isinstance(found, _Slot):
+        return found.put(*args, **named)
+    if not callable(found):
+        raise UsageError(f"{type(chare).__qualname__} has no method {method!r}")
+    return found(*args, **named)
+
+
+def combine(op: str | Callable, a: Any, b: Any) -> Any:
+    if callable(op):
+        return op(a, b)
+    if op in (sum, concatenate):
+        return a + b
+    if op == product:
+        return a * b
+    if op in (min, max):
+        if hasattr(a, "__array__") or hasattr(b, "__array__"):
+            import numpy
+
+            return numpy.minimum(a, b) if op == min else numpy.maximum(a, b)
+        return builtins.min(a, b) if op == min else builtins.max(a, b)
+    raise UsageError(f"there is no reduction {op!r}: sum, product, min, max, concatenate, or a function of two values")
+
+
+# ---------------------------------------------------------------------------------------------- proxies
+
+
+class _Methods:
+    """`proxy.send`, `.call` and `.broadcast`: their attributes are the entry methods of the chare."""
+
+    __slots__ = ("_how",)
+
+    def __init__(self, how: Callable) -> None:
+        self._how = how
+
+    def __getattr__(self, method: str) -> Callable:
+        if method.startswith("__"):
+            raise AttributeError(method)
+        how = self._how
+        return lambda *args, **named: how(method, (args, named))
+
+
+def _at(array: Any, index: Any) -> Any:
+    return array._at(*index) if isinstance(index, tuple) else array._at(index)
+
+
+def _await(self: _imbrex.Wait) -> Any:
+    return (yield self)
+
+
+_imbrex.Wait.__await__ = _await
+for _proxy in (_imbrex.Single, _imbrex.Element1, _imbrex.Element2, _imbrex.Element3):
+    _proxy.send = property(lambda p: _Methods(p._send), doc="`p.send.method(...)`: asynchronously. In a process the "
+                           "arguments themselves go: do not change them afterwards.")
+    _proxy.call = property(lambda p: _Methods(p._call), doc="`await p.call.method(...)`: gives its result; what it throws "
+                           "is thrown here.")
+for _proxy in (_imbrex.Array1, _imbrex.Array2, _imbrex.Array3):
+    _proxy.broadcast = property(lambda p: _Methods(p._broadcast), doc="`a.broadcast.method(...)`: to all elements, each "
+                                "with copies of the arguments.")
+    _proxy.__getitem__ = _at

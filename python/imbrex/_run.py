@@ -1,0 +1,121 @@
+"""The job: what starts it, and what the main chare does."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable
+
+from . import _imbrex
+from ._chare import Chare
+from ._errors import UsageError
+
+
+def run(main: Callable, argv: list[str] | None = None, *, pes: int | None = None) -> int:
+    """Runs a job whose main chare is the coroutine `main(rt)`, or `main(rt, words)` with the words of the command line
+    that are not imbrex's own. All processes of an `mpirun` or `srun` call this. `pes`: PEs, that is threads, of this
+    process, unless `--imbrex-pes` says; one where it does not say either, since threads of Python compute one at a time.
+    Returns the exit code, the same everywhere. One job at a time."""
+    if not inspect.iscoroutinefunction(main):
+        raise UsageError("imbrex.run takes an `async def main(rt)`")
+    words = list(sys.argv if argv is None else [sys.argv[0] or "python", *argv])
+    if not any(w.startswith("--imbrex-pes") for w in words) and "IMBREX_PES" not in os.environ:
+        words.insert(1, f"--imbrex-pes={pes or 1}")
+    sys.stdout.flush()
+    return _imbrex.run(words, main)
+
+
+def begin(main: Callable, rt: _imbrex.Runtime, words: list[str]) -> Any:
+    return main(rt) if len(inspect.signature(main).parameters) == 1 else main(rt, words)
+
+
+def gather(*all: Any) -> Any:
+    """`a, b = await imbrex.gather(x, y)`: of several waits or coroutines at once, in whatever order they end."""
+    return _imbrex.gather(list(all))
+
+
+def _check(cls: type) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Chare)):
+        raise UsageError(f"{cls!r} is no class that derives from imbrex.Chare")
+
+
+def _create_array(rt: _imbrex.Runtime, cls: type, extent: Any, *args: Any, **named: Any) -> Any:
+    """An array of chares, `extent` a number or a tuple of up to three: blocks of consecutive elements on each PE. Each is
+    made with copies of the arguments. The proxy can be used at once."""
+    _check(cls)
+    return rt._create_array(extent, (cls, args, named))
+
+
+def _create_group(rt: _imbrex.Runtime, cls: type, *args: Any, **named: Any) -> Any:
+    """One chare on each PE."""
+    return _create_array(rt, cls, rt.num_pes, *args, **named)
+
+
+def _create(rt: _imbrex.Runtime, cls: type, *args: Any, **named: Any) -> Any:
+    """A single chare, on a PE of the runtime's choice."""
+    _check(cls)
+    return rt._create((cls, args, named))
+
+
+_imbrex.Runtime.create_array = _create_array
+_imbrex.Runtime.create_group = _create_group
+_imbrex.Runtime.create = _create
+
+
+# ---------------------------------------------------------------------------------------------- applications
+
+
+def _words(options: dict[str, Any]) -> list[str]:
+    words = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(option)
+        elif name.startswith("imbrex_"):
+            words.append(f"{option}={value}")
+        else:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            words += [option, *(str(v) for v in values)]
+    return words
+
+
+def _find(name: str) -> str:
+    folder = os.environ.get("IMBREX_BIN")
+    found = shutil.which(name, path=folder) if folder else shutil.which(name)
+    if found is None:
+        where = f"in IMBREX_BIN={folder}" if folder else "on the PATH: install it, or set IMBREX_BIN to its folder"
+        raise UsageError(f"the program {name} is not {where}")
+    return found
+
+
+def program(name: str, launcher: str = "", **options: Any) -> dict[str, Any]:
+    """Runs an application of imbrex, such as `program("jacobi3d", x=192, i=100, imbrex_pes=2)`, and gives its report as a
+    dict. `launcher`: for instance "mpirun -n 4". An option of one letter is written `-x`, others `--with-dashes`. With
+    `trace=True` the events of `--imbrex-trace` are in the dict as "trace". Throws `imbrex.Error` with what the program
+    said when it fails."""
+    trace = options.pop("trace", False)
+    with tempfile.TemporaryDirectory() as folder:
+        report, events = Path(folder, "report.json"), Path(folder, "trace.json")
+        short = {k: v for k, v in options.items() if len(k) == 1}
+        words = [w for k, v in short.items() for w in (f"-{k}", str(v))]
+        words += _words({k: v for k, v in options.items() if len(k) > 1})
+        words += ["--report", str(report)]
+        if trace:
+            words.append(f"--imbrex-trace={events}")
+        done = subprocess.run([*launcher.split(), _find(name), *words], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            from ._errors import Error
+
+            raise Error(f"{name} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}".strip())
+        result = json.loads(report.read_text())
+        if trace:
+            result["trace"] = json.loads(events.read_text())
+    return result

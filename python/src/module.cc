@@ -1,0 +1,112 @@
+
+#include <fmt/format.h>
+
+#include "proxies.h"
+
+namespace imbrex_python {
+
+namespace {
+
+template <class Index>
+nb::object make_array(ix::runtime& rt, const Index& extent, const value& made) {
+  return nb::cast(rt.create_array<python_chare<Index>>(extent, made));
+}
+
+nb::object create_array(ix::runtime& rt, const nb::object& extent, const nb::object& made) {
+  const value all = value::pickled(made);
+  if (nb::isinstance<nb::int_>(extent)) return make_array(rt, ix::index1d(nb::cast<int>(extent)), all);
+  const auto t = nb::cast<nb::tuple>(extent);
+  const auto at = [&](std::size_t i) { return nb::cast<int>(t[i]); };
+  switch (t.size()) {
+    case 1: return make_array(rt, ix::index1d(at(0)), all);
+    case 2: return make_array(rt, ix::index2d{at(0), at(1)}, all);
+    case 3: return make_array(rt, ix::index3d{at(0), at(1), at(2)}, all);
+    default: throw ix::usage_error(fmt::format("an array of chares has one to three dimensions, not {}", t.size()));
+  }
+}
+
+ix::task<value> until_quiet(ix::runtime* rt) {
+  auto waiting = rt->quiescence();
+  co_await waiting;
+  co_return value();
+}
+
+/// The main chare.
+ix::task<int> start(ix::runtime& rt, std::vector<std::string> words, PyObject* main) {
+  owned coroutine;
+  {
+    const with_python here;
+    try {
+      const nb::object result =
+          nb::module_::import_("imbrex._run").attr("begin")(nb::handle(main), nb::cast(&rt, nb::rv_policy::reference), words);
+      coroutine = owned(nb::object(result).release().ptr());
+    } catch (nb::python_error& e) {
+      throw python_failure::of(e, "the main chare");
+    }
+  }
+  auto run = drive(std::move(coroutine), "the main chare");
+  const value result = co_await std::move(run);
+  const with_python here;
+  const nb::object code = result.get();
+  co_return code.is_none() ? 0 : nb::cast<int>(code);
+}
+
+/// Words as `main` has them.
+int run(std::vector<std::string> words, const nb::object& main) {
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  int argc = static_cast<int>(words.size());
+  PyObject* const held = main.ptr();
+  const nb::gil_scoped_release others_may;
+  return ix::run(argc, argv.data(),
+                 [held](ix::runtime& rt, std::vector<std::string> left) { return start(rt, std::move(left), held); });
+}
+
+}  // namespace
+
+void bind_runtime(nb::module_& m) {
+  nb::class_<wait>(m, "Wait");
+  nb::class_<future>(m, "Future")
+      .def("__init__", [](future* f, std::string what) { new (f) future(std::move(what)); })
+      .def("set", &future::set, nb::arg("value").none())
+      .def_prop_ro("is_set", &future::is_set)
+      .def("wait", &future::wait_for);
+  m.def("gather", &gather);
+  nb::class_<ix::runtime>(m, "Runtime", "What a program sees of the job that it runs in.")
+      .def_prop_ro("num_pes", &ix::runtime::num_pes)
+      .def_prop_ro("num_ranks", &ix::runtime::num_ranks)
+      .def_prop_ro("pes_per_rank", &ix::runtime::pes_per_rank)
+      .def_prop_ro("num_gpus", &ix::runtime::num_gpus)
+      .def_prop_ro("transport", &ix::runtime::transport_name)
+      .def("_create_array", &create_array)
+      .def("_create",
+           [](ix::runtime& rt, const nb::object& made) {
+             return rt.create<python_chare<ix::no_index>>(value::pickled(made));
+           })
+      .def(
+          "quiescence", [](ix::runtime& rt) { return std::make_shared<wait>([&rt] { return until_quiet(&rt); }); },
+          "`await rt.quiescence()`: until nothing is under way any more but coroutines that wait.")
+      .def("exit", &ix::runtime::exit, "Ends the job now, on all ranks, with this exit code.");
+  m.def("run", &run);
+}
+
+}  // namespace imbrex_python
+
+NB_MODULE(_imbrex, m) {
+  using namespace imbrex_python;
+  bind_runtime(m);
+  bind_proxies(m);
+  bind_channels(m);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& e, void*) {
+        try {
+          std::rethrow_exception(e);
+        } catch (const imbrex::usage_error& f) {
+          PyErr_SetString(nb::module_::import_("imbrex").attr("UsageError").ptr(), f.what());
+        } catch (const imbrex::error& f) {
+          PyErr_SetString(nb::module_::import_("imbrex").attr("Error").ptr(), f.what());
+        }
+      },
+      nullptr);
+}

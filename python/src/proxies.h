@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "python_chare.h"
+
+namespace imbrex_python {
+
+template <class Index>
+using element_of = ix::element_proxy<python_chare<Index>>;
+template <class Index>
+using array_of = ix::array_proxy<python_chare<Index>>;
+
+/// What a program calls with a proxy.
+void bind_proxies(nb::module_& m);
+/// And the runtime, which makes chares, channels, and the job.
+void bind_runtime(nb::module_& m);
+void bind_channels(nb::module_& m);
+
+}  // namespace imbrex_python

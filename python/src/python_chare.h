@@ -1,0 +1,171 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "value.h"
+#include "wait.h"
+
+namespace imbrex_python {
+
+/// Extents and indices: None, a number, or two or three in a tuple.
+inline nb::object to_python(const ix::no_index&) { return nb::none(); }
+inline nb::object to_python(const ix::index1d& i) { return nb::int_(i.x); }
+inline nb::object to_python(const ix::index2d& i) { return nb::make_tuple(i.x, i.y); }
+inline nb::object to_python(const ix::index3d& i) { return nb::make_tuple(i.x, i.y, i.z); }
+
+/// What elements contribute, and how two are combined: the name of an operation, or a function. In the value, since what
+/// combines on other ranks has only that.
+struct contribution {
+  value what;
+  value op;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & what & op;
+  }
+};
+struct combine_in_python {
+  void operator()(contribution& into, contribution&& from) const;
+};
+
+/// What the object of Python asks of the chare that holds it, on its PE.
+class chare_interface {
+ public:
+  virtual ~chare_interface() = default;
+  virtual nb::object my_index() const = 0;
+  virtual nb::object my_extent() const = 0;
+  virtual nb::object my_proxy() const = 0;
+  virtual nb::object my_array() const = 0;
+  virtual ix::pe_id my_pe() const = 0;
+  virtual ix::rank_id my_rank() const = 0;
+  virtual int count_pes() const = 0;
+  virtual void add(contribution c) = 0;
+  virtual wait_pointer reduce_all(contribution c) = 0;
+  virtual wait_pointer meet() = 0;
+  virtual void move_to(ix::pe_id to) = 0;
+  virtual void end() = 0;
+  virtual nb::object open_channel(const nb::object& peer, int port, int peer_port) = 0;
+};
+
+/// What is done with the object, whatever its index.
+class held_object {
+ public:
+  bool is_there() const { return static_cast<bool>(object_); }
+  /// `made`: class, arguments, named arguments.
+  void make(const value& made, chare_interface* of);
+  void read(const value& state, chare_interface* of);
+  value state() const;
+  /// Begins a method: a coroutine to be driven, or what it has returned.
+  struct begun {
+    owned coroutine;
+    value result;
+    std::string where;
+  };
+  begun begin(const std::string& method, const value& arguments) const;
+
+ private:
+  owned object_;
+};
+
+/// The chare behind an object of Python, whose class derives from imbrex.Chare.
+template <class Index>
+class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_interface {
+  using base = ix::chare<python_chare<Index>, Index>;
+  static constexpr bool in_array = !std::is_same_v<Index, ix::no_index>;
+
+ public:
+  python_chare() = default;
+  explicit python_chare(const value& made) { held_.make(made, this); }
+
+  /// An entry method of the class; what it returns is dropped.
+  ix::task<> receive(std::string method, value arguments) {
+    auto run = answer(std::move(method), std::move(arguments));
+    co_await std::move(run);
+  }
+  ix::task<value> answer(std::string method, value arguments) {
+    held_object::begun b = held_.begin(method, arguments);
+    if (!b.coroutine) co_return b.result;
+    auto run = drive(std::move(b.coroutine), std::move(b.where));
+    value v = co_await std::move(run);
+    co_return v;
+  }
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    if constexpr (Archive::is_loading) {
+      value state;
+      ar & state;
+      held_.read(state, this);
+    } else {
+      value state = held_.state();
+      ar & state;
+    }
+  }
+
+  nb::object my_index() const override { return to_python(base::index()); }
+  nb::object my_extent() const override {
+    if constexpr (in_array) {
+      return to_python(base::extent());
+    } else {
+      return nb::none();
+    }
+  }
+  nb::object my_proxy() const override { return nb::cast(base::proxy()); }
+  nb::object my_array() const override {
+    if constexpr (in_array) {
+      return nb::cast(base::array());
+    } else {
+      return nb::none();
+    }
+  }
+  ix::pe_id my_pe() const override { return base::pe(); }
+  ix::rank_id my_rank() const override { return base::rank(); }
+  int count_pes() const override { return base::num_pes(); }
+  void add(contribution c) override {
+    if constexpr (in_array) {
+      base::contribute(std::move(c), combine_in_python{});
+    } else {
+      throw_alone();
+    }
+  }
+  wait_pointer reduce_all(contribution c) override {
+    if constexpr (in_array) {
+      return std::make_shared<wait>([this, c] { return reduced(this, c); });
+    } else {
+      throw_alone();
+    }
+  }
+  wait_pointer meet() override {
+    if constexpr (in_array) {
+      return std::make_shared<wait>([this] { return all_here(this); });
+    } else {
+      throw_alone();
+    }
+  }
+  void move_to(ix::pe_id to) override { base::migrate_to(to); }
+  void end() override { base::destroy(); }
+  nb::object open_channel(const nb::object& peer, int port, int peer_port) override;
+
+ private:
+  [[noreturn]] static void throw_alone() {
+    throw ix::usage_error("a chare that is in no array has nobody to reduce with");
+  }
+  static ix::task<value> reduced(python_chare* self, contribution c) {
+    auto all = self->base::allreduce(std::move(c), combine_in_python{});
+    const contribution result = co_await std::move(all);
+    co_return result.what;
+  }
+  static ix::task<value> all_here(python_chare* self) {
+    auto all = self->base::barrier();
+    co_await std::move(all);
+    co_return value();
+  }
+
+  held_object held_;
+};
+
+}  // namespace imbrex_python

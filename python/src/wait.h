@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "value.h"
+
+namespace imbrex_python {
+
+/// What a coroutine of Python awaits. `await w` gives it to the coroutine of the runtime that drives it.
+struct wait {
+  explicit wait(std::function<ix::task<value>()> f) : begin(std::move(f)) {}
+  std::function<ix::task<value>()> begin;
+  /// Once.
+  ix::task<value> go();
+};
+using wait_pointer = std::shared_ptr<wait>;
+
+/// Runs a coroutine of Python to its end, and gives what it returns; what it throws is a `python_failure`. `where`: for
+/// that.
+ix::task<value> drive(owned coroutine, std::string where);
+
+/// Until all of them, waits and coroutines, are over; gives a list of what they gave.
+wait_pointer gather(std::vector<nb::object> all);
+
+/// Something that is set once, on the PE of who awaits it.
+class future {
+ public:
+  explicit future(std::string what) : what_(std::move(what)) {}
+  void set(const nb::object& v);
+  bool is_set() const { return is_set_; }
+  static wait_pointer wait_for(std::shared_ptr<future> f);
+
+ private:
+  class awaiter;
+  static ix::task<value> until_set(std::shared_ptr<future> f);
+
+  const std::string what_;
+  bool is_set_ = false;
+  value value_;
+  ix::waiter* waiting_ = nullptr;
+};
+
+}  // namespace imbrex_python

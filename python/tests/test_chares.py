@@ -1,0 +1,343 @@
+"""Chares as classes of Python: in this process, and over two processes of mpirun."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import imbrex as ix
+import numpy as np
+import pytest
+
+
+class Block(ix.Chare):
+    halo = ix.when()
+
+    def __init__(self, size, scale=1.0):
+        self.values = np.full(size, float(self.index) * scale)
+
+    async def run(self, steps):
+        for i in range(steps):
+            self.array[(self.index + 1) % self.extent].send.halo(i, self.values[-1])
+            self.values[0] += await self.halo(i)
+        self.contribute(self.values.sum())
+
+    def first(self):
+        return float(self.values[0])
+
+    def numbers(self):
+        return self.index, self.extent, self.pe, self.num_pes, self.rank
+
+    async def all_of(self, op, value):
+        result = await self.allreduce(value, op)
+        await self.barrier()
+        return result
+
+    def fails(self):
+        raise KeyError(f"no good at {self.index}")
+
+    def fails_oddly(self):
+        class Odd(Exception):
+            pass
+
+        raise Odd("cannot be pickled")
+
+    async def asks(self, other):
+        return await other.call.first()
+
+
+def run(main, *words, pes=2):
+    return ix.run(main, list(words), pes=pes)
+
+
+def test_messages_slots_and_reductions():
+    found = {}
+
+    async def main(rt):
+        blocks = rt.create_array(Block, 8, 10, scale=2)
+        blocks.broadcast.run(5)
+        found["sum"] = await blocks.reduction()
+        found["first"] = await ix.gather(*(blocks[i].call.first() for i in range(8)))
+
+    assert run(main) == 0
+    assert found["sum"] == 20 * 28 + 10 * 28
+    assert found["first"] == [2 * i + 10 * ((i - 1) % 8) for i in range(8)]
+
+
+def test_the_main_chare_gives_the_exit_code_and_has_the_words():
+    seen = []
+
+    async def main(rt, words):
+        seen.append(words)
+        return 3
+
+    assert ix.run(main, ["--mine", "--imbrex-pes=1", "x"]) == 3
+    assert seen == [["--mine", "x"]]
+
+
+@pytest.mark.parametrize("shape", [5, (5,), (3, 2), (2, 2, 3)])
+def test_arrays_have_one_to_three_dimensions(shape):
+    found = []
+
+    async def main(rt):
+        array = rt.create_array(Block2, shape)
+        array.broadcast.tell()
+        found.append(await array.reduction())
+
+    assert run(main) == 0
+    count = int(np.prod(shape))
+    assert len(found[0]) == count
+    assert len(set(found[0])) == count
+
+
+class Block2(ix.Chare):
+    def tell(self):
+        self.contribute([self.index], ix.concatenate)
+
+
+def test_operations_of_reductions():
+    found = {}
+
+    async def main(rt):
+        blocks = rt.create_array(Block, 4, 1)
+        for name, op, values in [
+            ("sum", ix.sum, [1, 2, 3, 4]),
+            ("product", ix.product, [1, 2, 3, 4]),
+            ("min", ix.min, [3, 1, 2, 4]),
+            ("max", ix.max, [3, 1, 2, 4]),
+            ("arrays", ix.max, [np.array([i, -i]) for i in range(4)]),
+            ("own", farther, [3, -7, 2, 5]),
+        ]:
+            found[name] = (await ix.gather(*(blocks[i].call.all_of(op, values[i]) for i in range(4))))[2]
+
+    assert run(main) == 0
+    assert found["sum"] == 10 and found["product"] == 24 and found["min"] == 1 and found["max"] == 4
+    assert list(found["arrays"]) == [3, 0]
+    assert found["own"] == -7
+
+
+def farther(a, b):
+    return a if abs(a) >= abs(b) else b
+
+
+def test_an_exception_arrives_where_it_is_awaited():
+    found = {}
+
+    async def main(rt):
+        blocks = rt.create_array(Block, 3, 1)
+        try:
+            await blocks[2].call.fails()
+        except KeyError as e:
+            found["known"] = (str(e), str(e.__cause__))
+        try:
+            await blocks[1].call.fails_oddly()
+        except ix.RemoteError as e:
+            found["odd"] = str(e)
+        try:
+            await blocks[1].call.nothing_of_that_name()
+        except ix.UsageError as e:
+            found["missing"] = str(e)
+        try:
+            await blocks[1].call._private()
+        except ix.UsageError as e:
+            found["private"] = str(e)
+        found["goes on"] = await blocks[0].call.asks(blocks[2])
+
+    assert run(main) == 0
+    assert found["known"][0] == "'no good at 2'"
+    assert "Block.fails" in found["known"][1] and "line" in found["known"][1]
+    assert "cannot be pickled" in found["odd"]
+    assert "nothing_of_that_name" in found["missing"]
+    assert "_private" in found["private"]
+    assert found["goes on"] == 2
+
+
+def test_one_that_nobody_awaits_ends_the_job(capfd):
+    async def main(rt):
+        blocks = rt.create_array(Block, 3, 1)
+        blocks[1].send.fails()
+        await blocks.reduction()
+
+    assert run(main) == 70
+    said = capfd.readouterr().err
+    assert "Block.fails" in said and "no good at 1" in said and "test_chares.py" in said
+
+
+def test_what_never_comes_is_reported(capfd):
+    async def main(rt):
+        blocks = rt.create_array(Waiting, 2)
+        await blocks[1].call.wait_for_ever()
+
+    assert run(main) == 70
+    assert "Waiting.message(7)" in capfd.readouterr().err
+
+
+class Waiting(ix.Chare):
+    message = ix.when()
+
+    async def wait_for_ever(self):
+        await self.message(7)
+
+    async def in_any_order(self):
+        a = await self.message(2)
+        b = await self.message(1)
+        c = await self.message("c")
+        return a, b, c
+
+
+def test_slots_match_numbers_in_whatever_order_they_come():
+    found = []
+
+    async def main(rt):
+        waiting = rt.create(Waiting)
+        waiting.send.message(1, "one")
+        waiting.send.message("c")
+        waiting.send.message(2, "two", 22)
+        found.append(await waiting.call.in_any_order())
+
+    assert run(main) == 0
+    assert found == [(("two", 22), "one", None)]
+
+
+class Pair(ix.Chare):
+    async def exchange(self, count):
+        other = self.array[1 - self.index]
+        channel = self.channel(other, 0, 0)
+        mine = np.arange(count, dtype=float) + self.index
+        theirs = np.empty(count)
+        for _ in range(10):
+            sent = channel.send(mine)
+            await channel.recv(theirs)
+            await sent
+            assert theirs[0] == 1 - self.index and theirs[-1] == count - 1 + 1 - self.index
+        return float(theirs.sum())
+
+    async def wrong(self):
+        channel = self.channel(self.array[1 - self.index], 1, 1)
+        sent = channel.send(np.zeros(3 + self.index))
+        try:
+            await channel.recv(np.empty(3))
+        finally:
+            await sent
+
+
+def test_channels_carry_arrays():
+    found = {}
+
+    async def main(rt):
+        pair = rt.create_array(Pair, 2)
+        found["sums"] = await ix.gather(pair[0].call.exchange(1000), pair[1].call.exchange(1000))
+        try:
+            await ix.gather(pair[0].call.wrong(), pair[1].call.wrong())
+        except ix.UsageError as e:
+            found["wrong"] = str(e)
+
+    assert run(main) == 0
+    assert found["sums"] == [499500 + 1000, 499500]
+    assert "32 bytes" in found["wrong"] and "24" in found["wrong"]
+
+
+class Traveller(ix.Chare):
+    def __init__(self):
+        self.seen = [self.pe]
+
+    def go(self, pe):
+        self.migrate_to(pe)
+
+    def note(self):
+        self.seen.append(self.pe)
+        return self.seen
+
+
+def test_chares_move():
+    found = []
+
+    async def main(rt):
+        travellers = rt.create_array(Traveller, 4)
+        travellers[0].send.go(1)
+        await rt.quiescence()
+        found.append(await travellers[0].call.note())
+
+    assert run(main) == 0
+    assert found == [[0, 1]]
+
+
+def test_what_makes_no_sense_is_said():
+    with pytest.raises(ix.UsageError, match="async def main"):
+        ix.run(lambda rt: 0, [])
+
+    async def main(rt):
+        with pytest.raises(ix.UsageError, match="derives from imbrex.Chare"):
+            rt.create_array(dict, 3)
+        with pytest.raises(ix.UsageError, match="one to three dimensions"):
+            rt.create_array(Block, (1, 2, 3, 4), 1)
+        with pytest.raises(ix.UsageError, match="awaited before"):
+            waiting = rt.quiescence()
+            await waiting
+            await waiting
+
+    assert run(main) == 0
+
+
+PROGRAM = '''
+import imbrex as ix, numpy as np
+
+class Block(ix.Chare):
+    def __init__(self):
+        self.data = np.arange(100000.0) + self.index
+        self.places = [self.rank]
+    def total(self, other):
+        return float((self.data + other).sum())
+    def go(self, pe):
+        self.migrate_to(pe)
+    def note(self):
+        self.places.append(self.rank)
+        return self.places, float(self.data[-1])
+    def fails(self):
+        raise ValueError("far away")
+    async def exchange(self):
+        c = self.channel(self.array[(self.index + 1) % 2], 3, 3)
+        into = np.empty_like(self.data)
+        sent = c.send(self.data)
+        await c.recv(into)
+        await sent
+        return float(into[0])
+
+async def main(rt):
+    assert rt.num_ranks == 2, rt.num_ranks
+    blocks = rt.create_array(Block, 2)
+    assert await blocks[1].call.total(np.ones(100000)) == 4999950000 + 200000
+    try:
+        await blocks[1].call.fails()
+        return 5
+    except ValueError as e:
+        assert str(e) == "far away" and "Block.fails" in str(e.__cause__)
+    assert await ix.gather(blocks[0].call.exchange(), blocks[1].call.exchange()) == [1, 0]
+    more = rt.create_array(Block, 2)
+    more[0].send.go(rt.num_pes - 1)
+    await rt.quiescence()
+    places, last = await more[0].call.note()
+    assert places == [0, 1] and last == 99999, places
+    print("all is well")
+    return 0
+
+if __name__ == "__main__":
+    raise SystemExit(ix.run(main))
+'''
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
+@pytest.mark.parametrize("pes", [1, 2])
+def test_over_two_processes(tmp_path, pes):
+    program = tmp_path / "far.py"
+    program.write_text(PROGRAM)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       PYTHONPATH=os.pathsep.join([str(Path(ix.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(
+        ["mpirun", "--oversubscribe", "-n", "2", sys.executable, str(program), f"--imbrex-pes={pes}"],
+        capture_output=True, text=True, env=environment, timeout=120, check=False)
+    if "transport" in done.stderr and "not built" in done.stderr:
+        pytest.skip("this imbrex has no MPI")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all is well" in done.stdout
