@@ -55,6 +55,9 @@ set_source_files_properties("${PROJECT_SOURCE_DIR}/src/imbrex/device/cuda/api/cu
 imbrex_precompile(imbrex_library algorithm array cstdint fmt/format.h functional memory string unordered_map utility
   variant vector)
 target_compile_features(imbrex_library PUBLIC cxx_std_20)
+if(BUILD_SHARED_LIBS)
+  target_compile_definitions(imbrex_library PUBLIC IMBREX_SHARED_LIBRARY)  # see thread_place.h
+endif()
 target_include_directories(imbrex_library PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
   "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"

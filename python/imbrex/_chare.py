@@ -22,67 +22,72 @@ class Chare:
     `async` may wait, and other methods of the chare run meanwhile. To move to another process, and to be in a checkpoint,
     it is pickled; its coroutines are not."""
 
-    _chare: _imbrex._Chare
+    _chare: _imbrex._Chare | None = None
+
+    @property
+    def _here(self) -> _imbrex._Chare:
+        if self._chare is None:
+            raise UsageError(f"this {type(self).__qualname__} is no longer a chare, or not yet: it has ended or moved")
+        return self._chare
 
     @property
     def index(self) -> Any:
         """Where it is in its array: a number, or a tuple; None of a single chare."""
-        return self._chare.index
+        return self._here.index
 
     @property
     def extent(self) -> Any:
         """Of its array."""
-        extent = self._chare.extent
-        return extent
+        return self._here.extent
 
     @property
     def proxy(self) -> Any:
         """This chare, for others to send to."""
-        return self._chare.proxy
+        return self._here.proxy
 
     @property
     def array(self) -> Any:
         """All of the array that it belongs to."""
-        return self._chare.array
+        return self._here.array
 
     @property
     def pe(self) -> int:
-        return self._chare.pe
+        return self._here.pe
 
     @property
     def num_pes(self) -> int:
-        return self._chare.num_pes
+        return self._here.num_pes
 
     @property
     def rank(self) -> int:
-        return self._chare.rank
+        return self._here.rank
 
     def contribute(self, value: Any, op: str | Callable = sum) -> None:
         """Adds to the next reduction of its array, which `await array.reduction()` gives. `op`: `imbrex.sum`, `product`,
         `min`, `max`, `concatenate`, of numbers or arrays of numpy element by element; or a function of two values that
         can be pickled. Returns at once."""
-        self._chare.contribute(value, op)
+        self._here.contribute(value, op)
 
     def allreduce(self, value: Any, op: str | Callable = sum) -> Any:
         """`total = await self.allreduce(value, op)`: contributes, and waits for the result, which all elements get."""
-        return self._chare.allreduce(value, op)
+        return self._here.allreduce(value, op)
 
     def barrier(self) -> Any:
         """`await self.barrier()`: until all elements of the array have come here."""
-        return self._chare.barrier()
+        return self._here.barrier()
 
     def migrate_to(self, pe: int) -> None:
         """Moves to a PE as soon as that can be done, once this method returns."""
-        self._chare.migrate_to(pe)
+        self._here.migrate_to(pe)
 
     def destroy(self) -> None:
         """Ends this chare once the present method returns."""
-        self._chare.destroy()
+        self._here.destroy()
 
     def channel(self, to: Any, port: int, peer_port: int) -> _imbrex.Channel:
         """This chare's end of a channel to another one, for arrays in main memory; the other makes its own, with the
         numbers the other way round."""
-        return self._chare.channel(to, port, peer_port)
+        return self._here.channel(to, port, peer_port)
 
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()

@@ -1,8 +1,28 @@
 #include "interpreter.h"
 
+#include <imbrex/base/clock.h>
+
+#include <atomic>
+
 namespace imbrex_python {
 
 namespace {
+
+/// PEs wait for each other here, before the interpreter's own lock: to wake a thread that sleeps there takes some 25
+/// microseconds, and most pieces of Python are over sooner.
+std::atomic<bool> somebody_has_turn{false};
+
+bool take_turn() {
+  constexpr int patience = 4'000;  // some 20 microseconds
+  for (int i = 0; i < patience; ++i) {
+    if (!somebody_has_turn.load(std::memory_order_relaxed) &&
+        !somebody_has_turn.exchange(true, std::memory_order_acquire)) {
+      return true;
+    }
+    imbrex::cpu_relax();
+  }
+  return false;
+}
 
 /// Of a thread that Python has not made: known to it from the first use to the thread's end.
 struct known_thread {
@@ -21,18 +41,20 @@ thread_local known_thread this_thread;
 
 with_python::with_python() {
   PyThreadState* const known = PyGILState_GetThisThreadState();
+  if (known != nullptr && PyGILState_Check() != 0) return;
+  has_turn_ = take_turn();
   if (known == nullptr) {
     this_thread.before = PyGILState_Ensure();
     this_thread.state = PyGILState_GetThisThreadState();
-    taken_ = true;
-  } else if (PyGILState_Check() == 0) {
+  } else {
     PyEval_RestoreThread(known);
-    taken_ = true;
   }
+  taken_ = true;
 }
 
 with_python::~with_python() {
   if (taken_) PyEval_SaveThread();
+  if (has_turn_) somebody_has_turn.store(false, std::memory_order_release);
 }
 
 owned::~owned() {

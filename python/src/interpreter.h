@@ -6,8 +6,8 @@
 
 namespace imbrex_python {
 
-/// While one lives, this thread may use Python: a PE's thread takes the interpreter for a piece of Python and gives it up
-/// in between, so that others can compute. Nested ones do nothing. Never across a `co_await`.
+/// While one lives, this thread may use Python: a PE's thread takes the interpreter for a piece of Python and gives it
+/// up in between, so that others can compute. Nested ones do nothing. Never across a `co_await`.
 class with_python {
  public:
   with_python();
@@ -16,6 +16,7 @@ class with_python {
 
  private:
   bool taken_ = false;
+  bool has_turn_ = false;
 };
 
 /// A counted reference to an object of Python that lives in coroutines and chares: destroying it takes the interpreter.

@@ -13,6 +13,7 @@ nb::object make_array(ix::runtime& rt, const Index& extent, const value& made) {
 }
 
 nb::object create_array(ix::runtime& rt, const nb::object& extent, const nb::object& made) {
+  check_in_job();
   const value all = value::pickled(made);
   if (nb::isinstance<nb::int_>(extent)) return make_array(rt, ix::index1d(nb::cast<int>(extent)), all);
   const auto t = nb::cast<nb::tuple>(extent);
@@ -23,6 +24,14 @@ nb::object create_array(ix::runtime& rt, const nb::object& extent, const nb::obj
     case 3: return make_array(rt, ix::index3d{at(0), at(1), at(2)}, all);
     default: throw ix::usage_error(fmt::format("an array of chares has one to three dimensions, not {}", t.size()));
   }
+}
+
+template <auto M>
+auto of_job() {
+  return [](const ix::runtime& rt) {
+    check_in_job();
+    return (rt.*M)();
+  };
 }
 
 ix::task<value> until_quiet(ix::runtime* rt) {
@@ -37,8 +46,8 @@ ix::task<int> start(ix::runtime& rt, std::vector<std::string> words, PyObject* m
   {
     const with_python here;
     try {
-      const nb::object result =
-          nb::module_::import_("imbrex._run").attr("begin")(nb::handle(main), nb::cast(&rt, nb::rv_policy::reference), words);
+      const nb::object result = nb::module_::import_("imbrex._run")
+                                    .attr("begin")(nb::handle(main), nb::cast(&rt, nb::rv_policy::reference), words);
       coroutine = owned(nb::object(result).release().ptr());
     } catch (nb::python_error& e) {
       throw python_failure::of(e, "the main chare");
@@ -74,20 +83,27 @@ void bind_runtime(nb::module_& m) {
       .def("wait", &future::wait_for);
   m.def("gather", &gather);
   nb::class_<ix::runtime>(m, "Runtime", "What a program sees of the job that it runs in.")
-      .def_prop_ro("num_pes", &ix::runtime::num_pes)
-      .def_prop_ro("num_ranks", &ix::runtime::num_ranks)
-      .def_prop_ro("pes_per_rank", &ix::runtime::pes_per_rank)
-      .def_prop_ro("num_gpus", &ix::runtime::num_gpus)
-      .def_prop_ro("transport", &ix::runtime::transport_name)
+      .def_prop_ro("num_pes", of_job<&ix::runtime::num_pes>())
+      .def_prop_ro("num_ranks", of_job<&ix::runtime::num_ranks>())
+      .def_prop_ro("pes_per_rank", of_job<&ix::runtime::pes_per_rank>())
+      .def_prop_ro("num_gpus", of_job<&ix::runtime::num_gpus>())
+      .def_prop_ro("transport", of_job<&ix::runtime::transport_name>())
       .def("_create_array", &create_array)
       .def("_create",
            [](ix::runtime& rt, const nb::object& made) {
+             check_in_job();
              return rt.create<python_chare<ix::no_index>>(value::pickled(made));
            })
       .def(
-          "quiescence", [](ix::runtime& rt) { return std::make_shared<wait>([&rt] { return until_quiet(&rt); }); },
+          "quiescence",
+          [](ix::runtime& rt) {
+            check_in_job();
+            return std::make_shared<wait>([&rt] { return until_quiet(&rt); });
+          },
           "`await rt.quiescence()`: until nothing is under way any more but coroutines that wait.")
-      .def("exit", &ix::runtime::exit, "Ends the job now, on all ranks, with this exit code.");
+      .def(
+          "exit", [](ix::runtime& rt, int code) { check_in_job(), rt.exit(code); },
+          "Ends the job now, on all ranks, with this exit code.");
   m.def("run", &run);
 }
 

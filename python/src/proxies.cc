@@ -1,6 +1,5 @@
 #include "proxies.h"
 
-
 namespace imbrex_python {
 
 namespace {
@@ -39,15 +38,18 @@ void bind_element(nb::module_& m, const char* name) {
   nb::class_<proxy>(m, name)
       .def("_send",
            [](const proxy& p, std::string method, const nb::object& arguments) {
+             check_in_job();
              p.template send<&python_chare<Index>::receive>(std::move(method), value(arguments));
            })
       .def("_call",
            [](const proxy& p, std::string method, const nb::object& arguments) {
-             return std::make_shared<wait>(
-                 [p, method, v = value(arguments)] { return call_of<Index>(p, method, v); });
+             check_in_job();
+             return std::make_shared<wait>([p, method, v = value(arguments)] { return call_of<Index>(p, method, v); });
            })
-      .def_prop_ro("index", [](const proxy& p) { return to_python(p.index()); }, "Where it is in its array.")
-      .def("erase", [](const proxy& p) { p.erase(); }, "Ends the chare, wherever it is.")
+      .def_prop_ro(
+          "index", [](const proxy& p) { return to_python(p.index()); }, "Where it is in its array.")
+      .def(
+          "erase", [](const proxy& p) { check_in_job(), p.erase(); }, "Ends the chare, wherever it is.")
       .def("__getstate__", &packed<proxy>)
       .def("__setstate__", &unpack<proxy>);
 }
@@ -59,6 +61,7 @@ void bind_array(nb::module_& m, const char* name) {
       .def("_at", [](const proxy& p, Extent... i) { return p[Index{i...}]; })
       .def("_broadcast",
            [](const proxy& p, std::string method, const nb::object& arguments) {
+             check_in_job();
              p.template broadcast<&python_chare<Index>::receive>(std::move(method), value::pickled(arguments));
            })
       .def(

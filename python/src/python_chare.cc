@@ -7,7 +7,8 @@ namespace imbrex_python {
 void combine_in_python::operator()(contribution& into, contribution&& from) const {
   const with_python here;
   try {
-    into.what = value(nb::module_::import_("imbrex._chare").attr("combine")(into.op.get(), into.what.get(), from.what.get()));
+    into.what =
+        value(nb::module_::import_("imbrex._chare").attr("combine")(into.op.get(), into.what.get(), from.what.get()));
   } catch (nb::python_error& e) {
     throw python_failure::of(e, "what a reduction combines with");
   }
@@ -16,6 +17,12 @@ void combine_in_python::operator()(contribution& into, contribution&& from) cons
 namespace {
 nb::object helper(const char* name) { return nb::module_::import_("imbrex._chare").attr(name); }
 }  // namespace
+
+held_object::~held_object() {
+  if (!object_ || !Py_IsInitialized()) return;
+  const with_python here;
+  if (PyObject_SetAttrString(object_.get(), "_chare", Py_None) != 0) PyErr_Clear();
+}
 
 void held_object::make(const value& made, chare_interface* of) {
   const with_python here;

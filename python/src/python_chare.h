@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "value.h"
 #include "wait.h"
@@ -18,8 +19,8 @@ inline nb::object to_python(const ix::index1d& i) { return nb::int_(i.x); }
 inline nb::object to_python(const ix::index2d& i) { return nb::make_tuple(i.x, i.y); }
 inline nb::object to_python(const ix::index3d& i) { return nb::make_tuple(i.x, i.y, i.z); }
 
-/// What elements contribute, and how two are combined: the name of an operation, or a function. In the value, since what
-/// combines on other ranks has only that.
+/// What elements contribute, and how two are combined: the name of an operation, or a function. In the value, since
+/// what combines on other ranks has only that.
 struct contribution {
   value what;
   value op;
@@ -51,9 +52,16 @@ class chare_interface {
   virtual nb::object open_channel(const nb::object& peer, int port, int peer_port) = 0;
 };
 
+/// What a chare has to do with its channels: it owns them, since objects of Python may go anywhere and at any time.
+class channel_state;
+
 /// What is done with the object, whatever its index.
 class held_object {
  public:
+  held_object() = default;
+  held_object(held_object&&) = delete;
+  /// Whoever still has the object finds no chare behind it.
+  ~held_object();
   bool is_there() const { return static_cast<bool>(object_); }
   /// `made`: class, arguments, named arguments.
   void make(const value& made, chare_interface* of);
@@ -166,6 +174,7 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
 
   held_object held_;
+  std::vector<std::shared_ptr<channel_state>> channels_;
 };
 
 }  // namespace imbrex_python

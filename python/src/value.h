@@ -17,7 +17,8 @@ namespace imbrex_python {
 namespace nb = nanobind;
 namespace ix = imbrex;
 
-/// An object of Python in a message. In a process the object itself goes; to another rank it is pickled. Copies share it.
+/// An object of Python in a message. In a process the object itself goes; to another rank it is pickled. Copies share
+/// it.
 class value {
  public:
   /// None.
@@ -38,20 +39,24 @@ class value {
       ar & bytes;
       unpack(std::move(bytes));
     } else {
-      ar & packed();
+      ar& packed();
     }
   }
 
  private:
   struct shared {
-    owned object;       // empty: it is pickled
-    std::string bytes;  // what pickle made of it; empty: nothing yet. With the interpreter
+    owned object;                        // empty: it is pickled
+    std::shared_ptr<std::string> bytes;  // what pickle made of it; null: nothing yet. With the interpreter
+    bool is_given = false;               // arrays lie in the bytes that somebody has got
   };
   std::string& packed();
   void unpack(std::string bytes);
 
   std::shared_ptr<shared> shared_;
 };
+
+/// Throws `usage_error` where no PE runs: proxies and the runtime may outlive the job, in variables of Python.
+void check_in_job();
 
 /// What Python code threw, on its way: with the object, and as text with the lines of the program.
 class python_failure : public ix::error {

@@ -1,10 +1,10 @@
 #include "wait.h"
 
-
 namespace imbrex_python {
 
 ix::task<value> wait::go() {
-  if (!begin) throw ix::usage_error("it has been awaited before: what call, allreduce and the like give is awaited once");
+  if (!begin)
+    throw ix::usage_error("it has been awaited before: what call, allreduce and the like give is awaited once");
   return std::exchange(begin, nullptr)();
 }
 
@@ -25,8 +25,8 @@ step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& f
     const nb::object what = failed ? c.attr("throw")(as_python_exception(failed)) : c.attr("send")(sent.get());
     wait_pointer w;
     if (!nb::try_cast(what, w)) {
-      throw ix::usage_error(where + " awaits something that is not of imbrex: " +
-                            nb::cast<std::string>(nb::repr(what)));
+      throw ix::usage_error(where +
+                            " awaits something that is not of imbrex: " + nb::cast<std::string>(nb::repr(what)));
     }
     return {std::move(w), {}};
   } catch (nb::python_error& e) {

@@ -46,6 +46,12 @@ class Block(ix.Chare):
     async def asks(self, other):
         return await other.call.first()
 
+    def give_channel(self):
+        return self.channel(self.array[1], 0, 0)
+
+    def myself(self):
+        return self
+
 
 def run(main, *words, pes=2):
     return ix.run(main, list(words), pes=pes)
@@ -215,7 +221,7 @@ class Pair(ix.Chare):
 
     async def wrong(self):
         channel = self.channel(self.array[1 - self.index], 1, 1)
-        sent = channel.send(np.zeros(3 + self.index))
+        sent = channel.send(np.zeros(3 - self.index))
         try:
             await channel.recv(np.empty(3))
         finally:
@@ -235,7 +241,7 @@ def test_channels_carry_arrays():
 
     assert run(main) == 0
     assert found["sums"] == [499500 + 1000, 499500]
-    assert "32 bytes" in found["wrong"] and "24" in found["wrong"]
+    assert "16 bytes" in found["wrong"] and "24" in found["wrong"]
 
 
 class Traveller(ix.Chare):
@@ -341,3 +347,44 @@ def test_over_two_processes(tmp_path, pes):
         pytest.skip("this imbrex has no MPI")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all is well" in done.stdout
+
+
+def test_what_outlives_the_job_says_so():
+    kept = {}
+
+    async def main(rt):
+        kept["rt"] = rt
+        kept["blocks"] = rt.create_array(Block, 2, 1)
+        kept["channel"] = await kept["blocks"][0].call.give_channel()
+        kept["chare"] = await kept["blocks"][0].call.myself()
+
+    assert run(main, pes=1) == 0
+    for what in (
+        lambda: kept["rt"].num_pes,
+        lambda: kept["rt"].create_array(Block, 2, 1),
+        lambda: kept["blocks"][0].send.first(),
+        lambda: kept["blocks"].broadcast.first(),
+        lambda: kept["channel"].send(np.zeros(1)),
+    ):
+        with pytest.raises(ix.UsageError, match="inside of a job"):
+            what()
+    with pytest.raises(ix.UsageError, match="no longer"):
+        kept["chare"].index
+
+
+def test_arrays_of_a_broadcast_are_each_ones_own():
+    found = []
+
+    async def main(rt):
+        blocks = rt.create_array(Changing, 4)
+        blocks.broadcast.change(np.zeros(1000))
+        found.append(await blocks.reduction())
+
+    assert run(main) == 0
+    assert found == [4 * 1000]
+
+
+class Changing(ix.Chare):
+    def change(self, values):
+        values += 1
+        self.contribute(values.sum())

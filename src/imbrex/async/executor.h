@@ -9,6 +9,7 @@
 #include "imbrex/async/mpsc_queue.h"
 #include "imbrex/async/ready_queue.h"
 #include "imbrex/base/clock.h"
+#include "imbrex/base/memory/thread_place.h"
 #include "imbrex/base/time_source.h"
 #include "imbrex/trace/trace.h"
 
@@ -154,8 +155,8 @@ class executor {
   bool collect_all();
   void warn_of_flood(std::uint32_t count);
 
-  static thread_local constinit executor* current_ __attribute__((tls_model("initial-exec")));
-  static thread_local constinit task_journal* journal_ __attribute__((tls_model("initial-exec")));
+  IMBREX_THREAD_LOCAL executor* current_;
+  IMBREX_THREAD_LOCAL task_journal* journal_;
 
   static constexpr std::uint32_t flood = std::uint32_t{1} << 20;  // in the inbox at a time
   static constexpr std::uint32_t largest_batch = 64;

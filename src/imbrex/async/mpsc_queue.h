@@ -4,6 +4,7 @@
 
 #include "imbrex/async/work.h"
 #include "imbrex/base/memory/prefetch.h"
+#include "imbrex/base/memory/thread_place.h"
 
 namespace imbrex {
 
@@ -73,7 +74,7 @@ class mpsc_queue {
  private:
   static work* asleep() { return &asleep_mark_; }
   inline static work asleep_mark_;
-  inline static thread_local constinit unsigned num_found_empty_ __attribute__((tls_model("initial-exec"))) = 0;
+  inline IMBREX_THREAD_LOCAL unsigned num_found_empty_ = 0;
 
   alignas(64) std::atomic<work*> head_{nullptr};
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imbrex/base/memory/prefetch.h"
+#include "imbrex/base/memory/thread_place.h"
 
 /// Memory for messages, coroutine frames and pending operations: the small, short-lived blocks of the hot
 /// paths. No system allocation, lock or atomic operation in steady state on one thread.
@@ -92,7 +93,7 @@ class slab {
   void collect_returned();
   void give_back(block* first, block* last) noexcept;
 
-  static thread_local constinit slab* this_thread_ __attribute__((tls_model("initial-exec")));
+  IMBREX_THREAD_LOCAL slab* this_thread_;
 
   block* free_[num_classes] = {};
   std::byte* chunk_ = nullptr;
