@@ -2,6 +2,27 @@
 # is passed over.
 file(GLOB_RECURSE imbrex_tool_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/imbrex/*.cc")
 if(imbrex_tool_sources)
+  # What `imbrex new` writes, as texts in a source.
+  set(imbrex_template "")
+  foreach(file IN ITEMS CMakeLists.txt main.cc README.md job.slurm gitignore ci.yml tasks.json)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/share/template/${file}")
+    file(READ "${PROJECT_SOURCE_DIR}/share/template/${file}" text)
+    string(REGEX REPLACE "^gitignore$" ".gitignore" to "${file}")
+    string(REGEX REPLACE "^ci.yml$" ".github/workflows/ci.yml" to "${to}")
+    string(REGEX REPLACE "^tasks.json$" ".vscode/tasks.json" to "${to}")
+    string(APPEND imbrex_template "    {\"${to}\", R\"text(${text})text\"},\n")
+  endforeach()
+  file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/template_files.cc" CONTENT
+"// Made by CMake from share/template.
+#include \"first_day/template.h\"
+
+std::span<const template_file> template_files() {
+  static constexpr template_file all[] = {
+${imbrex_template}  };
+  return all;
+}
+")
+  list(APPEND imbrex_tool_sources "${PROJECT_BINARY_DIR}/template_files.cc")
   add_executable(imbrex_tool ${imbrex_tool_sources})
   imbrex_unite(imbrex_tool)
   imbrex_precompile(imbrex_tool CLI/App.hpp algorithm fmt/format.h functional memory string vector)

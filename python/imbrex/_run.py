@@ -6,9 +6,11 @@ import inspect
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Callable
 
@@ -21,14 +23,21 @@ def run(main: Callable, argv: list[str] | None = None, *, pes: int | None = None
     """Runs a job whose main chare is the coroutine `main(rt)`, or `main(rt, words)` with the words of the command line
     that are not imbrex's own. All processes of an `mpirun` or `srun` call this. `pes`: PEs, that is threads, of this
     process, unless `--imbrex-pes` says; one where it does not say either, since threads of Python compute one at a time.
-    Returns the exit code, the same everywhere. One job at a time."""
+    Returns the exit code, the same everywhere. One job at a time. Ctrl-C ends the process."""
     if not inspect.iscoroutinefunction(main):
         raise UsageError("imbrex.run takes an `async def main(rt)`")
     words = list(sys.argv if argv is None else [sys.argv[0] or "python", *argv])
     if not any(w.startswith("--imbrex-pes") for w in words) and "IMBREX_PES" not in os.environ:
         words.insert(1, f"--imbrex-pes={pes or 1}")
     sys.stdout.flush()
-    return _imbrex.run(words, main)
+    if threading.current_thread() is not threading.main_thread():
+        return _imbrex.run(words, main)
+    # Python's own handler would wait for the job's end.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        return _imbrex.run(words, main)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def begin(main: Callable, rt: _imbrex.Runtime, words: list[str]) -> Any:

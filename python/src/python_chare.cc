@@ -58,6 +58,7 @@ held_object::begun held_object::begin(const std::string& method, const value& ar
   const nb::handle object(object_.get());
   begun b;
   b.where = nb::cast<std::string>(object.type().attr("__qualname__")) + "." + method;
+  const ix::trace_range shown(b.where);
   try {
     const nb::tuple given = nb::cast<nb::tuple>(arguments.get());
     const nb::object result = helper("invoke")(object, method, given[0], given[1]);

@@ -20,6 +20,7 @@ step returned(nb::handle stop) { return {nullptr, value(nb::object(stop.attr("va
 
 step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& failed, const std::string& where) {
   const with_python here;
+  const ix::trace_range shown(where);
   try {
     const nb::handle c(coroutine);
     const nb::object what = failed ? c.attr("throw")(as_python_exception(failed)) : c.attr("send")(sent.get());

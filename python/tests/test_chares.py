@@ -1,7 +1,9 @@
 """Chares as classes of Python: in this process, and over two processes of mpirun."""
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -168,6 +170,18 @@ def test_one_that_nobody_awaits_ends_the_job(capfd):
     assert run(main) == 70
     said = capfd.readouterr().err
     assert "Block.fails" in said and "no good at 1" in said and "test_chares.py" in said
+
+
+def test_a_trace_names_classes_and_methods(tmp_path):
+    async def main(rt):
+        blocks = rt.create_array(Block, 2, 1)
+        blocks.broadcast.run(3)
+        await blocks.reduction()
+
+    trace = tmp_path / "trace.json"
+    assert run(main, f"--imbrex-trace={trace}") == 0
+    names = {e.get("name") for e in json.loads(trace.read_text())["traceEvents"]}
+    assert {"Block.run", "Block.halo", "the main chare"} <= names
 
 
 def test_what_never_comes_is_reported(capfd):
@@ -388,3 +402,21 @@ class Changing(ix.Chare):
     def change(self, values):
         values += 1
         self.contribute(values.sum())
+
+
+def test_control_c_ends_a_job_that_waits(tmp_path):
+    program = tmp_path / "sleeps.py"
+    program.write_text(
+        "import imbrex as ix, time\n"
+        "class Sleeper(ix.Chare):\n"
+        "    def sleep(self):\n"
+        "        print('asleep', flush=True)\n"
+        "        time.sleep(60)\n"
+        "async def main(rt):\n"
+        "    await rt.create_array(Sleeper, 1)[0].call.sleep()\n"
+        "ix.run(main)\n")
+    job = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True,
+                           env=dict(os.environ, PYTHONPATH=str(Path(ix.__file__).parent.parent)))
+    assert job.stdout.readline() == "asleep\n"
+    job.send_signal(signal.SIGINT)
+    assert job.wait(timeout=20) == -signal.SIGINT

@@ -12,6 +12,12 @@
 void add_info_command(CLI::App& app, const imbrex::config& settings, std::function<int()>& command);
 /// `words`: the whole command line, with the options of the runtime.
 void add_doctor_command(CLI::App& app, const std::vector<std::string>& words, std::function<int()>& command);
+void add_new_command(CLI::App& app, std::function<int()>& command);
+/// \name They describe `app` as it is when they run
+///@{
+void add_completion_command(CLI::App& app, std::function<int()>& command);
+void add_man_command(CLI::App& app, std::function<int()>& command);
+///@}
 void add_trace_command(CLI::App& app, std::function<int()>& command);
 void add_mpi_check_command(CLI::App& app, std::function<int()>& command);
 void add_checkpoint_info_command(CLI::App& app, std::function<int()>& command);

@@ -22,12 +22,10 @@ int fail(const std::string& what, int exit_code) {
 }
 
 // What is wrong with the command line, as imbrex words its messages.
-std::string complaint(const CLI::ParseError& e, int argc, char** argv) {
+std::string complaint(const CLI::ParseError& e, const CLI::App& app, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  const bool is_command = first.empty() || first == "info" || first == "doctor" || first == "trace" ||
-                          first == "tune" || first == "mpi-check" || first == "checkpoint-info" || first == "run" ||
-                          first == "balance-replay" || first == "figures" || first == "machines" ||
-                          first == "predict" || first == "measure-machine" || first.front() == '-';
+  const auto is_that = [&](const CLI::App* c) { return c->get_name() == first; };
+  const bool is_command = first.empty() || first.front() == '-' || !app.get_subcommands(is_that).empty();
   if (!is_command) return fmt::format("there is no command '{}'", first);
   std::string text = e.what();
   const bool is_name =
@@ -74,6 +72,7 @@ int run(int argc, char** argv) {
   std::function<int()> command;
   add_info_command(app, settings, command);
   add_doctor_command(app, words, command);
+  add_new_command(app, command);
   add_trace_command(app, command);
   add_tune_command(app, settings, words, command);
   add_mpi_check_command(app, command);
@@ -84,11 +83,13 @@ int run(int argc, char** argv) {
   add_predict_command(app, command);
   add_measure_machine_command(app, settings, words, command);
   add_run_command(app, job, command);
+  add_completion_command(app, command);
+  add_man_command(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    return fail(fmt::format("{}; see imbrex --help", complaint(e, argc, argv)), 2);
+    return fail(fmt::format("{}; see imbrex --help", complaint(e, app, argc, argv)), 2);
   }
   if (!app.got_subcommand("tune") && !app.got_subcommand("measure-machine") &&
       !app.got_subcommand("doctor")) {  // a job warns by itself, once for all ranks

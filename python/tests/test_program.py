@@ -1,0 +1,36 @@
+"""`imbrex.program`: applications, and what they report."""
+
+import os
+import shutil
+
+import imbrex as ix
+import pytest
+
+there = shutil.which("jacobi3d", path=os.environ.get("IMBREX_BIN"))
+needs_jacobi3d = pytest.mark.skipif(there is None, reason="jacobi3d is not in IMBREX_BIN")
+
+
+@needs_jacobi3d
+def test_gives_the_report_and_the_trace():
+    report = ix.program("jacobi3d", x=32, i=4, device="host", imbrex_pes=2, repeats=1, quiet=True, trace=True)
+    assert report["time_per_iteration_us"]["median"] > 0
+    assert any(e.get("ph") == "X" for e in report["trace"]["traceEvents"])
+
+
+@needs_jacobi3d
+def test_in_virtual_time():
+    report = ix.program("jacobi3d", x=64, i=4, repeats=1, quiet=True, imbrex_machine="h200-x4", imbrex_ranks=1,
+                        imbrex_gpus=4, imbrex_pes=4)
+    assert report["time_per_iteration_us"]["median"] > 0
+
+
+@needs_jacobi3d
+def test_says_why_it_failed():
+    with pytest.raises(ix.Error, match="exit code 2"):
+        ix.program("jacobi3d", x=-1)
+
+
+def test_a_program_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("IMBREX_BIN", "/nowhere")
+    with pytest.raises(ix.UsageError, match="IMBREX_BIN=/nowhere"):
+        ix.program("jacobi3d")

@@ -1,0 +1,73 @@
+// `imbrex new NAME`: a program to begin with, that builds, has tests, and runs on a cluster.
+#include <fmt/format.h>
+#include <imbrex/base/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "first_day/template.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct wishes {
+  std::string name;
+  std::string folder;
+};
+
+/// A target of CMake and a file.
+void check_name(const std::string& name) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+  if (name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0 || !std::ranges::all_of(name, fits)) {
+    throw imbrex::usage_error(
+        fmt::format("'{}' is no name for a program: letters, digits, _ and -, a letter first", name));
+  }
+  if (name == "test" || name == "all" || name == "install" || name == "clean") {
+    throw imbrex::usage_error(fmt::format("'{}' is a word of build tools: another name", name));
+  }
+}
+
+std::string with_name(std::string_view text, const std::string& name) {
+  constexpr std::string_view mark = "@name@";
+  std::string result(text);
+  for (std::size_t at = 0; (at = result.find(mark, at)) != std::string::npos; at += name.size())
+    result.replace(at, mark.size(), name);
+  return result;
+}
+
+int make(const wishes& w) {
+  check_name(w.name);
+  const fs::path folder = w.folder.empty() ? fs::path(w.name) : fs::path(w.folder);
+  if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
+    throw imbrex::usage_error(
+        fmt::format("{} is there and not empty: choose another folder by --folder", folder.string()));
+  }
+  for (const template_file& f : template_files()) {
+    const fs::path to = folder / f.to;
+    fs::create_directories(to.parent_path());
+    std::ofstream out(to);
+    out << with_name(f.text, w.name);
+    if (!out.flush()) throw imbrex::config_error(fmt::format("{} could not be written", to.string()));
+  }
+  fmt::print(
+      "{}: a ring of chares, with tests\n  cd {} && cmake -B build && cmake --build build && ctest --test-dir build\n",
+      folder.string(), folder.string());
+  return 0;
+}
+
+}  // namespace
+
+void add_new_command(CLI::App& app, std::function<int()>& command) {
+  auto w = std::make_shared<wishes>();
+  CLI::App* const c = app.add_subcommand("new", "a program to begin with: CMake, tests, a Slurm script, CI, README");
+  c->add_option("name", w->name, "of the program")->required();
+  c->add_option("--folder", w->folder, "where it goes; default: a new folder of that name");
+  c->callback([w, &command] { command = [w] { return make(*w); }; });
+}
