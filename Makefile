@@ -6,7 +6,7 @@ CMAKE_ARGS ?=
 # Further options for ctest, for example TEST_ARGS="-L unit" or TEST_ARGS="-R when"
 TEST_ARGS ?=
 
-.PHONY: help setup configure_programs build run test sources ci bench format clean
+.PHONY: help setup configure_programs build run test sources ci bench guide format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make sources check the sources: clang-tidy, and that each header compiles alone (minutes)"
 	@echo "make ci      all that must hold before a change is merged: tests, sources, sanitizers (an hour on two cores)"
 	@echo "make bench   build and run the benchmarks into out/bench/"
+	@echo "make guide   the documentation as web pages into out/guide/html (Sphinx, MyST)"
 	@echo "make format  rewrite the sources as clang-format 19 does"
 	@echo "make clean   remove build/ and out/"
 	@echo "choices: PRESET=default|debug|asan|tsan|clang  JOBS=$(JOBS)  CMAKE_ARGS=...  TEST_ARGS=...  IMBREX_SKIP_SETUP=1"
@@ -54,6 +55,11 @@ bench: setup
 	@cmake --preset $(PRESET) $(CMAKE_ARGS)
 	@$(compile)
 	@scripts/bench build/$(PRESET)
+
+guide: setup
+	@cmake --preset $(PRESET) $(CMAKE_ARGS)
+	@$(compile) --target imbrex_tool
+	@scripts/guide build/$(PRESET)
 
 format:
 	@python3 -B tests/checks/format.py --root . --fix

@@ -17,6 +17,9 @@ SECTIONS = {
                        "Where elements live", "Sections", "Callbacks, futures, slots", "Halos"),
     "interoperation.md": ("A call into a stream: cuBLAS", "cuFFT", "Streams and events of others", "Memory of others",
                           "NCCL beside imbrex", "MPI calls of your own"),
+    "from-mpi-cuda.md": ("The same step, twice",),
+    "from-charm.md": ("",),
+    "from-starpu.md": ("",),
 }
 BEGIN = "#include <imbrex/imbrex.h>\n#include <imbrex/interop.h>\nnamespace ix = imbrex;\n"
 
@@ -38,7 +41,7 @@ def missing_headers(samples):
 
 for page in map(pathlib.Path, sys.argv[1:sys.argv.index("--compiler")]):
     parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    texts = dict(zip(parts[1::2], parts[2::2]))
+    texts = {"": parts[0], **dict(zip(parts[1::2], parts[2::2]))}  # "": before the first heading
     for section in SECTIONS[page.name]:
         samples = re.findall(r"^```cpp\n(.*?)^```", texts[section], flags=re.MULTILINE | re.DOTALL)
         if not samples:
