@@ -96,10 +96,13 @@ void hetero_domain::run_on_host(task_node& t) {
   }
 }
 
-/// What is not known may take long.
+/// What is not known may take long. Where this PE runs none, since they took long, it learns here that they are short.
 void hetero_domain::expect_host_task(const task_node& t) {
+  constexpr double part_of_news = 0.25;
   const double ns = policy_->expected_ns(t, *t.at);
-  host_task_cycles_ = std::max(host_task_cycles_, ns < 0 ? is_long_cycles : ns * cycles_in_a_ns);
+  const double expected = ns < 0 ? is_long_cycles : ns * cycles_in_a_ns;
+  const double change = expected - host_task_cycles_;
+  host_task_cycles_ += change > 0 ? change : part_of_news * change;
 }
 
 void hetero_domain::run_own_host_task(task_node& t) {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "imbrex/hetero/placement/ready_list.h"
 #include "imbrex/hetero/tasks/task_stealing.h"
 #include "unit/hetero/graph/stepped_device.h"
 #include "unit/hetero/hetero_fixture.h"
@@ -83,6 +84,50 @@ TEST(long_tasks_of_the_host, are_left_to_others_while_a_device_is_at_work) {
   EXPECT_EQ(num_run_beside_device(2, std::chrono::milliseconds(2)), 1) << "the first, of which nothing was known";
   EXPECT_EQ(num_run_beside_device(1, std::chrono::milliseconds(2)), 4) << "there is nobody else";
   EXPECT_EQ(num_run_beside_device(2, std::chrono::microseconds(0)), 4) << "they are short";
+}
+
+/// Of a policy that learns: it expects so much of every task of the host.
+class expecting final : public placement_policy {
+ public:
+  explicit expecting(double ns) : ns_(ns) {}
+  void push(task_node& t) override { ready_.push(t); }
+  choice pop(const placement_view& view) override {
+    if (ready_.empty()) return {};
+    task_node& t = *ready_.take_first();
+    for (const auto& p : view.places()) {
+      if (view.eligible(t, *p)) return {&t, p.get()};
+    }
+    return {};
+  }
+  double expected_ns(const task_node&, const place& p) override { return p.is_host() ? ns_ : 1; }
+  bool learns() const override { return true; }
+
+ private:
+  ready_list ready_;
+  const double ns_;
+};
+
+TEST(tasks_of_the_host, of_which_nothing_is_known_are_left_to_others_while_a_device_is_at_work) {
+  for (const double expected_ns : {-1.0, 1e9, 100.0}) {
+    feeding_pe on(2);
+    hetero_options o;
+    o.device_bytes = 1 << 20;
+    on.domain = nullptr;
+    on.domain = std::make_unique<hetero_domain>(on.pe.queue, on.host, std::vector<device*>{&on.there}, o,
+                                                std::make_unique<expecting>(expected_ns));
+    on.domain->share_host_tasks(*on.stealing, 0);
+    hetero_object<double> x(*on.domain, 10), y(*on.domain, 10);
+    submit(
+        *on.domain, {.on = device_kind::host, .number = 0}, [](stream& s, std::span<double>) { s.call("work", [] {}); },
+        write(x));
+    on.pe.run();
+    bool ran = false;
+    submit(*on.domain, {}, [&ran](std::span<double>) { ran = true; }, write(y));
+    on.pe.run();
+    EXPECT_EQ(ran, expected_ns == 100.0) << expected_ns;
+    on.step_device();
+    EXPECT_TRUE(ran);
+  }
 }
 
 }  // namespace
