@@ -15,7 +15,7 @@ struct worker : ix::chare<worker, ix::index1d> {
     double value = index().x;
     for (int step = 0; step < steps; ++step) {
       array()[(index().x + 1) % extent().x].send<&worker::arrived>(step, value);
-      const auto [number, came] = co_await arrived(step);  // another chare computes meanwhile
+      const auto [came] = co_await arrived(step);  // another chare computes meanwhile
       value = came;
     }
     contribute(value, ix::sum);

@@ -34,9 +34,11 @@ std::vector<std::string> runtime_options() {
   for (std::string line; std::getline(lines, line);) {
     const std::size_t at = line.find("--imbrex-");
     if (at == std::string::npos || at > 4) continue;
-    const std::size_t end = line.find_first_of(" =", at);
+    const std::size_t end = line.find_first_of(" =[", at);
     std::string name = line.substr(at, end - at);
-    if (end != std::string::npos && line[end] == '=') name += '=';
+    // `--imbrex-pes N`, with more spaces before what it means
+    const bool takes_value = end + 1 < line.size() && line[end] == ' ' && line[end + 1] != ' ';
+    if (takes_value) name += '=';
     all.push_back(std::move(name));
   }
   return all;

@@ -1,6 +1,7 @@
 // `imbrex man FOLDER`: manual pages of the tool, of each of its commands, and of the options of every program on
 // imbrex, made from the command line itself.
 #include <fmt/format.h>
+#include <imbrex/base/build_config.h>
 #include <imbrex/base/error.h>
 #include <imbrex/runtime/options/options.h>
 
@@ -13,8 +14,6 @@
 #include "commands.h"
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// As troff reads it.
 std::string plain(std::string_view text) {
@@ -39,7 +38,7 @@ std::string head(const std::string& name, const std::string& what, int section) 
                      plain(what));
 }
 
-std::string options_of(const CLI::App& app) {
+std::string described_options(const CLI::App& app) {
   std::string text;
   for (const CLI::Option* o : app.get_options()) {
     text += fmt::format(".TP\n.B {}\n{}", plain(o->get_name(false, true)), plain(o->get_description()));
@@ -56,7 +55,7 @@ std::string page_of_command(const CLI::App& c) {
     if (o->get_positional()) positionals += " " + o->get_name(true);
   }
   text += fmt::format(".SH SYNOPSIS\n.B imbrex {}\n[options]{}\n.SH OPTIONS\n{}", plain(c.get_name()),
-                      plain(positionals), options_of(c));
+                      plain(positionals), described_options(c));
   if (!c.get_footer().empty()) text += ".SH NOTES\n" + plain(c.get_footer()) + "\n";
   return text + ".SH SEE ALSO\nimbrex(1), imbrex\\-options(7)\n";
 }
@@ -68,7 +67,7 @@ std::string page_of_tool(const CLI::App& app) {
     text += fmt::format(".TP\n.B {}\n{}; imbrex\\-{}(1)\n", plain(c->get_name()), plain(c->get_description()),
                         plain(c->get_name()));
   }
-  text += ".SH OPTIONS\n" + options_of(app);
+  text += ".SH OPTIONS\n" + described_options(app);
   text += ".SH EXIT STATUS\n0: it worked. 1: it did not, or what it looked for is wrong. 2: the command line.\n";
   return text + ".SH SEE ALSO\nimbrex\\-options(7)\n";
 }
@@ -81,12 +80,12 @@ std::string page_of_options() {
          "thrown, or the program waits for what never happens.\n.SH SEE ALSO\nimbrex(1)\n";
 }
 
-int write_pages(const CLI::App& app, const fs::path& folder) {
+int write_pages(const CLI::App& app, const std::filesystem::path& folder) {
   int num_pages = 0;
   const auto write = [&](const std::string& name, int section, const std::string& text) {
-    const fs::path place = folder / fmt::format("man{}", section);
-    fs::create_directories(place);
-    const fs::path file = place / fmt::format("{}.{}", name, section);
+    const std::filesystem::path place = folder / fmt::format("man{}", section);
+    std::filesystem::create_directories(place);
+    const std::filesystem::path file = place / fmt::format("{}.{}", name, section);
     std::ofstream out(file);
     out << text;
     if (!out.flush()) throw imbrex::config_error(fmt::format("{} could not be written", file.string()));

@@ -15,8 +15,6 @@
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct wishes {
   std::string name;
   std::string folder;
@@ -44,14 +42,16 @@ std::string with_name(std::string_view text, const std::string& name) {
 
 int make(const wishes& w) {
   check_name(w.name);
-  const fs::path folder = w.folder.empty() ? fs::path(w.name) : fs::path(w.folder);
-  if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder))) {
+  const std::filesystem::path folder =
+      w.folder.empty() ? std::filesystem::path(w.name) : std::filesystem::path(w.folder);
+  if (std::filesystem::exists(folder) &&
+      (!std::filesystem::is_directory(folder) || !std::filesystem::is_empty(folder))) {
     throw imbrex::usage_error(
         fmt::format("{} is there and not empty: choose another folder by --folder", folder.string()));
   }
   for (const template_file& f : template_files()) {
-    const fs::path to = folder / f.to;
-    fs::create_directories(to.parent_path());
+    const std::filesystem::path to = folder / f.to;
+    std::filesystem::create_directories(to.parent_path());
     std::ofstream out(to);
     out << with_name(f.text, w.name);
     if (!out.flush()) throw imbrex::config_error(fmt::format("{} could not be written", to.string()));
