@@ -56,8 +56,13 @@ ix::task<int> start(ix::runtime& rt, std::vector<std::string> words, PyObject* m
   auto run = drive(std::move(coroutine), "the main chare");
   const value result = co_await std::move(run);
   const with_python here;
-  const nb::object code = result.get();
-  co_return code.is_none() ? 0 : nb::cast<int>(code);
+  const nb::object returned = result.get();
+  int code = 0;
+  if (!returned.is_none() && !nb::try_cast(returned, code)) {
+    throw ix::usage_error("the main chare has returned " + nb::cast<std::string>(nb::repr(returned)) +
+                          ": an exit code, or nothing");
+  }
+  co_return code;
 }
 
 /// Words as `main` has them.

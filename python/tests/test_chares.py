@@ -84,6 +84,28 @@ def test_the_main_chare_gives_the_exit_code_and_has_the_words():
     assert seen == [["--mine", "x"]]
 
 
+def test_the_main_chare_gives_a_number_or_nothing(capfd):
+    async def main(rt):
+        return "done"
+
+    async def fails(rt):
+        raise ValueError("no input")
+
+    async def waits(rt):
+        await Elsewhere()
+
+    class Elsewhere:
+        def __await__(self):
+            yield "something of another library"
+
+    assert run(main) == 2
+    assert "'done'" in capfd.readouterr().err
+    assert run(fails) == 1
+    assert "no input" in capfd.readouterr().err
+    assert run(waits) == 2
+    assert "not of imbrex" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("shape", [5, (5,), (3, 2), (2, 2, 3)])
 def test_arrays_have_one_to_three_dimensions(shape):
     found = []
