@@ -3,6 +3,7 @@
 #include <imbrex/base/clock.h>
 
 #include <atomic>
+#include <cstdint>
 
 namespace imbrex_python {
 
@@ -13,14 +14,15 @@ namespace {
 std::atomic<bool> somebody_has_turn{false};
 
 bool take_turn() {
-  constexpr int patience = 4'000;  // some 20 microseconds
-  for (int i = 0; i < patience; ++i) {
+  constexpr std::uint64_t patience = 60'000;  // cycles: some 20 microseconds
+  const std::uint64_t began = imbrex::cycle_count();
+  do {
     if (!somebody_has_turn.load(std::memory_order_relaxed) &&
         !somebody_has_turn.exchange(true, std::memory_order_acquire)) {
       return true;
     }
     imbrex::cpu_relax();
-  }
+  } while (imbrex::cycle_count() - began < patience);
   return false;
 }
 

@@ -24,25 +24,19 @@ held_object::~held_object() {
   if (PyObject_SetAttrString(object_.get(), "_chare", Py_None) != 0) PyErr_Clear();
 }
 
-void held_object::make(const value& made, chare_interface* of) {
+void held_object::hold(const char* by, const value& from, chare_interface* of, const char* where) {
   const with_python here;
   try {
-    const nb::object object = helper("make")(made.get(), nb::cast(of, nb::rv_policy::reference));
+    const nb::object object = helper(by)(from.get(), nb::cast(of, nb::rv_policy::reference));
     object_ = owned(nb::object(object).release().ptr());
   } catch (nb::python_error& e) {
-    throw python_failure::of(e, "the constructor of a chare");
+    throw python_failure::of(e, where);
   }
 }
 
-void held_object::read(const value& state, chare_interface* of) {
-  const with_python here;
-  try {
-    const nb::object object = helper("read")(state.get(), nb::cast(of, nb::rv_policy::reference));
-    object_ = owned(nb::object(object).release().ptr());
-  } catch (nb::python_error& e) {
-    throw python_failure::of(e, "__setstate__ of a chare");
-  }
-}
+void held_object::make(const value& made, chare_interface* of) { hold("make", made, of, "the constructor of a chare"); }
+
+void held_object::read(const value& state, chare_interface* of) { hold("read", state, of, "__setstate__ of a chare"); }
 
 value held_object::state() const {
   const with_python here;

@@ -76,6 +76,9 @@ class held_object {
   begun begin(const std::string& method, const value& arguments) const;
 
  private:
+  /// What the function `by` of imbrex._chare makes.
+  void hold(const char* by, const value& from, chare_interface* of, const char* where);
+
   owned object_;
 };
 

@@ -65,6 +65,18 @@ void hetero_domain::note_end(task_node& t, lane& l) {
   });
 }
 
+namespace {
+/// The task's place, or all of them.
+template <class F>
+void for_each_place(task_node& t, F f) {
+  if (!t.is_spread) [[likely]]
+    return f(*t.at);
+  for (const auto& p : t.domain->places()) {
+    if (std::ranges::find(t.extras().places, p.get()) != t.extras().places.end()) f(*p);
+  }
+}
+}  // namespace
+
 void hetero_domain::enqueued(task_node& t, lane& l) {
   task_extras& x = t.extras();
   x.end = l.put();
@@ -75,14 +87,18 @@ void hetero_domain::enqueued(task_node& t, lane& l) {
     return;
   }
   t.state = task_state::issued;
-  ++t.at->num_tasks_under_way;
-  t.at->priorities_under_way.add(t.wishes.priority);
+  for_each_place(t, [&](place& p) {
+    ++p.num_tasks_under_way;
+    p.priorities_under_way.add(t.wishes.priority);
+  });
   x.end_wait.of = &t;
   x.end_wait.reached = [](lane_wait* a) {
     if (a->is_abandoned()) return;
     task_node& ended = *static_cast<task_end_wait*>(a)->of;
-    --ended.at->num_tasks_under_way;
-    ended.at->priorities_under_way.remove(ended.wishes.priority);
+    for_each_place(ended, [&](place& p) {
+      --p.num_tasks_under_way;
+      p.priorities_under_way.remove(ended.wishes.priority);
+    });
     ended.state = task_state::done;
     ended.domain->complete(ended);
   };

@@ -3,13 +3,12 @@
 
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
+#include "unit/hetero/windows/failed_replay.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
 
 namespace {
-
-task<> await(hetero_task t) { co_await t; }
 
 hetero_object<double> filled(hetero_pe& on, std::size_t size, double with) {
   auto x = on.object<double>(size);
@@ -191,16 +190,7 @@ TEST(spread_window, fails_as_a_whole) {
         x, write(y));
   });
   ASSERT_EQ(w.num_devices(), 2);
-  const hetero_task bad = w.replay();
-  const hetero_task reader = submit(*on.domain, {}, [](const double*) { FAIL(); }, x);
-  try {
-    on.run(await(bad));
-    FAIL() << "nothing was thrown";
-  } catch (const device_error& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("divide"), testing::HasSubstr("no such number")));
-  }
-  on.pe.run();
-  EXPECT_EQ(reader.state(), task_state::failed);
+  expect_failed(on, w, x);
   fails = false;
   submit(*on.domain, {}, [](double* v) { *v = 1; }, write(x));
   on.run(await(w.replay()));
@@ -253,6 +243,19 @@ TEST(spread_window, waits_for_room_on_each_device) {
     if (i % 3 == 0) on.pe.run();
   }
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(first(on, x[i]), i < 2 ? 40 : 20) << i;
+}
+
+TEST(spread_window, is_at_work_on_all_its_devices) {
+  hetero_pe on(3);
+  ring r(on, 2);
+  on.pe.run();
+  const auto& places = on.domain->places();
+  r.replay();
+  on.dispatch(1);
+  for (std::size_t i = 1; i <= 2; ++i) EXPECT_EQ(places[i]->num_tasks(), 1) << i;
+  EXPECT_EQ(places[3]->num_tasks(), 0);
+  on.pe.run();
+  for (std::size_t i = 1; i <= 3; ++i) EXPECT_EQ(places[i]->num_tasks(), 0) << i;
 }
 
 TEST(spread_window, gives_its_own_copies_back) {

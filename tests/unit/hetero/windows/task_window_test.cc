@@ -4,6 +4,7 @@
 
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
+#include "unit/hetero/windows/failed_replay.h"
 
 using namespace imbrex;
 using namespace imbrex_test;
@@ -12,8 +13,6 @@ namespace {
 
 using in = std::span<const std::uint64_t>;
 using out = std::span<std::uint64_t>;
-
-task<> await(hetero_task t) { co_await t; }
 
 void add_one(double* x) { x[0] += 1; }
 
@@ -188,16 +187,7 @@ TEST(task_window, on_a_device_fails_as_a_whole) {
         write(y));
   });
   ASSERT_TRUE(w.on_device());
-  const hetero_task bad = w.replay();
-  const hetero_task reader = submit(*on.domain, {}, [](const double*) { FAIL(); }, x);
-  try {
-    on.run(await(bad));
-    FAIL() << "nothing was thrown";
-  } catch (const device_error& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("divide"), testing::HasSubstr("no such number")));
-  }
-  on.pe.run();
-  EXPECT_EQ(reader.state(), task_state::failed);
+  expect_failed(on, w, x);
   x = zero(on);
   fails = false;
   auto z = zero(on);
@@ -236,16 +226,7 @@ TEST(task_window, fails_as_a_whole) {
       if (on_device) submit(*on.domain, {}, add_on_device(1), y);
     });
     fails = true;
-    const hetero_task bad = w.replay();
-    const hetero_task reader = submit(*on.domain, {}, [](const double*) { FAIL(); }, x);
-    try {
-      on.run(await(bad));
-      FAIL() << "nothing was thrown";
-    } catch (const device_error& e) {
-      EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("divide"), testing::HasSubstr("no such number")));
-    }
-    on.pe.run();
-    EXPECT_EQ(reader.state(), task_state::failed);
+    expect_failed(on, w, x);
     fails = false;
     const hetero_task good = w.replay();
     on.run(await(good));
