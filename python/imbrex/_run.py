@@ -97,10 +97,10 @@ def _words(options: dict[str, Any]) -> list[str]:
 
 
 def _find(name: str) -> str:
-    folder = os.environ.get("IMBREX_BIN")
+    folder = os.environ.get("PYTHON_IMBREX_BIN")
     found = shutil.which(name, path=folder) if folder else shutil.which(name)
     if found is None:
-        where = f"in IMBREX_BIN={folder}" if folder else "on the PATH: install it, or set IMBREX_BIN to its folder"
+        where = f"in PYTHON_IMBREX_BIN={folder}" if folder else "on the PATH: install it, or set PYTHON_IMBREX_BIN to its folder"
         raise UsageError(f"the program {name} is not {where}")
     return found
 

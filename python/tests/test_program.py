@@ -6,8 +6,8 @@ import shutil
 import imbrex as ix
 import pytest
 
-there = shutil.which("jacobi3d", path=os.environ.get("IMBREX_BIN"))
-needs_jacobi3d = pytest.mark.skipif(there is None, reason="jacobi3d is not in IMBREX_BIN")
+there = shutil.which("jacobi3d", path=os.environ.get("PYTHON_IMBREX_BIN"))
+needs_jacobi3d = pytest.mark.skipif(there is None, reason="jacobi3d is not in PYTHON_IMBREX_BIN")
 
 
 @needs_jacobi3d
@@ -31,6 +31,6 @@ def test_says_why_it_failed():
 
 
 def test_a_program_that_is_not_there(monkeypatch):
-    monkeypatch.setenv("IMBREX_BIN", "/nowhere")
-    with pytest.raises(ix.UsageError, match="IMBREX_BIN=/nowhere"):
+    monkeypatch.setenv("PYTHON_IMBREX_BIN", "/nowhere")
+    with pytest.raises(ix.UsageError, match="PYTHON_IMBREX_BIN=/nowhere"):
         ix.program("jacobi3d")
