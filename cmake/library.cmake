@@ -36,6 +36,31 @@ std::span<const known_machine> all_known_machines() {
 ")
 list(APPEND imbrex_sources "${PROJECT_BINARY_DIR}/known_machines.cc")
 
+# The headers of the dialect, as texts: what compiles kernels from strings at run time reads them.
+file(GLOB imbrex_dialect_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/device/kernel/*.h")
+set(imbrex_dialect "")
+foreach(file ${imbrex_dialect_headers})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(READ "${file}" text)
+  get_filename_component(name "${file}" NAME)
+  string(APPEND imbrex_dialect "    {\"imbrex/device/kernel/${name}\", R\"header(${text})header\"},\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/dialect_files.cc" @ONLY CONTENT
+"// Made by CMake from src/imbrex/device/kernel.
+#include \"imbrex/device/kernel/text/dialect_files.h\"
+
+namespace imbrex::detail {
+
+std::span<const dialect_file> dialect_files() {
+  static constexpr dialect_file all[] = {
+@imbrex_dialect@  };
+  return all;
+}
+
+}  // namespace imbrex::detail
+")
+list(APPEND imbrex_sources "${PROJECT_BINARY_DIR}/dialect_files.cc")
+
 string(TOLOWER "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" IMBREX_COMPILER)
 configure_file(cmake/build_config.h.in "${PROJECT_BINARY_DIR}/include/imbrex/base/build_config.h" @ONLY)
 
@@ -64,7 +89,7 @@ target_include_directories(imbrex_library PUBLIC
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(imbrex_library
   PUBLIC fmt::fmt Threads::Threads
-  PRIVATE spdlog::spdlog $<BUILD_INTERFACE:CLI11::CLI11> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+  PRIVATE ${CMAKE_DL_LIBS} spdlog::spdlog $<BUILD_INTERFACE:CLI11::CLI11> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
 if(IMBREX_HAVE_MPI)
   target_link_libraries(imbrex_library PRIVATE MPI::MPI_CXX)
 endif()
@@ -76,7 +101,7 @@ if(IMBREX_HAVE_OPENCL)
 endif()
 if(IMBREX_HAVE_CUDA)
   # The runtime library is linked statically and loads the driver when the program runs: it starts without one.
-  target_link_libraries(imbrex_library PUBLIC CUDA::cudart_static PRIVATE ${CMAKE_DL_LIBS})
+  target_link_libraries(imbrex_library PUBLIC CUDA::cudart_static)
 endif()
 # What libraries of kernels need (see imbrexKernels.cmake): the headers, but not the C++ library's requirement of C++20,
 # from which CMake 3.25 concludes that nvcc 13 cannot compile them.

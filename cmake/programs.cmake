@@ -1,5 +1,13 @@
 # Everything that runs: the `imbrex` tool, applications, examples; benchmarks.cmake has the rest. A folder that is absent
 # is passed over.
+
+# What begins with imbrex/imbrex.h shares what is compiled of it once.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/program_precompiled.cc" CONTENT
+  "// Its precompiled headers are those of all programs.\nint main() {}\n")
+add_executable(program_precompiled EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/program_precompiled.cc")
+target_link_libraries(program_precompiled PRIVATE imbrex::imbrex)
+imbrex_precompile(program_precompiled algorithm cmath fmt/format.h imbrex/imbrex.h memory string vector)
+
 file(GLOB_RECURSE imbrex_tool_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/imbrex/*.cc")
 if(imbrex_tool_sources)
   # What `imbrex new` writes, as texts in a source.
@@ -150,6 +158,7 @@ if(IMBREX_BUILD_EXAMPLES)
       imbrex_add_kernel_files(${name} ${kernels})
     endif()
     target_link_libraries(${name} PRIVATE imbrex::imbrex ${imbrex_libraries_of_${name}})
+    imbrex_precompile(${name} REUSE_FROM program_precompiled)
     target_include_directories(${name} SYSTEM PRIVATE ${imbrex_headers_of_${name}})
   endforeach()
 endif()

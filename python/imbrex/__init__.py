@@ -21,24 +21,39 @@ See docs/python.md.
 """
 
 from ._errors import Error, RemoteError, UsageError
-from ._imbrex import Channel, Runtime
+from ._imbrex import Channel, Runtime, Task
 from ._chare import Chare, concatenate, max, min, product, sum, when
 from ._run import gather, program, run
+from ._tasks import (DeviceArray, GpuStream, Kernel, Kernels, Object, all_tasks, commute, on_gpu, read, read_write, submit,
+                     write)
 
 __all__ = [
     "Channel",
     "Chare",
+    "DeviceArray",
     "Error",
+    "GpuStream",
+    "Kernel",
+    "Kernels",
+    "Object",
     "RemoteError",
     "Runtime",
+    "Task",
     "UsageError",
+    "all_tasks",
+    "commute",
     "concatenate",
     "gather",
     "max",
     "min",
+    "on_gpu",
     "product",
     "program",
+    "read",
+    "read_write",
     "run",
+    "submit",
     "sum",
     "when",
+    "write",
 ]

@@ -62,15 +62,22 @@ class Chare:
     def rank(self) -> int:
         return self._here.rank
 
-    def contribute(self, value: Any, op: str | Callable = sum) -> None:
-        """Adds to the next reduction of its array, which `await array.reduction()` gives. `op`: `imbrex.sum`, `product`,
-        `min`, `max`, `concatenate`, of numbers or arrays of numpy element by element; or a function of two values that
-        can be pickled. Returns at once."""
-        self._here.contribute(value, op)
+    @property
+    def gpu(self) -> int | None:
+        """Its GPU, by its place among those that the process sees, as CuPy and PyTorch count them; None: it has none."""
+        gpu = self._here.gpu
+        return None if gpu < 0 else gpu
 
-    def allreduce(self, value: Any, op: str | Callable = sum) -> Any:
-        """`total = await self.allreduce(value, op)`: contributes, and waits for the result, which all elements get."""
-        return self._here.allreduce(value, op)
+    def contribute(self, value: Any, op: str | Callable = sum, section: Any = None) -> None:
+        """Adds to the next reduction of its array, which `await array.reduction()` gives, or of a `section` of it. `op`:
+        `imbrex.sum`, `product`, `min`, `max`, `concatenate`, of numbers or arrays of numpy element by element; or a
+        function of two values that can be pickled. Returns at once."""
+        self._here.contribute(value, op, section)
+
+    def allreduce(self, value: Any, op: str | Callable = sum, section: Any = None) -> Any:
+        """`total = await self.allreduce(value, op)`: contributes, and waits for the result, which all elements get; or all
+        of a `section`."""
+        return self._here.allreduce(value, op, section)
 
     def barrier(self) -> Any:
         """`await self.barrier()`: until all elements of the array have come here."""
@@ -84,10 +91,11 @@ class Chare:
         """Ends this chare once the present method returns."""
         self._here.destroy()
 
-    def channel(self, to: Any, port: int, peer_port: int) -> _imbrex.Channel:
-        """This chare's end of a channel to another one, for arrays in main memory; the other makes its own, with the
-        numbers the other way round."""
-        return self._here.channel(to, port, peer_port)
+    def channel(self, to: Any, port: int, peer_port: int, memory: str = "host") -> _imbrex.Channel:
+        """This chare's end of a channel to another one, for arrays in main memory, or with `memory="device"` on a GPU: of
+        CuPy, PyTorch, Numba. The other makes its own, with the numbers the other way round. For devices both are on
+        GPUs (`--imbrex-device=cuda`)."""
+        return self._here.channel(to, port, peer_port, memory)
 
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()
@@ -227,7 +235,9 @@ for _proxy in (_imbrex.Single, _imbrex.Element1, _imbrex.Element2, _imbrex.Eleme
                            "arguments themselves go: do not change them afterwards.")
     _proxy.call = property(lambda p: _Methods(p._call), doc="`await p.call.method(...)`: gives its result; what it throws "
                            "is thrown here.")
-for _proxy in (_imbrex.Array1, _imbrex.Array2, _imbrex.Array3):
+_sections = (_imbrex.Section1, _imbrex.Section2, _imbrex.Section3)
+for _proxy in (_imbrex.Array1, _imbrex.Array2, _imbrex.Array3, *_sections):
     _proxy.broadcast = property(lambda p: _Methods(p._broadcast), doc="`a.broadcast.method(...)`: to all elements, each "
                                 "with copies of the arguments.")
-    _proxy.__getitem__ = _at
+    if _proxy not in _sections:
+        _proxy.__getitem__ = _at

@@ -1,36 +1,47 @@
-#include <nanobind/ndarray.h>
+#include <fmt/format.h>
+#include <imbrex/device/interop/cuda_native.h>
 
+#include "arrays.h"
 #include "proxies.h"
 
 namespace imbrex_python {
 
-using any_array = nb::ndarray<nb::c_contig, nb::device::cpu>;
-using read_array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-
-/// One end of a channel of bytes of the host, and what has been sent there and not been read. Of a chare, and for its
-/// PE.
+/// One end of a channel of bytes of the host or of a device, and what has been sent there and not been read. Of a
+/// chare, and for its PE.
 class channel_state {
  public:
-  channel_state(ix::channel<std::byte> c, ix::stream& s) : channel(std::move(c)), in_order_of(&s) {}
+  channel_state(ix::channel<std::byte> c, ix::stream& s, bool of_device)
+      : channel(std::move(c)), in_order_of(&s), of_device_(of_device) {}
 
   struct sending {
     ix::channel_send sent;
     value kept;
   };
   /// What nobody awaits goes when it has been read.
-  std::shared_ptr<sending> send(const read_array& a) {
+  std::shared_ptr<sending> send(const array_memory& a, std::optional<CUstream_st*> after) {
+    check(a);
     std::erase_if(under_way_, [](const auto& s) { return s.use_count() == 1 && s->sent.returned(); });
-    const ix::buffer_view<const std::byte> view(static_cast<const std::byte*>(a.data()), a.nbytes(),
-                                                ix::memory_kind::host);
-    under_way_.push_back(std::make_shared<sending>(sending{channel.send(view, *in_order_of), value(nb::cast(a))}));
+    if (!after) after = a.ready_in;
+    if (a.on_gpu && after) ix::after_native(*in_order_of, *after);
+    const ix::buffer_view<const std::byte> view(a.data, a.bytes, kind());
+    under_way_.push_back(std::make_shared<sending>(sending{channel.send(view, *in_order_of), a.kept}));
     return under_way_.back();
   }
   void forget(const std::shared_ptr<sending>& s) { std::erase(under_way_, s); }
+  ix::memory_kind kind() const { return of_device_ ? ix::memory_kind::device : ix::memory_kind::host; }
+  /// Throws `usage_error` unless the channel is one for such memory.
+  void check(const array_memory& a) const {
+    if (a.on_gpu == of_device_) return;
+    throw ix::usage_error(
+        of_device_ ? "this channel is for arrays of a GPU (memory=\"device\"), and the array is in main memory"
+                   : "this array is on a GPU: open the channel, at both ends, with memory=\"device\"");
+  }
 
   ix::channel<std::byte> channel;
   ix::stream* in_order_of;
 
  private:
+  bool of_device_;
   std::vector<std::shared_ptr<sending>> under_way_;
 };
 
@@ -41,15 +52,17 @@ class end_of_channel {
  public:
   explicit end_of_channel(const std::shared_ptr<channel_state>& s) : state_(s) {}
 
-  wait_pointer send(const read_array& a) {
-    const std::weak_ptr<channel_state::sending> sent = there()->send(a);
+  wait_pointer send(const nb::object& array, const nb::object& stream) {
+    const std::weak_ptr<channel_state::sending> sent =
+        there()->send(array_memory::of(array, false), stream_of_cuda(stream));
     return std::make_shared<wait>([state = state_, sent] { return until_read(state.lock(), sent.lock()); });
   }
-  wait_pointer receive(const nb::object& into) {
-    static_cast<void>(there());
-    const auto to = nb::cast<any_array>(into);
-    return std::make_shared<wait>([state = state_, kept = value(into), data = static_cast<std::byte*>(to.data()),
-                                   bytes = to.nbytes()] { return next(state.lock(), kept, data, bytes); });
+  wait_pointer receive(const nb::object& into, const nb::object& stream) {
+    const array_memory to = array_memory::of(into, true);
+    there()->check(to);
+    return std::make_shared<wait>([state = state_, kept = value(into), to, before = stream_of_cuda(stream)] {
+      return next(state.lock(), kept, to, before);
+    });
   }
   void close() { there()->channel = {}; }
 
@@ -71,16 +84,22 @@ class end_of_channel {
     }
     co_return value();
   }
-  static ix::task<value> next(std::shared_ptr<channel_state> s, value kept, std::byte* data, std::size_t bytes) {
+  static ix::task<value> next(std::shared_ptr<channel_state> s, value kept, array_memory to,
+                              std::optional<CUstream_st*> before) {
     if (s == nullptr) throw_closed();
-    const ix::buffer_view<std::byte> view(data, bytes, ix::memory_kind::host);
+    if (to.on_gpu && to.ready_in) ix::after_native(*s->in_order_of, *to.ready_in);
+    const ix::buffer_view<std::byte> view(to.data, to.bytes, s->kind());
     auto waiting = s->channel.recv(view, *s->in_order_of);
     const std::size_t came = co_await waiting;
-    if (came != bytes) {
+    if (came != to.bytes) {
       throw ix::usage_error(
           fmt::format("a message of {} bytes came where {} were expected: receive into an array of "
                       "the shape and type that was sent",
-                      came, bytes));
+                      came, to.bytes));
+    }
+    if (to.on_gpu && before) {  // what is enqueued there from now on sees it
+      ix::native_after(*before, *s->in_order_of);
+      co_return kept;
     }
     auto there = s->in_order_of->done();
     co_await std::move(there);
@@ -91,40 +110,54 @@ class end_of_channel {
 };
 
 template <class Self, class Index>
-bool open(Self& self, const nb::object& peer, int port, int peer_port, ix::channel<std::byte>& result) {
+bool open(Self& self, const nb::object& peer, int port, int peer_port, ix::memory_kind kind,
+          ix::channel<std::byte>& result) {
   element_of<Index> other;
   if (!nb::try_cast(peer, other)) return false;
-  result = ix::channel<std::byte>(self, other, port, peer_port, ix::memory_kind::host);
+  result = ix::channel<std::byte>(self, other, port, peer_port, kind);
   return true;
 }
 
 }  // namespace
 
 template <class Index>
-nb::object python_chare<Index>::open_channel(const nb::object& peer, int port, int peer_port) {
+nb::object python_chare<Index>::open_channel(const nb::object& peer, int port, int peer_port,
+                                             const std::string& memory) {
+  if (memory != "host" && memory != "device")
+    throw ix::usage_error("a channel is for memory \"host\" or \"device\", not \"" + memory + "\"");
+  const bool of_device = memory == "device";
+  if (of_device && my_gpu() < 0) {
+    throw ix::usage_error(
+        "a channel of memory \"device\" needs chares on GPUs: start the program with --imbrex-device=cuda");
+  }
+  const ix::memory_kind kind = of_device ? ix::memory_kind::device : ix::memory_kind::host;
   ix::channel<std::byte> c;
-  const bool known = open<python_chare, ix::index1d>(*this, peer, port, peer_port, c) ||
-                     open<python_chare, ix::index2d>(*this, peer, port, peer_port, c) ||
-                     open<python_chare, ix::index3d>(*this, peer, port, peer_port, c) ||
-                     open<python_chare, ix::no_index>(*this, peer, port, peer_port, c);
+  const bool known = open<python_chare, ix::index1d>(*this, peer, port, peer_port, kind, c) ||
+                     open<python_chare, ix::index2d>(*this, peer, port, peer_port, kind, c) ||
+                     open<python_chare, ix::index3d>(*this, peer, port, peer_port, kind, c) ||
+                     open<python_chare, ix::no_index>(*this, peer, port, peer_port, kind, c);
   if (!known) throw ix::usage_error("a channel goes to a chare: give the proxy of one element");
   std::erase_if(channels_, [](const auto& s) { return s.use_count() == 1 && !s->channel.is_open(); });
-  channels_.push_back(std::make_shared<channel_state>(std::move(c), base::streams().pack));
+  channels_.push_back(std::make_shared<channel_state>(std::move(c), base::streams().pack, of_device));
   return nb::cast(end_of_channel(channels_.back()));
 }
 
-template nb::object python_chare<ix::no_index>::open_channel(const nb::object&, int, int);
-template nb::object python_chare<ix::index1d>::open_channel(const nb::object&, int, int);
-template nb::object python_chare<ix::index2d>::open_channel(const nb::object&, int, int);
-template nb::object python_chare<ix::index3d>::open_channel(const nb::object&, int, int);
+template nb::object python_chare<ix::no_index>::open_channel(const nb::object&, int, int, const std::string&);
+template nb::object python_chare<ix::index1d>::open_channel(const nb::object&, int, int, const std::string&);
+template nb::object python_chare<ix::index2d>::open_channel(const nb::object&, int, int, const std::string&);
+template nb::object python_chare<ix::index3d>::open_channel(const nb::object&, int, int, const std::string&);
 
 void bind_channels(nb::module_& m) {
   nb::class_<end_of_channel>(m, "Channel")
-      .def("send", &end_of_channel::send,
+      .def("send", &end_of_channel::send, nb::arg("array"), nb::arg("stream") = nb::none(),
            "`await c.send(a)`: sends the bytes of an array in C order, which the other chare reads where they are: do "
-           "not write to it before this has been awaited.")
-      .def("recv", &end_of_channel::receive,
-           "`a = await c.recv(a)`: the next message, into an array of the same number of bytes.")
+           "not write to it before this has been awaited. Of an array on a GPU it sends what is there once all is done "
+           "that is in `stream` now, a stream of CUDA (CuPy's, PyTorch's, or its number), else in the one that the "
+           "array "
+           "names; an array that names none has to be complete.")
+      .def("recv", &end_of_channel::receive, nb::arg("into"), nb::arg("stream") = nb::none(),
+           "`a = await c.recv(a)`: the next message, into an array of the same number of bytes. With `stream`, for an "
+           "array on a GPU: what is put into that stream of CUDA from then on sees it, and the host does not wait.")
       .def(
           "close", &end_of_channel::close,
           "What has been sent still goes out. Its port can be used again. Else it is open as long as its chare lives.");

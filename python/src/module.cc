@@ -1,6 +1,6 @@
-
 #include <fmt/format.h>
 
+#include "home.h"
 #include "proxies.h"
 
 namespace imbrex_python {
@@ -73,6 +73,9 @@ int run(std::vector<std::string> words, const nb::object& main) {
   int argc = static_cast<int>(words.size());
   PyObject* const held = main.ptr();
   const nb::gil_scoped_release others_may;
+  struct at_the_end {
+    ~at_the_end() { job_is_over(); }
+  } const over;
   return ix::run(argc, argv.data(),
                  [held](ix::runtime& rt, std::vector<std::string> left) { return start(rt, std::move(left), held); });
 }
@@ -119,6 +122,7 @@ NB_MODULE(_imbrex, m) {
   bind_runtime(m);
   bind_proxies(m);
   bind_channels(m);
+  bind_tasks(m);
   nb::register_exception_translator(
       [](const std::exception_ptr& e, void*) {
         try {

@@ -11,8 +11,8 @@ ix::task<value> call_of(element_of<Index> to, std::string method, value argument
   co_return v;
 }
 
-template <class Index>
-ix::task<value> reduction_of(array_of<Index> of) {
+template <class Of>
+ix::task<value> reduction_of(Of of) {
   auto waiting = of.template reduction<contribution>();
   const contribution c = co_await waiting;
   co_return c.what;
@@ -54,6 +54,45 @@ void bind_element(nb::module_& m, const char* name) {
       .def("__setstate__", &unpack<proxy>);
 }
 
+template <class Index>
+void bind_section(nb::module_& m, const char* name) {
+  using proxy = section_of<Index>;
+  nb::class_<proxy>(m, name)
+      .def("_broadcast",
+           [](const proxy& p, std::string method, const nb::object& arguments) {
+             check_in_job();
+             p.template broadcast<&python_chare<Index>::receive>(std::move(method), value::pickled(arguments));
+           })
+      .def(
+          "reduction",
+          [](const proxy& p) {
+            check_in_job();
+            return std::make_shared<wait>([p] { return reduction_of(p); });
+          },
+          "`await section.reduction()`: what its members have contributed to it next, combined.")
+      .def(
+          "free", [](const proxy& p) { check_in_job(), p.free(); },
+          "Ends the section, once what was sent to it before has passed.")
+      .def("__getstate__", &packed<proxy>)
+      .def("__setstate__", &unpack<proxy>);
+}
+
+/// Of a number, or a tuple of numbers.
+template <class Index>
+Index index_of(nb::handle h) {
+  if constexpr (std::is_same_v<Index, ix::index1d>) {
+    return Index(nb::cast<int>(h));
+  } else {
+    const auto t = nb::cast<nb::tuple>(h);
+    const auto at = [&](std::size_t i) { return nb::cast<int>(t[i]); };
+    if constexpr (std::is_same_v<Index, ix::index2d>) {
+      return {at(0), at(1)};
+    } else {
+      return {at(0), at(1), at(2)};
+    }
+  }
+}
+
 template <class Index, class... Extent>
 void bind_array(nb::module_& m, const char* name) {
   using proxy = array_of<Index>;
@@ -65,8 +104,19 @@ void bind_array(nb::module_& m, const char* name) {
              p.template broadcast<&python_chare<Index>::receive>(std::move(method), value::pickled(arguments));
            })
       .def(
-          "reduction", [](const proxy& p) { return std::make_shared<wait>([p] { return reduction_of<Index>(p); }); },
+          "reduction", [](const proxy& p) { return std::make_shared<wait>([p] { return reduction_of(p); }); },
           "`await array.reduction()`: what all elements have contributed next, combined.")
+      .def(
+          "section",
+          [](const proxy& p, const nb::iterable& indices) {
+            check_in_job();
+            std::vector<Index> members;
+            for (const nb::handle h : indices) members.push_back(index_of<Index>(h));
+            return p.section(std::move(members));
+          },
+          "`s = array.section(indices)`: a subset of the elements, with `s.broadcast.method(...)` and reductions of "
+          "its "
+          "own: `self.contribute(value, op, section=s)`, `await s.reduction()`. Lives until `s.free()`.")
       .def("__getstate__", &packed<proxy>)
       .def("__setstate__", &unpack<proxy>);
 }
@@ -78,6 +128,9 @@ void bind_proxies(nb::module_& m) {
   bind_element<ix::index1d>(m, "Element1");
   bind_element<ix::index2d>(m, "Element2");
   bind_element<ix::index3d>(m, "Element3");
+  bind_section<ix::index1d>(m, "Section1");
+  bind_section<ix::index2d>(m, "Section2");
+  bind_section<ix::index3d>(m, "Section3");
   bind_array<ix::index1d, int>(m, "Array1");
   bind_array<ix::index2d, int, int>(m, "Array2");
   bind_array<ix::index3d, int, int, int>(m, "Array3");
@@ -89,10 +142,19 @@ void bind_proxies(nb::module_& m) {
       .def_prop_ro("pe", &chare_interface::my_pe)
       .def_prop_ro("rank", &chare_interface::my_rank)
       .def_prop_ro("num_pes", &chare_interface::count_pes)
-      .def("contribute",
-           [](chare_interface& c, const nb::object& what, const nb::object& op) { c.add({value(what), value(op)}); })
-      .def("allreduce", [](chare_interface& c, const nb::object& what,
-                           const nb::object& op) { return c.reduce_all({value(what), value(op)}); })
+      .def_prop_ro("gpu", &chare_interface::my_gpu)
+      .def(
+          "contribute",
+          [](chare_interface& c, const nb::object& what, const nb::object& op, const nb::object& section) {
+            c.add({value(what), value(op)}, section);
+          },
+          nb::arg("value"), nb::arg("op"), nb::arg("section").none())
+      .def(
+          "allreduce",
+          [](chare_interface& c, const nb::object& what, const nb::object& op, const nb::object& section) {
+            return c.reduce_all({value(what), value(op)}, section);
+          },
+          nb::arg("value"), nb::arg("op"), nb::arg("section").none())
       .def("barrier", &chare_interface::meet)
       .def("migrate_to", &chare_interface::move_to)
       .def("destroy", &chare_interface::end)

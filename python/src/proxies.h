@@ -10,11 +10,15 @@ template <class Index>
 using element_of = ix::element_proxy<python_chare<Index>>;
 template <class Index>
 using array_of = ix::array_proxy<python_chare<Index>>;
+template <class Index>
+using section_of = ix::section_proxy<python_chare<Index>>;
 
 /// What a program calls with a proxy.
 void bind_proxies(nb::module_& m);
 /// And the runtime, which makes chares, channels, and the job.
 void bind_runtime(nb::module_& m);
 void bind_channels(nb::module_& m);
+/// Objects, tasks, and kernels from strings.
+void bind_tasks(nb::module_& m);
 
 }  // namespace imbrex_python

@@ -44,12 +44,15 @@ class chare_interface {
   virtual ix::pe_id my_pe() const = 0;
   virtual ix::rank_id my_rank() const = 0;
   virtual int count_pes() const = 0;
-  virtual void add(contribution c) = 0;
-  virtual wait_pointer reduce_all(contribution c) = 0;
+  /// Over its array, or over a section of it.
+  virtual void add(contribution c, const nb::object& section) = 0;
+  virtual wait_pointer reduce_all(contribution c, const nb::object& section) = 0;
   virtual wait_pointer meet() = 0;
   virtual void move_to(ix::pe_id to) = 0;
   virtual void end() = 0;
-  virtual nb::object open_channel(const nb::object& peer, int port, int peer_port) = 0;
+  virtual nb::object open_channel(const nb::object& peer, int port, int peer_port, const std::string& memory) = 0;
+  /// The number of its GPU of CUDA among those of the process; -1: it has none.
+  virtual int my_gpu() const = 0;
 };
 
 /// What a chare has to do with its channels: it owns them, since objects of Python may go anywhere and at any time.
@@ -136,16 +139,21 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   ix::pe_id my_pe() const override { return base::pe(); }
   ix::rank_id my_rank() const override { return base::rank(); }
   int count_pes() const override { return base::num_pes(); }
-  void add(contribution c) override {
+  void add(contribution c, const nb::object& section) override {
     if constexpr (in_array) {
-      base::contribute(std::move(c), combine_in_python{});
+      if (section.is_none()) {
+        base::contribute(std::move(c), combine_in_python{});
+      } else {
+        base::contribute(section_of_mine(section), std::move(c), combine_in_python{});
+      }
     } else {
       throw_alone();
     }
   }
-  wait_pointer reduce_all(contribution c) override {
+  wait_pointer reduce_all(contribution c, const nb::object& section) override {
     if constexpr (in_array) {
-      return std::make_shared<wait>([this, c] { return reduced(this, c); });
+      if (section.is_none()) return std::make_shared<wait>([this, c] { return reduced(this, c); });
+      return std::make_shared<wait>([this, c, s = section_of_mine(section)] { return reduced_over(this, s, c); });
     } else {
       throw_alone();
     }
@@ -159,7 +167,11 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
   void move_to(ix::pe_id to) override { base::migrate_to(to); }
   void end() override { base::destroy(); }
-  nb::object open_channel(const nb::object& peer, int port, int peer_port) override;
+  nb::object open_channel(const nb::object& peer, int port, int peer_port, const std::string& memory) override;
+  int my_gpu() const override {
+    const ix::device& d = base::on_device();
+    return d.kind() == ix::device_kind::cuda ? d.number() : -1;
+  }
 
  private:
   [[noreturn]] static void throw_alone() {
@@ -167,6 +179,18 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
   static ix::task<value> reduced(python_chare* self, contribution c) {
     auto all = self->base::allreduce(std::move(c), combine_in_python{});
+    const contribution result = co_await std::move(all);
+    co_return result.what;
+  }
+  using own_section = ix::section_proxy<python_chare>;
+  static own_section section_of_mine(const nb::object& o) {
+    own_section s;
+    if (!nb::try_cast(o, s))
+      throw ix::usage_error("this is no section of the chare's array: array.section([...]) makes one");
+    return s;
+  }
+  static ix::task<value> reduced_over(python_chare* self, own_section s, contribution c) {
+    auto all = self->base::allreduce(s, std::move(c), combine_in_python{});
     const contribution result = co_await std::move(all);
     co_return result.what;
   }

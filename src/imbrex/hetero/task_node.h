@@ -11,6 +11,7 @@
 #include "imbrex/async/activity.h"
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/device/device.h"
+#include "imbrex/device/kernel/kernel.h"
 #include "imbrex/hetero/hetero_data.h"
 #include "imbrex/hetero/task_bundle.h"
 
@@ -168,6 +169,13 @@ struct task_node {
   static constexpr std::uint8_t on_the_host = 0x80;
   static constexpr std::uint8_t on_devices(device_kind k) {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(k));
+  }
+  static std::uint8_t where_runs(const kernel_source& k) {
+    unsigned where = 0;
+    if (k.runs_on_host()) where |= on_the_host | on_devices(device_kind::host);
+    if (k.runs_on_cuda()) where |= on_devices(device_kind::cuda);
+    if (k.runs_on_opencl()) where |= on_devices(device_kind::opencl);
+    return static_cast<std::uint8_t>(where);
   }
   std::uint16_t num_accesses = 0;
   task_access* accesses = nullptr;

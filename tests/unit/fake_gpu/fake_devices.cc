@@ -1,6 +1,7 @@
 // What there is.
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "fake_machine.h"
 
@@ -27,7 +28,25 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int gpu) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int) {
-  *value = what == cudaDevAttrMultiProcessorCount ? the_machine().what.multiprocessors : 0;
+  *value = what == cudaDevAttrMultiProcessorCount      ? the_machine().what.multiprocessors
+           : what == cudaDevAttrComputeCapabilityMajor ? 9
+                                                       : 0;
+  return cudaSuccess;
+}
+// Kernels from strings: all are one, which does nothing.
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
+                                cudaLibraryOption*, void**, unsigned) {
+  fake_cuda::count_call("cudaLibraryLoadData");
+  *library = reinterpret_cast<cudaLibrary_t>(const_cast<void*>(code));
+  return std::memcmp(code, "\177ELF", 4) == 0 ? cudaSuccess : result(cudaErrorInvalidKernelImage);
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char*) {
+  *kernel = reinterpret_cast<cudaKernel_t>(library);
+  return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
+  std::swap(*mode, current);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int gpu) {

@@ -7,6 +7,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/kernel/kernel_dialect.h"
 #include "unit/kernel/kernel_cases.h"
+#include "unit/kernel/text_cases.h"
 // After the dialect.
 #include "unit/kernel/cases.hk"
 
@@ -59,6 +60,34 @@ TEST_F(kernel_files, give_the_bits_of_the_cpu) {
   for (const kernel_case& c : all_cases()) {
     const auto here = run_case_on_cpu(c), there = run(c);
     for (std::size_t i = 0; i < here.size(); ++i) EXPECT_EQ(here[i].bytes, there[i].bytes) << name_of(c) << ' ' << i;
+  }
+}
+
+TEST_F(kernel_files, from_a_text_give_the_bits_of_the_cpu) {
+  int num_cases = 0;
+  for (kernel_case c : all_cases()) {
+    if (std::string_view(c.kernel->name) == "seven_points") continue;  // it has a struct
+    const auto here = run_case_on_cpu(c);
+    c.kernel = &text_of(*c.kernel).get(c.kernel->name);
+    if (!c.kernel->runs_on_cuda()) GTEST_SKIP() << "libnvrtc was not found";
+    const auto there = run(c);
+    for (std::size_t i = 0; i < here.size(); ++i) EXPECT_EQ(here[i].bytes, there[i].bytes) << name_of(c) << ' ' << i;
+    ++num_cases;
+  }
+  EXPECT_GT(num_cases, 20);
+}
+
+TEST_F(kernel_files, a_mistake_in_a_text_has_its_line) {
+  const text_kernels all("IX_KERNEL(wrong_text, (IX_GLOBAL int* x)) {\n  IX_ITEMS { x[0] = nonsense; }\n}", "mine.txt");
+  const kernel_source& k = all.get("wrong_text");
+  if (!k.runs_on_cuda()) GTEST_SKIP() << "libnvrtc was not found";
+  int* x = nullptr;
+  void* places[] = {&x};
+  try {
+    launch(*s, k, launch_shape::over(1), places);
+    ADD_FAILURE() << "launched";
+  } catch (const usage_error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("mine.txt(2)"), testing::HasSubstr("nonsense")));
   }
 }
 

@@ -2,16 +2,23 @@
 
 /// The macros of kernel_dialect.h for nvcc. What a `.cu` needs to launch kernels comes before this.
 
+#if !defined(__CUDACC_RTC__)
 #include <stdio.h>
+#endif
 
 #include "imbrex/device/kernel/cuda_items.h"
 
+#if defined(__CUDACC_RTC__)
+// A kernel from a string, which is launched by its name.
+#define IX_CUDA_KERNEL(name, bounds, parameters) extern "C" __global__ void bounds name parameters
+#else
 #define IX_CUDA_KERNEL(name, bounds, parameters)                                                          \
   __global__ void bounds name parameters;                                                                 \
   void ix_cuda_##name(::imbrex::stream& s, const ::imbrex::launch_shape& shape, void* const* arguments) { \
     ::imbrex::detail::launch_function(s, #name, &name, shape, arguments);                                 \
   }                                                                                                       \
   __global__ void bounds name parameters
+#endif
 #define IX_PRODUCT(x, y, z) ((x) * (y) * (z))
 #define IX_KERNEL(name, parameters) IX_CUDA_KERNEL(name, , parameters)
 #define IX_KERNEL_OF_GROUP(name, group, parameters) \

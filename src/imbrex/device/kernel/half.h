@@ -1,5 +1,18 @@
 #pragma once
 
+#if defined(__CUDACC_RTC__)
+
+namespace imbrex {
+
+/// NVRTC has no headers of C++: kernels load and store it by IX_LOAD_HALF and IX_STORE_HALF.
+struct half {
+  unsigned short bits;
+};
+
+}  // namespace imbrex
+
+#else
+
 #include <bit>
 #include <cstdint>
 
@@ -50,3 +63,5 @@ struct half {
 };
 
 }  // namespace imbrex
+
+#endif

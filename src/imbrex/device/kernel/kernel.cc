@@ -11,6 +11,7 @@
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/kernel/cpu_streaming.h"
+#include "imbrex/device/kernel/text/late_kernel.h"
 #include "imbrex/device/stream.h"
 
 namespace imbrex {
@@ -70,6 +71,9 @@ cpu_function cpu_forms::best() const {
   return everywhere;
 }
 
+bool kernel_source::late_runs_on_host() const { return late->has_cpu(); }
+bool kernel_source::late_runs_on_cuda() const { return late->has_cuda(); }
+
 void check_launch(const kernel_source& k, const launch_shape& shape) {
   if (shape.num_groups() == 0)
     throw usage_error(
@@ -109,7 +113,7 @@ void run_on_cpu(const kernel_source& k, const launch_shape& shape, void* const* 
     g.num[d] = static_cast<int>(shape.groups[static_cast<std::size_t>(d)]);
     g.items[d] = static_cast<int>(shape.group[static_cast<std::size_t>(d)]);
   }
-  const cpu_function run = k.on_cpu.best();
+  const cpu_function run = k.late == nullptr ? k.on_cpu.best() : k.late->on_cpu();
   const std::size_t nx = shape.groups[0], ny = shape.groups[1];
   for (std::size_t i = first_group; i < last_group; ++i) {
     g.ids[0] = static_cast<int>(i % nx);
@@ -133,6 +137,7 @@ void launch(stream& s, const kernel_source& k, const launch_shape& shape, void* 
   switch (s.on().kind()) {
     case device_kind::host: s.call(k.name, host_launch{&k, shape, copy_of(k, arguments)}); return;
     case device_kind::cuda:
+      if (k.late != nullptr) return k.late->launch_on_cuda(s, shape, arguments);
       if (k.on_cuda == nullptr)
         throw not_built("CUDA", "name its file in imbrex_add_kernel_files, of a project that has enabled CUDA");
       k.on_cuda(s, shape, arguments);

@@ -16,6 +16,9 @@
 namespace imbrex {
 
 class stream;
+namespace detail {
+class late_kernel;
+}
 
 /// What a parameter of a kernel is.
 struct kernel_argument {
@@ -60,11 +63,25 @@ struct kernel_source {
   const char* opencl_text = nullptr;
   /// The only size of group it may be launched with; zeros: any.
   extent3 fixed_group{0, 0, 0};
+  /// Of a text that came at run time (`text_kernels`): gives forms for the CPU and CUDA when they are needed. Null: it
+  /// was built with the program.
+  detail::late_kernel* late = nullptr;
+
+  /// \name Whether it has, or can be given, a form for the host, for GPUs of CUDA, for OpenCL
+  ///@{
+  bool runs_on_host() const { return late == nullptr || late_runs_on_host(); }
+  bool runs_on_cuda() const { return on_cuda != nullptr || (late != nullptr && late_runs_on_cuda()); }
+  bool runs_on_opencl() const { return opencl_text != nullptr; }
+  ///@}
 
   static constexpr const char* opencl_options = "-cl-std=CL1.2";
   static constexpr std::size_t opencl_local_bytes(const launch_shape& s) {
     return s.shared_bytes < 16 ? 16 : s.shared_bytes;
   }
+
+ private:
+  bool late_runs_on_host() const;
+  bool late_runs_on_cuda() const;
 };
 
 namespace detail {
@@ -115,7 +132,9 @@ class kernel<void(P...)> : public kernel_source {
 
   constexpr kernel(const char* its_name, const cpu_forms& cpu, cuda_function cuda, const char* text,
                    extent3 group = {0, 0, 0})
-      : kernel_source{its_name, parameters, cpu, cuda, text, group} {}
+      : kernel_source{its_name, parameters, cpu, cuda, text, group, nullptr} {}
+  /// Of one that has these parameters.
+  explicit constexpr kernel(const kernel_source& of) : kernel_source(of) { kernel_source::arguments = parameters; }
 };
 
 /// Runs the kernel in the order of `s`, on the device that `s` belongs to; on the host device on the PE's thread.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <new>
@@ -71,15 +70,8 @@ auto submit_node(hetero_domain& domain, const task_options& o, std::uint8_t runs
     slab::free(memory);
     throw;
   }
-  t->wishes.name = o.name.text();
-  t->wishes.priority = o.priority;
-  t->wishes.any = o.on == task_options::any_device;
-  t->wishes.kind = t->wishes.any ? device_kind::host : o.on;
-  t->wishes.number = static_cast<std::int16_t>(std::min(o.number, INT16_MAX));
-  t->runs_on = runs_on;
+  set_options(*t, o, runs_on);
   hetero_task handle(t);
-  if (o.bundle != nullptr) [[unlikely]]
-    t->extras().bundle = o.bundle->shared();
   if constexpr ((is_result<A> || ...)) {
     std::vector<hetero_task> after(o.after.begin(), o.after.end());
     add_results(after, arguments...);
@@ -123,10 +115,8 @@ hetero_task submit(hetero_domain& domain, task_options o, const kernel<void(P...
                    const A&... arguments) {
   check_launch(k, shape);
   if (o.name.is_default()) o.name = task_name::lasting(k.name);
-  std::uint8_t where = task_node::on_the_host | task_node::on_devices(device_kind::host);
-  if (k.on_cuda != nullptr) where |= task_node::on_devices(device_kind::cuda);
-  if (k.opencl_text != nullptr) where |= task_node::on_devices(device_kind::opencl);
-  return detail::submit_node<std::tuple<P...>>(domain, o, where, detail::kernel_call<void(P...)>{&k, shape},
+  return detail::submit_node<std::tuple<P...>>(domain, o, task_node::where_runs(k),
+                                               detail::kernel_call<void(P...)>{&k, shape},
                                                detail::argument_in<A>::of(domain, arguments)...);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,6 +46,18 @@ template <class Host, class Device>
 codelet(Host, Device, device_kind) -> codelet<Host, Device>;
 
 namespace detail {
+
+/// How a task that is to be submitted shall run, and where it can.
+inline void set_options(task_node& t, const task_options& o, std::uint8_t runs_on) {
+  t.wishes.name = o.name.text();
+  t.wishes.priority = o.priority;
+  t.wishes.any = o.on == task_options::any_device;
+  t.wishes.kind = t.wishes.any ? device_kind::host : o.on;
+  t.wishes.number = static_cast<std::int16_t>(std::min(o.number, INT16_MAX));
+  t.runs_on = runs_on;
+  if (o.bundle != nullptr) [[unlikely]]
+    t.extras().bundle = o.bundle->shared();
+}
 
 /// Whether calling gives something that only runs when it is awaited.
 template <class R>

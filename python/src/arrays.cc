@@ -1,0 +1,96 @@
+#include "arrays.h"
+
+#include <fmt/format.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <string>
+
+namespace imbrex_python {
+
+namespace {
+
+using host_array = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using read_only_host_array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using gpu_array = nb::ndarray<nb::c_contig, nb::device::cuda>;
+using read_only_gpu_array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>;
+
+std::string shown(const nb::object& o) { return nb::cast<std::string>(nb::repr(nb::type_name(o.type()))); }
+
+template <class Array>
+bool take(const nb::object& o, bool on_gpu, array_memory& to) {
+  Array a;
+  if (!nb::try_cast(o, a)) return false;
+  to.data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(a.data())));
+  to.bytes = a.nbytes();
+  to.on_gpu = on_gpu;
+  to.kept = value(nb::make_tuple(o, nb::cast(a)));
+  return true;
+}
+
+CUstream_st* native(std::uintptr_t number) { return reinterpret_cast<CUstream_st*>(number); }
+
+/// Version 2 and 3 of the CUDA array interface.
+array_memory by_cuda_interface(const nb::object& o, const nb::dict& says, bool to_write) {
+  array_memory m;
+  m.on_gpu = true;
+  m.kept = value(o);
+  const auto data = nb::cast<nb::tuple>(says["data"]);
+  m.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0]));
+  if (to_write && nb::cast<bool>(data[1]))
+    throw ix::usage_error("this array on a GPU is read-only: receive into another");
+  const auto type = nb::cast<std::string>(says["typestr"]);
+  m.bytes = std::stoull(type.substr(2));
+  const std::size_t element = m.bytes;
+  const auto shape = nb::cast<nb::tuple>(says["shape"]);
+  for (const nb::handle n : shape) m.bytes *= nb::cast<std::size_t>(n);
+  if (says.contains("strides") && !says["strides"].is_none()) {
+    const auto strides = nb::cast<nb::tuple>(says["strides"]);
+    std::size_t expected = element;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      const auto n = nb::cast<std::size_t>(shape[i]);
+      if (n != 1 && nb::cast<std::int64_t>(strides[i]) != static_cast<std::int64_t>(expected))
+        throw ix::usage_error(
+            "this array on a GPU has gaps, or is not in C order: send a copy that is (cupy.ascontiguousarray)");
+      expected *= n;
+    }
+  }
+  if (says.contains("stream") && !says["stream"].is_none())
+    m.ready_in = native(nb::cast<std::uintptr_t>(says["stream"]));
+  return m;
+}
+
+}  // namespace
+
+array_memory array_memory::of(const nb::object& array, bool to_write) {
+  array_memory m;
+  if (nb::hasattr(array, "__cuda_array_interface__"))
+    return by_cuda_interface(array, nb::cast<nb::dict>(array.attr("__cuda_array_interface__")), to_write);
+  const bool is_taken = to_write
+                            ? take<host_array>(array, false, m) || take<gpu_array>(array, true, m)
+                            : take<read_only_host_array>(array, false, m) || take<read_only_gpu_array>(array, true, m);
+  if (!is_taken) {
+    throw ix::usage_error(
+        fmt::format("a channel takes arrays in C order without gaps{}, of main memory (numpy) or of a GPU "
+                    "(__cuda_array_interface__, DLPack): not this {}",
+                    to_write ? ", to be written" : "", shown(array)));
+  }
+  return m;
+}
+
+std::optional<CUstream_st*> stream_of_cuda(const nb::object& stream) {
+  if (stream.is_none()) return std::nullopt;
+  std::uintptr_t number = 0;
+  if (nb::try_cast(stream, number)) return native(number);
+  for (const char* name : {"ptr", "cuda_stream"}) {
+    if (nb::hasattr(stream, name)) return native(nb::cast<std::uintptr_t>(stream.attr(name)));
+  }
+  if (nb::hasattr(stream, "__cuda_stream__")) {
+    const auto says = nb::cast<nb::tuple>(stream.attr("__cuda_stream__")());
+    return native(nb::cast<std::uintptr_t>(says[1]));
+  }
+  throw ix::usage_error("a stream of CUDA is a number, or has ptr, cuda_stream or __cuda_stream__: not this " +
+                        shown(stream));
+}
+
+}  // namespace imbrex_python

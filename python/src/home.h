@@ -1,0 +1,63 @@
+#pragma once
+
+#include <imbrex/imbrex.h>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "value.h"
+
+namespace imbrex_python {
+
+/// \name What belongs to one PE of one job, though Python's variables go anywhere and outlive it
+///@{
+/// The job that runs, or ran last.
+std::uint64_t job_number();
+/// A job is over: what was left for its PEs is forgotten.
+void job_is_over();
+/// `f` is run by that PE when it next comes here; never, when its job ends before.
+void leave_to(ix::executor* home, std::function<void()> f);
+/// Runs what was left to the calling PE.
+void see_to_what_was_left();
+
+/// A `T` that only its PE touches, and that is destroyed there, whatever thread gives up the last reference; when the
+/// job has ended, not at all: its memory remains.
+template <class T>
+class of_home {
+ public:
+  /// Of the calling PE.
+  explicit of_home(T v) : object_(new T(std::move(v))), home_(ix::executor::current()), job_(job_number()) {}
+  of_home(const of_home&) = delete;
+  of_home& operator=(const of_home&) = delete;
+  ~of_home() { give_up(); }
+
+  /// Throws `usage_error`, calling it `what`, on another PE, after the job, and when it has been given up.
+  T& here(const char* what) const {
+    check_in_job();
+    if (object_ == nullptr) throw ix::usage_error(std::string(what) + " has been released");
+    if (job_ != job_number()) throw ix::usage_error(std::string(what) + " belongs to a job that has ended");
+    if (home_ != ix::executor::current()) {
+      throw ix::usage_error(std::string(what) + " belongs to another PE: it is used by chares of the PE that made it");
+    }
+    return *object_;
+  }
+  bool is_there() const { return object_ != nullptr; }
+  void give_up() {
+    T* const v = std::exchange(object_, nullptr);
+    if (v == nullptr || job_ != job_number()) return;
+    if (ix::executor::current() == home_) {
+      delete v;
+    } else {
+      leave_to(home_, [v] { delete v; });
+    }
+  }
+
+ private:
+  T* object_;
+  ix::executor* home_;
+  std::uint64_t job_;
+};
+///@}
+
+}  // namespace imbrex_python
