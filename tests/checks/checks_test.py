@@ -3,6 +3,7 @@
 import sys
 import unittest
 
+import doc_comments
 import enum_width
 import header_weight
 import layers
@@ -103,6 +104,33 @@ class header_weight_test(unittest.TestCase):
         found = header_weight.complaints_of(files.get)
         self.assertEqual(len(found), 1)
         self.assertTrue(found[0].startswith("src/imbrex/base/a.h:2: includes <chrono>"), found)
+
+
+class doc_comments_test(unittest.TestCase):
+    def declared(self, kind, name, doc="", group=""):
+        return doc_comments.declarations.Declaration(kind, name, "imbrex/a.h", 3, 3, "", doc, group)
+
+    def test_what_has_none(self):
+        found = [self.declared("class", "told", "What it is."), self.declared("function", "grouped", group="Order"),
+                 self.declared("class", "silent"), self.declared("function", "f"), self.declared("class", "told::inner"),
+                 self.declared("variable", "v")]
+        self.assertEqual([c.split(": ")[1].split(" has")[0] for c in doc_comments.without_comment(found, {"imbrex/a.h"})],
+                         ["class silent", "function f"])
+        self.assertEqual(doc_comments.without_comment(found, {"imbrex/b.h"}), [])
+
+    def test_a_comment_holds_until_an_empty_line(self):
+        lines = ["/// What.", "int f();", "int g();", "", "int h();"]
+        found = [self.declared("function", name) for name in "fgh"]
+        for d, line in zip(found, (2, 3, 5)):
+            d.line = d.end = line
+        found[0].doc = "What."
+        doc_comments.declarations.share_docs(found, lines)
+        self.assertEqual([d.doc for d in found], ["What.", "What.", ""])
+
+    def test_names_of_documents(self):
+        hidden, told = self.declared("class", "hidden"), self.declared("class", "chare")
+        told.header = "imbrex/object/chare.h"
+        self.assertEqual(len(doc_comments.unknown_names({"README.md": "ix::hidden ix::chare ix::map"}, [hidden, told])), 1)
 
 
 class public_headers_test(unittest.TestCase):

@@ -18,6 +18,7 @@
 /// another. What messages cost is not in it; their bytes are counted apart.
 namespace imbrex {
 
+/// One element that is to go to another PE.
 struct balance_move {
   int element = 0;
   int to = 0;  ///< the PE

@@ -63,6 +63,7 @@ struct communication_graph {
   static communication_graph of(std::size_t num_elements, const std::vector<balance_traffic>& all);
 };
 
+/// What a strategy is given: elements and their loads, what they send each other, and the PEs that there are.
 struct balance_problem {
   std::vector<balance_element> elements;
   communication_graph communication;

@@ -32,6 +32,7 @@ void register_strategy(const std::string& name, strategy_factory make, const std
 /// Throws `usage_error` that lists the known ones, and `not_built` for one that this build does not have.
 std::unique_ptr<balance_strategy> make_strategy(const std::string& name);
 
+/// What `--imbrex-help` and `imbrex balance-replay` say of a strategy.
 struct strategy_facts {
   std::string name;
   std::string description;  ///< one line

@@ -26,7 +26,9 @@ struct setting {
   std::string help = {};                  ///< one phrase, lowercase, no full stop
 };
 
+/// Where a value came from.
 enum class setting_source { default_value, environment, command_line };
+/// "default", "environment" or "command line".
 const char* to_string(setting_source s);
 
 /// The values of a program's settings. Immutable once made.

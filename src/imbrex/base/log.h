@@ -8,6 +8,7 @@
 /// One-line messages to stderr, `imbrex [rank 3] warning: text`. Any thread. Nothing here throws.
 namespace imbrex {
 
+/// How grave a message is; as a level of `set_log_level`, the least that is printed. `off` prints nothing.
 enum class log_level { trace, debug, info, warning, error, off };
 
 /// "trace", "debug", "info", "warning", "error" or "off"; anything else is a `config_error`.
@@ -26,6 +27,7 @@ void set_thread_log_rank(rank_id rank);
 /// Line breaks inside a message become "; ".
 void log_message(log_level level, std::string_view text);
 
+/// `log_message` of this level.
 inline void log_debug(std::string_view text) { log_message(log_level::debug, text); }
 inline void log_info(std::string_view text) { log_message(log_level::info, text); }
 inline void log_warning(std::string_view text) { log_message(log_level::warning, text); }

@@ -33,6 +33,7 @@ struct snapshot_facts {
   }
 };
 
+/// How many records of one kind there are, and their bytes.
 struct kind_total {
   std::uint64_t num_records = 0;
   std::uint64_t payload_bytes = 0;

@@ -12,6 +12,7 @@ enum class completion_mode {
   sync,      ///< the PE blocks in the driver until the stream is empty
 };
 
+/// As options and reports name it.
 constexpr const char* to_string(completion_mode m) {
   switch (m) {
     case completion_mode::flag: return "flag";

@@ -13,8 +13,10 @@
 
 namespace imbrex {
 
+/// What a device is: the PEs' own threads, a GPU by CUDA, or one of OpenCL.
 enum class device_kind { host, cuda, opencl };
 
+/// "host", "cuda" or "opencl".
 constexpr const char* to_string(device_kind k) {
   switch (k) {
     case device_kind::host: return "host";

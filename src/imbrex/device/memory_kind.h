@@ -11,6 +11,7 @@ enum class memory_kind {
   device,  ///< memory of a GPU or other accelerator
 };
 
+/// As options and reports name it.
 constexpr const char* to_string(memory_kind k) {
   switch (k) {
     case memory_kind::host: return "host";

@@ -27,11 +27,12 @@ constexpr access_mode::constant<Which>::operator access_mode() const {
   return {Which};
 }
 
+/// Whether a task of this access sees what was there before, changes it, or may change places with others that do.
 constexpr bool reads(access_mode a) { return a.which != access_mode::kind::write; }
 constexpr bool writes(access_mode a) { return a.which != access_mode::kind::read; }
-
 constexpr bool commutes(access_mode a) { return a.which == access_mode::kind::commute; }
 
+/// "read", "write", "read_write" or "commute".
 constexpr const char* to_string(access_mode a) {
   constexpr const char* names[] = {"read", "write", "read_write", "commute"};
   return names[static_cast<int>(a.which)];

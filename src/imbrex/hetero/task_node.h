@@ -42,6 +42,7 @@ struct task_access : task_edge {
   task_node& by() const { return *to; }
 };
 
+/// How far a task is.
 enum class task_state {
   waiting,   ///< for other tasks
   ready,     ///< could be placed
@@ -51,6 +52,7 @@ enum class task_state {
   failed,  ///< by itself or because a task before it failed
 };
 
+/// As reports name it.
 constexpr const char* to_string(task_state s) {
   constexpr const char* names[] = {"waiting", "ready", "fetching", "issued", "done", "failed"};
   return names[static_cast<int>(s)];
@@ -82,6 +84,7 @@ enum class placed_by {
   next_use_on_device,  ///< the same of what comes from a device: if nobody is known who will read, on one
 };
 
+/// Whether the task runs where the one runs that will read what it writes.
 constexpr bool is_by_next_use(placed_by p) { return p >= placed_by::next_use; }
 
 /// When a task is over that has been started and has not failed. From `view` on it stays open.

@@ -74,14 +74,23 @@ constexpr T smallest() {
   };                                                                       \
   inline constexpr type object {}
 
+/// `ix::sum`: a + b.
 IMBREX_REDUCTION_OP(sum_op, sum, a + b, 0, sum);
+/// `ix::product`: a * b.
 IMBREX_REDUCTION_OP(product_op, product, a* b, 1, product);
+/// `ix::min`: the smaller one.
 IMBREX_REDUCTION_OP(min_op, min, b < a ? b : a, detail::largest<T>(), min);
+/// `ix::max`: the larger one.
 IMBREX_REDUCTION_OP(max_op, max, a < b ? b : a, detail::smallest<T>(), max);
+/// `ix::logical_and`: whether all are true.
 IMBREX_REDUCTION_OP(logical_and_op, logical_and, a&& b, true, none);
+/// `ix::logical_or`: whether one is true.
 IMBREX_REDUCTION_OP(logical_or_op, logical_or, a || b, false, none);
+/// `ix::bit_and`: a & b, of integers.
 IMBREX_REDUCTION_OP(bit_and_op, bit_and, a& b, ~T{}, bit_and);
+/// `ix::bit_or`: a | b, of integers.
 IMBREX_REDUCTION_OP(bit_or_op, bit_or, a | b, 0, bit_or);
+/// `ix::bit_xor`: a ^ b, of integers.
 IMBREX_REDUCTION_OP(bit_xor_op, bit_xor, a ^ b, 0, bit_xor);
 #undef IMBREX_REDUCTION_OP
 
@@ -305,6 +314,7 @@ struct to_slot_of_element {
     send_entry<E>(pe, array, index, priorities::communication, reply_to{}, reference, std::forward<T>(value));
   }
 };
+/// To a `when` slot of all elements, made by `deliver`.
 template <class E, class Index, class Ref>
 struct to_slot_of_all {
   collection_id array;

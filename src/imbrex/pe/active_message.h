@@ -44,6 +44,7 @@ struct handler_info {
   static std::uint64_t seal();
 };
 
+/// Whether messages to `H` count as under way when quiescence is looked for.
 template <class H>
 constexpr bool is_counted() {
   if constexpr (requires { H::counted; }) {
@@ -73,6 +74,7 @@ constexpr bool is_partable() {
   }
 }
 
+/// What receives messages of body `H`: registered once for each type, on all ranks alike.
 template <class H>
 struct handler {
   static void receive(scheduler& pe, wire_message* m);

@@ -24,7 +24,9 @@
 /// made by `trace_recorder::intern`.
 namespace imbrex {
 
+/// What an event of a trace is: `user` is a program's own mark.
 enum class trace_category { entry, wait, idle, comm, kernel, copy, runtime, user, task };
+/// As traces name it.
 const char* to_string(trace_category c);
 
 /// Who does what a track shows: a PE's thread, or a stream of a device.

@@ -23,6 +23,7 @@ struct balance_summary {
   }
 };
 
+/// Of PE 0, which leads balancing; elsewhere, and without `--imbrex-balance`, it is empty.
 balance_summary balance_summary_of(scheduler& pe);
 
 }  // namespace imbrex

@@ -27,12 +27,14 @@ enum class record_kind : std::uint32_t {
 /// In their order.
 std::vector<std::string> record_kind_names();
 
+/// One record of a checkpoint: what it is, of what, and its bytes or where they are.
 struct snapshot_record {
   record_kind kind{};
   std::vector<std::byte> key;
   saved_state payload;
 };
 
+/// Which element a record is of: part of its key in the file.
 struct element_key {
   collection_id array;
   pe_id where = no_pe;
@@ -45,6 +47,7 @@ struct element_key {
   }
 };
 
+/// Which section a record is of.
 struct section_key {
   collection_id array;
   section_id section;

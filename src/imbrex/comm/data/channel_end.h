@@ -238,6 +238,8 @@ struct channel_receive : waiter {
 /// What became of a receive that was tried.
 enum class receive_state { nothing_there, under_way, complete };
 
+/// One chare's end of a channel, without the type of its elements: what it has sent and what has come, by the ports of
+/// its element. Of the PE that the element is on.
 class channel_end {
  public:
   /// `mover` may be null where there is one rank only.

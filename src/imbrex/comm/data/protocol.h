@@ -40,6 +40,7 @@ struct protocol_table {
   }
 };
 
+/// As options and reports name it.
 constexpr const char* to_string(protocol_table::way w) {
   switch (w) {
     case protocol_table::way::packed: return "packed";

@@ -17,12 +17,14 @@ struct box {
   friend bool operator==(const box&, const box&) = default;
 };
 
+/// Whether they have an element in common.
 inline bool overlap(const box& a, const box& b) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (a.begin[i] >= b.end[i] || b.begin[i] >= a.end[i]) return false;
   }
   return true;
 }
+/// Whether all of `inner` is in `outer`.
 inline bool contains(const box& outer, const box& inner) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (inner.begin[i] < outer.begin[i] || inner.end[i] > outer.end[i]) return false;

@@ -19,6 +19,7 @@ namespace imbrex {
 struct grid_extent {
   std::size_t x = 1, y = 1, z = 1;
 };
+/// An element's place along x, y and z.
 struct grid_point {
   std::size_t x = 0, y = 0, z = 0;
 };

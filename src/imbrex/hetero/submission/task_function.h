@@ -40,6 +40,7 @@ struct codelet {
   Device on_device;
   device_kind kind = task_options::any_device;
 };
+/// Deduced: `ix::codelet{on_host, on_device}`, for devices of one kind with a third.
 template <class Host, class Device>
 codelet(Host, Device) -> codelet<Host, Device>;
 template <class Host, class Device>

@@ -23,6 +23,8 @@ struct far_wait final : waiter {
 };
 using far_wait_ptr = std::unique_ptr<far_wait, far_wait::drop>;
 
+/// A waiting coroutine's link to its `far_wait`, on the PE that has what it waits for. Destroyed, it takes the wait
+/// back: nobody is woken.
 class far_link {
  public:
   far_link() = default;

@@ -115,6 +115,7 @@ struct element_base : actor {
   element_base& operator=(const element_base&) = delete;
 };
 
+/// The same with its index.
 template <class Index>
 struct element : element_base {
   explicit element(const Index& i) : index(i) {}

@@ -52,6 +52,7 @@ pe_id next_stop(scheduler& pe, collection_id array, const Index& index) {
   return e->object != nullptr ? no_pe : next_stop(pe, *e, home);
 }
 
+/// With which a message goes on from PE to PE: its own, where it has one.
 template <class Body>
 priority priority_on_the_way(const Body& b) {
   if constexpr (requires { b.level; }) {

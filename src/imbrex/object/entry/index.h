@@ -32,11 +32,13 @@ struct index1d {
   constexpr operator int() const { return x; }  // comparisons too: with numbers and with each other
 };
 
+/// An index of two dimensions, or the extent of an array; x varies fastest.
 struct index2d {
   std::int32_t x = 0, y = 0;
   friend constexpr bool operator==(const index2d&, const index2d&) = default;
 };
 
+/// The same of three.
 struct index3d {
   std::int32_t x = 0, y = 0, z = 0;
   friend constexpr bool operator==(const index3d&, const index3d&) = default;
@@ -117,6 +119,7 @@ std::uint64_t hash_index(const Index& i) {
   }
 }
 
+/// `hash_index` for `std::unordered_map`.
 template <class Index>
 struct index_hash {
   std::size_t operator()(const Index& i) const { return hash_index(i); }

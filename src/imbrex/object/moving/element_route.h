@@ -51,6 +51,7 @@ struct carried_work {
   void serialize(Archive&) {}  // never leaves its process
 };
 
+/// Where work of an element goes after it has moved: to where the element is now.
 template <class Index>
 class element_route final : public work_route {
  public:
