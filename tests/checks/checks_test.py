@@ -5,6 +5,7 @@ import unittest
 
 import doc_comments
 import enum_width
+import error_pages
 import header_weight
 import layers
 import names
@@ -131,6 +132,28 @@ class doc_comments_test(unittest.TestCase):
         hidden, told = self.declared("class", "hidden"), self.declared("class", "chare")
         told.header = "imbrex/object/chare.h"
         self.assertEqual(len(doc_comments.unknown_names({"README.md": "ix::hidden ix::chare ix::map"}, [hidden, told])), 1)
+
+
+class error_pages_test(unittest.TestCase):
+    SOURCE = ('class error : public std::runtime_error {\n};\n'
+              'class lost : public error {\n const char* kind() const noexcept override { return "lost"; }\n};\n'
+              'class torn : public lost {\n int exit_code() const noexcept override { return 3; }\n};\n'
+              'inline constexpr int begin_again = (1 << 16) + 75;\n'
+              'throw lost(fmt::format("{} is "\n "lost: find it", x));\n')
+    PAGE = ("| 75 | a job | `begin_again`: again |\n## The family\n| `error` | `error` | 1 | base |\n| `lost` | `lost` | 1 | so |\n"
+            "| `torn` | `lost` | 3 | so |\n\n## lost\n\n| message | what to do |\n|---|---|\n| `... is lost: find it` | look |\n")
+
+    def complaints(self, page):
+        return error_pages.complaints_of(page, [self.SOURCE], [])
+
+    def test_all_is_there(self):
+        self.assertEqual(self.complaints(self.PAGE), [])
+
+    def test_what_is_missing(self):
+        for line, reason in (("| 75", "exit code 75"), ("| `torn`", "no row `torn`"), ("## lost", "no section 'lost'")):
+            page = "".join(text + "\n" for text in self.PAGE.splitlines() if not text.startswith(line))
+            self.assertIn(reason, "".join(self.complaints(page)))
+        self.assertIn("no source says", "".join(self.complaints(self.PAGE.replace("find it", "forget it"))))
 
 
 class public_headers_test(unittest.TestCase):
