@@ -4,6 +4,7 @@ import sys
 import unittest
 
 import doc_comments
+import environment
 import enum_width
 import error_pages
 import header_weight
@@ -132,6 +133,22 @@ class doc_comments_test(unittest.TestCase):
         hidden, told = self.declared("class", "hidden"), self.declared("class", "chare")
         told.header = "imbrex/object/chare.h"
         self.assertEqual(len(doc_comments.unknown_names({"README.md": "ix::hidden ix::chare ix::map"}, [hidden, told])), 1)
+
+
+class environment_test(unittest.TestCase):
+    def complaints(self, page, **texts):
+        return environment.complaints_of(page, {name.replace("_", "/", 1) + ".cc": text for name, text in texts.items()})
+
+    def test_listed_and_not(self):
+        source = 'std::getenv("SECRET"); getenv("IMBREX_SPIN_US"); {.name = "spin-us"}'
+        self.assertEqual(len(self.complaints("", src_a=source)), 1)
+        self.assertEqual(self.complaints("| `SECRET` | x | y |\n", src_a=source), [])
+        self.assertEqual(len(self.complaints("| `SECRET` | x | y |\n| `GONE` | x | y |\n", src_a=source)), 1)
+
+    def test_hidden_ones(self):
+        self.assertEqual(len(self.complaints("", src_a="std::getenv(name)")), 1)
+        listed = 'for (const char* n : {"A_B", "C_D"}) if (std::getenv(n)) return true;'
+        self.assertEqual(len(self.complaints("", src_a=listed)), 2)
 
 
 class error_pages_test(unittest.TestCase):
