@@ -168,8 +168,10 @@ void add_trace_command(CLI::App& app, std::function<int()>& command) {
                                          "the same and more as a page of HTML: where time goes, who is waited for, the "
                                          "critical path, tasks; or two traces "
                                          "side by side");
+  CLI::App* draw = trace->add_subcommand(
+      "draw", "a part of it as a time line (SVG): what runs on each PE and stream, and messages between them");
   CLI::App* dot = trace->add_subcommand("dot", "its tasks, and what each waited for, as a graph for Graphviz");
-  for (CLI::App* drawn : {page, dot}) {
+  for (CLI::App* drawn : {page, draw, dot}) {
     drawn->set_help_flag();  // the other program has it
     drawn->prefix_command();
     drawn->callback([drawn, &command] {

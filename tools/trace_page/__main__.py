@@ -1,4 +1,5 @@
-"""A trace as a page, or its tasks as a graph: imbrex trace page --help, imbrex trace dot --help."""
+"""A trace as a page or a drawing, or its tasks as a graph: imbrex trace page --help, imbrex trace draw --help, imbrex trace dot
+--help."""
 
 import argparse
 import pathlib
@@ -10,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import events  # noqa: E402
 import page  # noqa: E402
 import tasks  # noqa: E402
+import timeline  # noqa: E402
 
 
 def write(name, text):
@@ -26,6 +28,14 @@ def make_page(o):
         raise events.TraceError(f"--bins {o.bins}: at least one")
     write(o.output, page.page([(pathlib.Path(t).name, events.read(t)) for t in o.traces], o.bins))
     print(f"{o.output} shows {' and '.join(o.traces)}")
+
+
+def make_drawing(o):
+    trace = events.read(o.trace)
+    end = trace.length if o.to_ms is None else min(o.to_ms * 1e3, trace.length)
+    text = timeline.draw(trace, o.from_ms * 1e3, end, timeline.tracks_named(trace, o.lines, o.most), o.width, not o.no_messages)
+    write(o.output, text)
+    print(f"{o.output} shows {o.from_ms:g} to {end / 1e3:g} ms of {o.trace}")
 
 
 def make_dot(o):
@@ -58,6 +68,17 @@ def main():
     d.add_argument("--output", default="-", help="a file (default: what is printed)")
     d.add_argument("--most", type=int, default=500, help="so many tasks, the first (default: %(default)s)")
     d.set_defaults(make=make_dot)
+    t = what.add_parser("draw", description="Draws a part of a trace as a time line (SVG): a line for each PE and stream, what runs there, and messages "
+                                            "between them. Zoom by --from and --to.")
+    t.add_argument("trace", metavar="FILE")
+    t.add_argument("--output", default="trace.svg", help="default: %(default)s")
+    t.add_argument("--from", dest="from_ms", type=float, default=0, metavar="MS", help="from the first event (default: %(default)s)")
+    t.add_argument("--to", dest="to_ms", type=float, metavar="MS", help="default: to the end")
+    t.add_argument("--lines", nargs="+", default=[], metavar="WORD", help="those whose name has one of these words (default: all)")
+    t.add_argument("--most", type=int, default=32, help="so many lines (default: %(default)s)")
+    t.add_argument("--width", type=int, default=960, help="pixels (default: %(default)s)")
+    t.add_argument("--no-messages", action="store_true", help="without messages")
+    t.set_defaults(make=make_drawing)
     o = parser.parse_args()
     o.make(o)
     return 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""imbrex trace page and dot: what they read from a trace, by small ones that are made here, and a real one.
+"""imbrex trace page, draw and dot: what they read from a trace, by small ones that are made here, and a real one.
 
   trace_page_test.py --tool build/default/bin/imbrex --jacobi build/default/bin/jacobi3d --dgemm build/default/bin/tiled_dgemm --pages tools/trace_page
 """
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--tool", required=True)
@@ -23,6 +24,7 @@ import critical  # noqa: E402
 import events  # noqa: E402
 import measures  # noqa: E402
 import tasks  # noqa: E402
+import timeline  # noqa: E402
 
 
 def write(folder, *made):
@@ -56,6 +58,20 @@ class Made(unittest.TestCase):
 
     def made(self, *all_of):
         return write(self.folder.name, *all_of)
+
+    def test_a_drawing_shows_what_is_asked_for(self):
+        trace = self.made((0, 0, 400, "entry", "a::block<int>::run"), (1, 100, 300, "idle", "idle"), (9, 50, 100, "kernel", "update"),
+                          ("message", 0, 10, 1, 90), ("message", 0, 20, 0, 30))
+        text = timeline.draw(trace, 0, 400, timeline.tracks_named(trace, [], 8))
+        self.assertEqual(xml.etree.ElementTree.fromstring(text).tag, "{http://www.w3.org/2000/svg}svg")
+        for word in ("block::run", "update", "PE 1", ">us<", ">200<"):
+            self.assertIn(word, text)
+        self.assertEqual(text.count('stroke-opacity'), 1)  # the message between lines; the other stays on its line
+        self.assertNotIn("stroke-opacity", timeline.draw(trace, 100, 400, [0, 1]))
+        self.assertNotIn("update", timeline.draw(trace, 200, 400, [0, 1, 2]))
+        self.assertEqual([trace.tracks[i].name for i in timeline.tracks_named(trace, ["PE 9"], 8)], ["rank 0, PE 9"])
+        for wrong in (lambda: timeline.draw(trace, 300, 200, [0]), lambda: timeline.tracks_named(trace, ["nobody"], 8)):
+            self.assertRaises(events.TraceError, wrong)
 
     def test_each_moment_belongs_to_the_innermost_slice(self):
         t = self.made((0, 100, 50, "entry", "a"), (0, 110, 10, "kernel", "k"), (0, 115, 2, "comm", "m"), (0, 140, 10, "kernel", "k"), (0, 160, 5, "idle", "idle"))
@@ -168,6 +184,10 @@ class Command(unittest.TestCase):
             for what in ("Side by side", "odf1.json", "odf4.json", "The critical path", "waiting for whom", "rank 0, PE 1", "jacobi::block"):
                 self.assertIn(what, text)
             self.assertNotIn("src=", text)
+            drawn = subprocess.run([given.tool, "trace", "draw", traces[1], "--to", "1", "--output", f"{folder}/t.svg"], capture_output=True, text=True,
+                                   timeout=60, check=False)
+            self.assertEqual(drawn.returncode, 0, drawn.stderr)
+            self.assertIn("rank 0, PE 1", pathlib.Path(f"{folder}/t.svg").read_text())
 
     def test_draws_the_tasks_of_a_run(self):
         with tempfile.TemporaryDirectory() as folder:
