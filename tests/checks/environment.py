@@ -11,6 +11,7 @@ PAGE = "docs/guide/environment.md"
 FOLDERS = ("src/", "apps/", "tools/", "sessions/src/", "python/imbrex/", "scripts/")
 # Whose names are made of options: IMBREX_ and the option's name.
 BY_NAME_OF_AN_OPTION = {"apps/dgemm/command_line.cc", "apps/pingpong/main.cc"}
+ORDINARY = {"PATH"}
 _CALL = re.compile(r"\b(?:secure_)?(?:get|set)env\(\s*([^,)]+)")
 _LIST = re.compile(r"(?:for \(const char\* \w+ :|constexpr const char\* variables\[\] =) \{([^}]*)\}")
 _NUMBER = re.compile(r'\bparse_number\("(\w+)"')
@@ -47,7 +48,7 @@ def complaints_of(page, texts):
     found, complaints = used(texts)
     listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     options = variables_of_options(texts)
-    complaints += [f"{file}: {name} is not in {PAGE}" for name, file in sorted(found.items()) if name not in listed | options]
+    complaints += [f"{file}: {name} is not in {PAGE}" for name, file in sorted(found.items()) if name not in listed | options | ORDINARY]
     return complaints + [f"{PAGE}: nobody reads {name}" for name in sorted(listed - set(found))]
 
 
