@@ -238,6 +238,19 @@ if(NOT IMBREX_WITH_HDF5 STREQUAL "OFF")
   endif()
 endif()
 
+# By its C interface, which is one library for all compilers. Without a package of Debian's: spack, conda, or the wheel of
+# PyPI, whose place is adios2_DIR=.../site-packages/adios2/cmake/adios2.
+imbrex_feature(ADIOS2 "Fields in ADIOS2's .bp files")
+if(NOT IMBREX_WITH_ADIOS2 STREQUAL "OFF")
+  find_package(adios2 2.8 QUIET CONFIG)
+  if(adios2_FOUND AND TARGET adios2::c)
+    set(IMBREX_HAVE_ADIOS2 1)
+    set(IMBREX_NOTE_ADIOS2 "ADIOS2 ${adios2_VERSION}")
+  else()
+    imbrex_feature_missing(ADIOS2 "ADIOS2 2.8 or newer with its C interface, and name it by adios2_DIR")
+  endif()
+endif()
+
 # What some applications, examples and benchmarks compute with; the library does without.
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)

@@ -151,6 +151,9 @@ file(GLOB imbrex_field_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbr
 if(NOT IMBREX_HAVE_HDF5)
   list(FILTER imbrex_field_sources EXCLUDE REGEX "/hdf5_[^/]*\\.cc$")
 endif()
+if(NOT IMBREX_HAVE_ADIOS2)
+  list(FILTER imbrex_field_sources EXCLUDE REGEX "/bp_[^/]*\\.cc$")
+endif()
 add_library(imbrex_fields ${imbrex_field_sources})
 add_library(imbrex::fields ALIAS imbrex_fields)
 set_target_properties(imbrex_fields PROPERTIES
@@ -161,4 +164,13 @@ set_target_properties(imbrex_fields PROPERTIES
 target_link_libraries(imbrex_fields PUBLIC imbrex_library)
 if(IMBREX_HAVE_HDF5)
   target_link_libraries(imbrex_fields PRIVATE PkgConfig::IMBREX_HDF5)
+endif()
+if(IMBREX_HAVE_ADIOS2)
+  target_link_libraries(imbrex_fields PRIVATE adios2::c)
+  # The wheel of PyPI has what ADIOS2 needs in a folder beside it, where ld does not look by itself.
+  get_target_property(imbrex_adios2_library adios2::c LOCATION)
+  cmake_path(GET imbrex_adios2_library PARENT_PATH imbrex_adios2_folder)
+  if(EXISTS "${imbrex_adios2_folder}/../adios2.libs")
+    target_link_options(imbrex_fields INTERFACE "LINKER:-rpath-link,${imbrex_adios2_folder}/../adios2.libs")
+  endif()
 endif()

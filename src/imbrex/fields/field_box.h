@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -43,11 +44,21 @@ struct field_block {
 
 /// Which field of which file.
 struct field_name {
-  std::string file;     ///< "out/heat_000100.h5"; its folder is made where there is none
-  std::string dataset;  ///< "temperature", or with groups "fluid/temperature"
+  std::string file;  ///< "out/heat_000100.h5", "out/heat.xdmf", "out/heat.bp"; its folder is made where there is none
+  std::string dataset;              ///< "temperature", or with groups "fluid/temperature"
+  std::optional<double> time = {};  ///< of files that have series: when; read: the last one where nothing is said
 
-  std::string text() const { return dataset + " of " + file; }
+  std::string text() const;
 };
+
+/// What a file is, by its ending.
+enum class field_format {
+  hdf5,  ///< every other ending
+  xdmf,  ///< ".xdmf": an index for ParaView and others, with HDF5 files beside it; may have times
+  bp,    ///< ".bp": of ADIOS2; may have times
+};
+/// See `field_format`.
+field_format format_of(const std::string& file);
 
 /// The numbers of a field.
 enum class field_type { float32, float64, int32, int64, uint8, uint32, uint64 };

@@ -41,7 +41,7 @@ task<> write_own_piece(field_pieces* mine, field_name name, field_type type, fie
   const rank_id rank = scheduler::current().rank().rank;
   mine->all.push_back({block, rank});
   try {
-    check_fields_are_built();
+    check_format(name);
     if (!block.fits(whole))
       throw usage_error(fmt::format("{} are not of {}, which has {} x {} x {} cells", block.text(), name.text(),
                                     whole.nx, whole.ny, whole.nz));

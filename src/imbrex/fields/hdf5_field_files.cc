@@ -15,7 +15,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/fields/field_files.h"
 
-namespace imbrex {
+namespace imbrex::hdf5_fields {
 
 namespace {
 
@@ -277,4 +277,4 @@ void read_block(const field_name& name, field_type type, const field_block& bloc
     fail("read " + name.dataset + " of", name.file);
 }
 
-}  // namespace imbrex
+}  // namespace imbrex::hdf5_fields

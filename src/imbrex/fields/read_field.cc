@@ -9,7 +9,7 @@
 namespace imbrex::detail {
 
 task<> read_field_to(field_name name, field_type type, void* values, std::size_t size, field_block block) {
-  check_fields_are_built();
+  check_format(name);
   if (size != block.padded().volume())
     throw usage_error(fmt::format("{}: a block with {} padded cells is read to {} values", name.text(),
                                   block.padded().volume(), size));
@@ -18,7 +18,7 @@ task<> read_field_to(field_name name, field_type type, void* values, std::size_t
 }
 
 task<field_extent> read_field_extent(field_name name) {
-  check_fields_are_built();
+  check_format(name);
   field_extent e;
   auto read = in_file_turn([&] { e = extent_in_file(name); });
   co_await read;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,18 +19,19 @@ task<field_extent> read_field_extent(field_name name);
 /// `co_await ix::read_field("in.h5", "temperature", values, block)`: reads a block of a dataset of one to three
 /// dimensions, whoever wrote it, to memory of the host, x fastest, leaving the block's ghosts as they are. Numbers are
 /// converted. Any coroutine may read, each what it wants; its PE runs others meanwhile. `values` stays until this has
-/// been awaited. Throws `usage_error` naming the file, and `not_built` without HDF5.
+/// been awaited. Of a file with times: at that time, or at the last one. Throws `usage_error` naming the file, and
+/// `not_built` without the library of its format (`write_field`).
 template <class T>
 [[nodiscard("co_await it")]] task<> read_field(std::string_view file, std::string_view dataset, std::span<T> values,
-                                               const field_block& block) {
-  return detail::read_field_to({std::string(file), std::string(dataset)}, detail::field_type_of<T>(), values.data(),
-                               values.size(), block);
+                                               const field_block& block, std::optional<double> time = {}) {
+  return detail::read_field_to({std::string(file), std::string(dataset), time}, detail::field_type_of<T>(),
+                               values.data(), values.size(), block);
 }
 
 /// `co_await ix::extent_of_field("in.h5", "temperature")`: how many cells it has.
-[[nodiscard("co_await it")]] inline task<field_extent> extent_of_field(std::string_view file,
-                                                                       std::string_view dataset) {
-  return detail::read_field_extent({std::string(file), std::string(dataset)});
+[[nodiscard("co_await it")]] inline task<field_extent> extent_of_field(std::string_view file, std::string_view dataset,
+                                                                       std::optional<double> time = {}) {
+  return detail::read_field_extent({std::string(file), std::string(dataset), time});
 }
 
 }  // namespace imbrex

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,18 +54,20 @@ task<> write_field_of(chare<C, Index>* self, field_name name, const buffer<T>* v
 }  // namespace detail
 
 /// `co_await ix::write_field(*this, "out/heat_000100.h5", "temperature", values, block, whole)` in a coroutine of every
-/// element of an array: writes a field of `whole` cells, of which each element has a block, to a file that HDF5, h5py,
-/// ParaView and `read_field` read. `values`: on the host, x fastest, with the block's ghosts around it; unchanged until
-/// this has been awaited. Then the field is whole, on all ranks; PEs run others meanwhile. Blocks may be of any size,
-/// and may not overlap; cells that no element has are 0. A field of that name is replaced, and others of the file stay,
-/// so several are written one after the other. Counts as two of the array's reductions. What goes wrong on one element
-/// is thrown on all: `usage_error` naming the file, and `not_built` without HDF5.
+/// element of an array: writes a field of `whole` cells, of which each element has a block, to a file that HDF5, h5py
+/// and `read_field` read. The file's ending is its format: ".xdmf" has HDF5 files beside it and is opened by ParaView,
+/// ".bp" is of ADIOS2, all else HDF5. These two take a time, too, and have all that were written. `values`: on the
+/// host, x fastest, with the block's ghosts around it; unchanged until this has been awaited. Then the field is whole,
+/// on all ranks; PEs run others meanwhile. Blocks may be of any size, and may not overlap; cells that no element has
+/// are 0. A field of that name is replaced, and others of the file stay, so several are written one after the other.
+/// Counts as two of the array's reductions. What goes wrong on one element is thrown on all: `usage_error` naming the
+/// file, and `not_built` without the library of its format.
 template <class C, class Index, class T>
 [[nodiscard("co_await it")]] task<> write_field(chare<C, Index>& self, std::string_view file, std::string_view dataset,
                                                 std::span<T> values, const field_block& block,
-                                                const field_extent& whole) {
+                                                const field_extent& whole, std::optional<double> time = {}) {
   detail::check_in_array<Index>();
-  return detail::write_field_from(&self, {std::string(file), std::string(dataset)},
+  return detail::write_field_from(&self, {std::string(file), std::string(dataset), time},
                                   detail::field_type_of<std::remove_const_t<T>>(), values.data(), values.size(), block,
                                   whole);
 }
@@ -74,9 +77,9 @@ template <class C, class Index, class T>
 template <class C, class Index, class T>
 [[nodiscard("co_await it")]] task<> write_field(chare<C, Index>& self, std::string_view file, std::string_view dataset,
                                                 const buffer<T>& values, const field_block& block,
-                                                const field_extent& whole) {
+                                                const field_extent& whole, std::optional<double> time = {}) {
   detail::check_in_array<Index>();
-  return detail::write_field_of(&self, {std::string(file), std::string(dataset)}, &values, block, whole);
+  return detail::write_field_of(&self, {std::string(file), std::string(dataset), time}, &values, block, whole);
 }
 
 }  // namespace imbrex

@@ -32,7 +32,8 @@ feature_facts feature(std::string name, bool present, const std::string& note, c
   if (!present && !planned) {
     std::string upper;
     for (char c : name) upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    remedy = fmt::format("apt-get install {}, then configure again with -DIMBREX_WITH_{}=AUTO", packages, upper);
+    const char* const by = packages.starts_with("pip ") ? "" : "apt-get install ";
+    remedy = fmt::format("{}{}, then configure again with -DIMBREX_WITH_{}=AUTO", by, packages, upper);
   }
   return {std::move(name), present, note.substr(0, note.find(": install")), std::move(remedy)};
 }
@@ -131,6 +132,8 @@ build_facts this_build() {
   b.features.push_back(feature("isal", IMBREX_HAVE_ISAL != 0, IMBREX_NOTE_ISAL, "libisal-dev pkg-config"));
   b.features.push_back(feature("toml", IMBREX_HAVE_TOML != 0, IMBREX_NOTE_TOML, "libtomlplusplus-dev"));
   b.features.push_back(feature("hdf5", IMBREX_HAVE_HDF5 != 0, IMBREX_NOTE_HDF5, "libhdf5-dev"));
+  b.features.push_back(
+      feature("adios2", IMBREX_HAVE_ADIOS2 != 0, IMBREX_NOTE_ADIOS2, "pip install adios2 (or spack, conda)"));
   return b;
 }
 

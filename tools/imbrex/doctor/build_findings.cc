@@ -18,6 +18,7 @@ const char* use_of(const std::string& feature) {
   if (feature == "isal") return "Reed-Solomon parity of checkpoints";
   if (feature == "toml") return "machines that are simulated";
   if (feature == "hdf5") return "fields in HDF5 files";
+  if (feature == "adios2") return "fields in .bp files";
   return "part of imbrex";
 }
 }  // namespace
