@@ -10,6 +10,7 @@ import error_pages
 import header_weight
 import layers
 import names
+import papers
 import public_headers
 import source_files
 
@@ -133,6 +134,15 @@ class doc_comments_test(unittest.TestCase):
         hidden, told = self.declared("class", "hidden"), self.declared("class", "chare")
         told.header = "imbrex/object/chare.h"
         self.assertEqual(len(doc_comments.unknown_names({"README.md": "ix::hidden ix::chare ix::map"}, [hidden, told])), 1)
+
+
+class papers_test(unittest.TestCase):
+    def test_rows_name_what_is_there(self):
+        files = ["src/imbrex/object/proxy.h", "examples/a.hk", "scripts/bench"]
+        row = "| II-A calls | `object/proxy.h`, `a.hk`, `imbrex/object/` | `scripts/bench` |\n"
+        self.assertEqual(papers.complaints_of("| section | here | see it |\n|---|---|---|\n" + row, files), [])
+        self.assertEqual(len(papers.complaints_of(row.replace("proxy.h", "gone.h"), files)), 1)
+        self.assertEqual(len(papers.complaints_of("| II-A calls | `object/proxy.h` | |\n", files)), 1)
 
 
 class environment_test(unittest.TestCase):
