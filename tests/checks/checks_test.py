@@ -5,6 +5,7 @@ import unittest
 
 import doc_comments
 import environment
+import editor
 import enum_width
 import error_pages
 import header_weight
@@ -134,6 +135,16 @@ class doc_comments_test(unittest.TestCase):
         hidden, told = self.declared("class", "hidden"), self.declared("class", "chare")
         told.header = "imbrex/object/chare.h"
         self.assertEqual(len(doc_comments.unknown_names({"README.md": "ix::hidden ix::chare ix::map"}, [hidden, told])), 1)
+
+
+class editor_test(unittest.TestCase):
+    def complaints(self, command):
+        return editor.complaints_of(f'{{"tasks": [{{"command": "{command}"}}]}}', "{}", {"default"}, {"run"}, {"scripts/setup"})
+
+    def test_what_there_is_and_is_not(self):
+        self.assertEqual(self.complaints("cmake --preset default && make run && scripts/setup"), [])
+        for wrong in ("cmake --preset fast", "make coffee", "scripts/gone", "${input:nothing}", '"'):
+            self.assertEqual(len(self.complaints(wrong)), 1, wrong)
 
 
 class papers_test(unittest.TestCase):
