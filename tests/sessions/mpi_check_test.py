@@ -138,17 +138,17 @@ def test_cut_short(c):
     same_from_runs(results, c.folder / "results", 3)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", required=True)
-    parser.add_argument("--mpirun", required=True)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--driver", required=True)
+def main(tests, description, *options):
+    """Each test in a folder of its own; what `options` of the command line, beside its own, are called."""
+    parser = argparse.ArgumentParser(description=description)
+    for option in ("--tool", "--mpirun", "--driver", *options):
+        parser.add_argument(option)
+    parser.add_argument("--bin", type=pathlib.Path)
     args = parser.parse_args()
-    for test in (test_delay, test_declared, test_driver, test_errors, test_cut_short):
+    for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             test(Checker(args, folder))
 
 
 if __name__ == "__main__":
-    main()
+    main((test_delay, test_declared, test_driver, test_errors, test_cut_short), __doc__)

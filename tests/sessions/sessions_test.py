@@ -140,6 +140,36 @@ def test_count(r):
     equal(r.run(2, "routines_job", data, modes="count", IMBREX_SESSIONS_OUTPUT="/nonexistent/x")[0], 3, "no place to write")
 
 
+def test_kinds(r):
+    """Where buffers lie, by communicator, direction and kind of memory, and what queries of each kind take."""
+    code, _, stderr, report = r.run(2, "kinds_job", modes="count,inject,kinds", FAKE_CUDA_DELAY_NS=3000)
+    equal((code, stderr.count("imbrex sessions")), (0, 0), f"exit code: {stderr}")
+    found = {(b["where"], b["direction"], b["memory"]): b for b in report["buffers"]}
+    expected = {  # of both ranks: buffers, bytes
+        ("halo", "sent", "device"): (20, 640), ("halo", "received", "device"): (2, 32),
+        ("mixed", "sent", "host"): (2, 16), ("mixed", "sent", "device"): (2, 16),
+        ("mixed", "received", "managed"): (2, 16),
+        ("output", "sent", "pinned"): (2, 48), ("output", "both", "host"): (2, 128),
+        ("MPI_COMM_WORLD", "sent", "host"): (1, 64), ("MPI_COMM_WORLD", "received", "host"): (1, 64),
+        ("MPI_COMM_WORLD", "both", "host"): (2, 128),  # the window's memory
+        ("windows", "sent", "host"): (2, 8),
+    }
+    equal({key: (b["checks"], b["bytes"]) for key, b in found.items()}, expected, "buffers")
+    equal({where: b["declared"] for (where, _, _), b in found.items() if b["declared"]}, {"output": "MPI_CPU_TO_CPU"},
+          "declared")
+    equal(sum(b["checks"] for b in report["buffers"]), report["total"]["checks"], "all checks are some buffer's")
+    for key, b in found.items():
+        equal(b["injected"], b["checks"], f"injected of {key}")
+        check(b["query_ns"] >= 3000 * b["injected"], f"time of the queries of {key}: {b['query_ns']}")
+    cost = report["query_in_loop_ns"]
+    check(min(cost["host"], cost["device"]) >= 3000, f"queries in a loop: {cost}")
+    # Without a driver all is the host's, and there is none to measure.
+    _, _, _, report = r.run(2, "routines_job", str(r.folder / "data"), modes="kinds", LD_LIBRARY_PATH="/nowhere")
+    equal({b["memory"] for b in report["buffers"]}, {"host"}, "memory without a driver")
+    equal(report["query_in_loop_ns"], None, "cost without a driver")
+    check({"files", "windows", "MPI_COMM_WORLD"} <= {b["where"] for b in report["buffers"]}, "names")
+
+
 def test_fortran(r):
     if not (r.args.bin / "fortran_job").exists():
         print("SKIPPED: no Fortran compiler for this MPI (gfortran)")

@@ -191,11 +191,20 @@ struct where {
   std::uintptr_t handle = 0;
   bool has_handle = false;
   bool is_window = false;
+  bool is_file = false;
   int rank = MPI_PROC_NULL;  ///< whose window it is that a one-sided operation goes to
 };
 inline where on(MPI_Comm comm) { return {value_of(comm), true}; }
-inline where on_file(MPI_File file) { return {value_of(file), true}; }
-inline where on_window(MPI_Win win, int rank = MPI_PROC_NULL) { return {value_of(win), true, true, rank}; }
+inline where on_file(MPI_File file) {
+  where w = {value_of(file), true};
+  w.is_file = true;
+  return w;
+}
+inline where on_window(MPI_Win win, int rank = MPI_PROC_NULL) {
+  where w = {value_of(win), true, true};
+  w.rank = rank;
+  return w;
+}
 inline where nowhere() { return {}; }
 
 }  // namespace imbrex::sessions::IX_MPI

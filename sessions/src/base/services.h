@@ -20,6 +20,7 @@ namespace imbrex::sessions::IX_MPI {
   S(Comm_size)                  \
   S(Comm_rank)                  \
   S(Comm_remote_size)           \
+  S(Comm_get_name)              \
   S(Comm_test_inter)            \
   S(Topo_test)                  \
   S(Cartdim_get)                \

@@ -16,11 +16,9 @@ struct named_mode {
   const char* name;
   unsigned bits;
 };
-constexpr named_mode mode_names[] = {{"time", mode_time},
-                                     {"count", mode_count},
-                                     {"inject", mode_inject},
-                                     {"elide", mode_elide},
-                                     {"elide-verify", mode_elide | mode_verify},
+constexpr named_mode mode_names[] = {{"time", mode_time},   {"count", mode_count},
+                                     {"kinds", mode_kinds}, {"inject", mode_inject},
+                                     {"elide", mode_elide}, {"elide-verify", mode_elide | mode_verify},
                                      {"stage", mode_stage}};
 
 constexpr const char* variables[] = {"IMBREX_SESSIONS_OUTPUT", "IMBREX_SESSIONS_TABLE", "IMBREX_SESSIONS_DELAY_NS",
@@ -40,8 +38,9 @@ unsigned mode_of(const char* name, std::size_t length) {
   for (const named_mode& known : mode_names) {
     if (std::strlen(known.name) == length && std::memcmp(known.name, name, length) == 0) return known.bits;
   }
-  complain("unknown mode %.*s in IMBREX_SESSIONS is ignored; use time, count, inject, elide, elide-verify, stage",
-           static_cast<int>(length), name);
+  complain(
+      "unknown mode %.*s in IMBREX_SESSIONS is ignored; use time, count, kinds, inject, elide, elide-verify, stage",
+      static_cast<int>(length), name);
   return 0;
 }
 

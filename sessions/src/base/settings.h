@@ -14,11 +14,12 @@ enum mode : unsigned {
   mode_elide = 4,
   mode_verify = 8,  ///< elide-verify; comes with mode_elide
   mode_stage = 16,
-  mode_time = 32,  ///< nothing but the time from MPI_Init to MPI_Finalize
+  mode_time = 32,   ///< nothing but the time from MPI_Init to MPI_Finalize
+  mode_kinds = 64,  ///< which kinds of memory travel on which communicators
 };
 
 struct settings {
-  unsigned modes = 0;                 ///< IMBREX_SESSIONS=time,count,inject,elide,elide-verify,stage
+  unsigned modes = 0;                 ///< IMBREX_SESSIONS=time,count,kinds,inject,elide,elide-verify,stage
   const char* output = nullptr;       ///< IMBREX_SESSIONS_OUTPUT: the JSON file, or none
   const char* table = "-";            ///< IMBREX_SESSIONS_TABLE: a file, "-" for stderr, "none"
   bool has_delay = false;             ///< IMBREX_SESSIONS_DELAY_NS is set: inject waits instead of asking the driver

@@ -23,6 +23,7 @@ namespace {
 std::uint64_t delay_ticks = 0;
 std::uint64_t overhead_ticks = 0;  ///< of a wait of no length
 bool asks_driver = false;          ///< inject asks the driver
+query_cost in_loop;
 
 void wait_instead(routine_counts& counts) {
   const std::uint64_t begin = ticks_now();
@@ -218,7 +219,10 @@ void start_injecting() {
         "inject: there is no driver with a device here (libcuda.so.1), so queries cost nothing; "
         "set IMBREX_SESSIONS_DELAY_NS to put a delay in its place");
   }
+  if (asks_driver && (modes_in_use & mode_kinds) != 0) in_loop = measure_query_cost();
 }
+
+query_cost cost_in_loop() { return in_loop; }
 
 namespace {
 

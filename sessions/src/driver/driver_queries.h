@@ -4,12 +4,16 @@
 #include <cstdint>
 
 #include "base/declaration.h"
+#include "driver/kind_query.h"
 #include "routines/thread_state.h"
 
 namespace imbrex::sessions {
 
 /// Sets up what inject asks: the driver with a context, or the delay. Once, at the start of the program's MPI.
 void start_injecting();
+
+/// What a query takes in a loop here, where start_injecting() measured it: in the mode kinds, with the driver.
+query_cost cost_in_loop();
 
 /// One query as a CUDA-aware MPI would make it of a buffer, before the MPI's own routine.
 void inject_query(const void* buffer);

@@ -20,7 +20,7 @@ struct array {
   array& operator=(const array&) = delete;
 };
 
-rank_summary summary_here(int rank, int num_rows) {
+rank_summary summary_here(int rank, int num_rows, int num_usage_rows) {
   rank_summary summary = summarize();
   char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
   int length = 0;
@@ -28,22 +28,51 @@ rank_summary summary_here(int rank, int num_rows) {
   std::snprintf(summary.host, sizeof summary.host, "%.*s", static_cast<int>(sizeof summary.host) - 1, host);
   summary.rank = rank;
   summary.num_rows = num_rows;
+  summary.num_usage_rows = num_usage_rows;
   return summary;
 }
 
-void place_rows(const rank_summary* summaries, int num_ranks, int* bytes, int* offsets) {
-  int offset = 0;
-  for (int i = 0; i < num_ranks; ++i) {
-    bytes[i] = summaries[i].num_rows * static_cast<int>(sizeof(routine_row));
-    offsets[i] = offset;
-    offset += bytes[i];
+/// The rows of all ranks at rank 0, of which each knows how many there are.
+template <class Row>
+class gathered_rows {
+ public:
+  gathered_rows(const Row* own, int num_own, const rank_summary* summaries, int num_ranks, int rank_summary::* num_rows)
+      : bytes_(at_root(summaries, num_ranks)),
+        offsets_(at_root(summaries, num_ranks)),
+        rows_(count(summaries, num_ranks, num_rows)) {
+    for (int i = 0, offset = 0; summaries != nullptr && i < num_ranks; ++i) {
+      bytes_.data[i] = summaries[i].*num_rows * static_cast<int>(sizeof(Row));
+      offsets_.data[i] = offset;
+      offset += bytes_.data[i];
+    }
+    mpi.Gatherv(own, num_own * static_cast<int>(sizeof(Row)), mpi.byte, rows_.data, bytes_.data, offsets_.data,
+                mpi.byte, 0, mpi.comm_world);
   }
-}
+  const Row* data() const { return rows_.data; }
 
-std::size_t total_rows(const rank_summary* summaries, int num_ranks) {
-  std::size_t total = 0;
-  for (int i = 0; i < num_ranks; ++i) total += static_cast<std::size_t>(summaries[i].num_rows);
-  return total;
+ private:
+  static std::size_t at_root(const rank_summary* summaries, int num_ranks) {
+    return summaries == nullptr ? 0 : static_cast<std::size_t>(num_ranks);
+  }
+  static std::size_t count(const rank_summary* summaries, int num_ranks, int rank_summary::* num_rows) {
+    std::size_t total = 0;
+    for (int i = 0; summaries != nullptr && i < num_ranks; ++i)
+      total += static_cast<std::size_t>(summaries[i].*num_rows);
+    return total;
+  }
+
+  array<int> bytes_, offsets_;
+  array<Row> rows_;
+};
+
+/// Rows of the same name as one. Room for four times what a rank may have: names seldom differ between ranks.
+int merge_all(const rank_summary* summaries, int num_ranks, const usage_row* rows, usage_row* merged, int room) {
+  int num_merged = 0;
+  for (int i = 0; i < num_ranks; ++i) {
+    num_merged = merge_usage(rows, summaries[i].num_usage_rows, merged, num_merged, room);
+    rows += summaries[i].num_usage_rows;
+  }
+  return num_merged;
 }
 
 }  // namespace
@@ -58,17 +87,21 @@ void report_gathered() {
 
   const array<routine_row> own(num_routines + 1);
   const int num_rows = own.data == nullptr ? 0 : collect_rows(own.data, num_routines + 1);
-  const rank_summary summary = summary_here(rank, num_rows);
+  const array<usage_row> own_usage(max_usage_rows);
+  const int num_usage = own_usage.data == nullptr ? 0 : collect_usage(own_usage.data);
+  const rank_summary summary = summary_here(rank, num_rows, num_usage);
   const array<rank_summary> summaries(at_root);
   mpi.Gather(&summary, sizeof summary, mpi.byte, summaries.data, sizeof summary, mpi.byte, 0, mpi.comm_world);
 
-  const array<int> bytes(at_root);
-  const array<int> offsets(at_root);
-  if (rank == 0) place_rows(summaries.data, num_ranks, bytes.data, offsets.data);
-  const array<routine_row> all(rank == 0 ? total_rows(summaries.data, num_ranks) : 0);
-  mpi.Gatherv(own.data, num_rows * static_cast<int>(sizeof(routine_row)), mpi.byte, all.data, bytes.data, offsets.data,
-              mpi.byte, 0, mpi.comm_world);
-  if (rank == 0) write_report(num_ranks, summaries.data, all.data);
+  const rank_summary* known = rank == 0 ? summaries.data : nullptr;
+  const gathered_rows<routine_row> rows(own.data, num_rows, known, num_ranks, &rank_summary::num_rows);
+  const gathered_rows<usage_row> usage(own_usage.data, num_usage, known, num_ranks, &rank_summary::num_usage_rows);
+  if (rank == 0) {
+    constexpr int room = 4 * max_usage_rows;
+    const array<usage_row> merged(room);
+    const int num_merged = merged.data == nullptr ? 0 : merge_all(known, num_ranks, usage.data(), merged.data, room);
+    write_report({num_ranks, known, rows.data(), num_merged, merged.data});
+  }
   report_is_done();
 }
 

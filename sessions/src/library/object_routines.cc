@@ -3,8 +3,10 @@
 #include "base/handle_table.h"
 #include "base/settings.h"
 #include "library/wrappers.h"
+#include "routines/buffer_usage.h"
 #include "routines/dispatch.h"
 #include "routines/thread_state.h"
+#include "staging/active_call.h"
 #include "staging/staging.h"
 
 namespace imbrex::sessions::IX_MPI {
@@ -70,6 +72,7 @@ class object_call {
     const std::uintptr_t freed = value_of(handle);                                       \
     declaration said;                                                                    \
     if (here.depth == 1) said = declarations.take(freed);                                \
+    if ((modes_in_use & mode_kinds) != 0) forget_usage_of(freed);                        \
     const int result = reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
     if (result != MPI_SUCCESS && !said.empty()) declarations.set(freed, said);           \
     return result;                                                                       \

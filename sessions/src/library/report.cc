@@ -15,6 +15,7 @@
 #include "base/staging_counts.h"
 #include "base/text_file.h"
 #include "driver/driver.h"
+#include "driver/driver_queries.h"
 #include "driver/driver_watch.h"
 #include "routines/dispatch.h"
 
@@ -35,14 +36,18 @@ struct totals {
 
 class report {
  public:
-  report(int num_ranks, const rank_summary* summaries, const routine_row* rows)
-      : num_ranks_(num_ranks), summaries_(summaries), rows_(rows) {
-    for (int i = 0; i < num_ranks; ++i) {
-      seconds_ = std::fmax(seconds_, summaries[i].seconds);
-      add_rank(summaries[i], first_row(i));
+  explicit report(const gathered& all)
+      : num_ranks_(all.num_ranks),
+        summaries_(all.summaries),
+        rows_(all.rows),
+        num_usage_rows_(all.num_usage_rows),
+        usage_(all.usage) {
+    for (int i = 0; i < num_ranks_; ++i) {
+      seconds_ = std::fmax(seconds_, summaries_[i].seconds);
+      add_rank(summaries_[i], first_row(i));
     }
     for (totals& t : routines_) {
-      if (ranks_with_[&t - routines_] < num_ranks) t.least_calls = 0;
+      if (ranks_with_[&t - routines_] < num_ranks_) t.least_calls = 0;
     }
   }
 
@@ -65,7 +70,9 @@ class report {
       write_totals(out, routines_[i], name_of(static_cast<routine_id>(i)));
       separator = ",\n  ";
     }
-    out.add("\n ],\n \"per_rank\": [");
+    out.add("\n ],\n");
+    if ((current_settings().modes & mode_kinds) != 0) write_usage(out);
+    out.add(" \"per_rank\": [");
     for (int i = 0; i < num_ranks_; ++i) {
       out.add(i == 0 ? "\n  " : ",\n  ");
       write_rank(out, summaries_[i], first_row(i));
@@ -146,6 +153,33 @@ class report {
     out.add("}");
   }
 
+  void write_usage(text_file& out) const {
+    const query_cost& cost = summaries_[0].in_loop;
+    out.add(" \"query_in_loop_ns\": ");
+    cost.host_ns < 0 ? out.add("null") : out.add("{\"host\": %.4g, \"device\": %.4g}", cost.host_ns, cost.device_ns);
+    out.add(",\n \"buffers\": [");
+    const char* separator = "\n  ";
+    for (int i = 0; i < num_usage_rows_; ++i) {
+      for (int cell = 0; cell < num_directions * num_memory_kinds; ++cell) {
+        const auto way = static_cast<direction>(cell / num_memory_kinds);
+        const auto kind = static_cast<memory_kind>(cell % num_memory_kinds);
+        const usage_cell& c = usage_[i].cells[cell / num_memory_kinds][cell % num_memory_kinds];
+        if (c.checks == 0) continue;
+        const declaration said = declaration::unpacked(usage_[i].declared);
+        out.add("%s{\"where\": ", separator);
+        out.add_quoted(usage_[i].where);
+        out.add(", \"declared\": ");
+        said.empty() ? out.add("null") : out.add_quoted(name_of(said));
+        out.add(
+            ", \"direction\": \"%s\", \"memory\": \"%s\", \"checks\": %llu, \"bytes\": %llu, \"injected\": %llu, "
+            "\"query_ns\": %.6g}",
+            name_of(way), name_of(kind), u(c.checks), u(c.bytes), u(c.injected), c.query_ns);
+        separator = ",\n  ";
+      }
+    }
+    out.add("\n ],\n");
+  }
+
   void write_rank(text_file& out, const rank_summary& s, const routine_row* rows) const {
     out.add("{\"rank\": %d, \"host\": ", s.rank);
     out.add_quoted(s.host);
@@ -173,6 +207,8 @@ class report {
   int num_ranks_;
   const rank_summary* summaries_;
   const routine_row* rows_;
+  int num_usage_rows_;
+  const usage_row* usage_;
   double seconds_ = 0;  ///< of the slowest rank
   totals all_;
   totals routines_[num_routines + 1];
@@ -219,15 +255,16 @@ rank_summary summarize() {
   s.allocations = live_allocations.size();
   s.cache_bytes = live_allocations.bytes();
   s.staged_bytes = staged_bytes();
+  s.in_loop = cost_in_loop();
   s.watch_complete = watch_is_complete();
   s.has_driver = driver_function(driver_cuPointerGetAttribute) != nullptr;
   std::snprintf(s.incomplete_because, sizeof s.incomplete_because, "%s", why_incomplete());
   return s;
 }
 
-void write_report(int num_ranks, const rank_summary* summaries, const routine_row* rows) {
+void write_report(const gathered& all) {
   const settings& s = current_settings();
-  const report whole(num_ranks, summaries, rows);
+  const report whole(all);
   if (s.output != nullptr) {
     text_file json;
     whole.write_json(json);
@@ -244,6 +281,7 @@ void write_report_of_this_rank() {
   const settings& s = current_settings();
   if (s.modes == 0 || run_begin == 0 || s.output == nullptr || reported.exchange(true)) return;
   static routine_row rows[num_routines + 1];
+  static usage_row usage[max_usage_rows];
   rank_summary summary = summarize();
   summary.rank = rank_by_environment();
   summary.num_rows = collect_rows(rows, num_routines + 1);
@@ -251,7 +289,7 @@ void write_report_of_this_rank() {
   char path[4096];
   std::snprintf(path, sizeof path, "%s.%d", s.output, summary.rank);
   text_file json;
-  report(1, &summary, rows).write_json(json);
+  report({1, &summary, rows, collect_usage(usage), usage}).write_json(json);
   write_or_complain(json, path);
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "driver/kind_query.h"
+#include "routines/buffer_usage.h"
 #include "routines/thread_state.h"
 
 namespace imbrex::sessions {
@@ -18,6 +20,7 @@ struct routine_row {
 struct rank_summary {
   int rank = 0;
   int num_rows = 0;
+  int num_usage_rows = 0;
   double seconds = 0;  ///< from the end of MPI_Init to the beginning of MPI_Finalize
   double ns_per_tick = 0;
   std::uint64_t allocations = 0;   ///< live ones known to the cache
@@ -25,6 +28,7 @@ struct rank_summary {
   std::uint64_t staged_bytes = 0;  ///< copied between device and host by stage
   bool watch_complete = false;     ///< every allocation was seen, so that unknown memory is the host's
   bool has_driver = false;
+  query_cost in_loop;                ///< measured at the start, by the modes kinds and inject together
   char incomplete_because[64] = "";  ///< the first call after which it was not
   char host[64] = "";
 };
@@ -37,8 +41,15 @@ void end_run();
 int collect_rows(routine_row* rows, int room);
 rank_summary summarize();
 
-/// All ranks' rows one after another, as many for each as its summary says.
-void write_report(int num_ranks, const rank_summary* summaries, const routine_row* rows);
+/// Of all ranks, one after another, as many rows for each as its summary says. Usage is merged.
+struct gathered {
+  int num_ranks;
+  const rank_summary* summaries;
+  const routine_row* rows;
+  int num_usage_rows;
+  const usage_row* usage;
+};
+void write_report(const gathered& all);
 
 /// When the process ends without a report: this rank's alone, JSON to <output>.<rank>.
 void write_report_of_this_rank();

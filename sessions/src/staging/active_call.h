@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/settings.h"
 #include "driver/driver_queries.h"
+#include "driver/seen_buffer.h"
 #include "routines/thread_state.h"
 #include "staging/staging.h"
 
@@ -41,7 +42,10 @@ class active_call {
         if (!said.empty()) (note(said, buffers), ...);
       }
       if ((modes & mode_verify) != 0) check_noted();
-      if ((modes & mode_inject) != 0) (inject(buffers), ...);
+      if ((modes & mode_kinds) != 0) [[unlikely]]
+        (see_buffer(id, w, buffers), ...);  // injects, too
+      else if ((modes & mode_inject) != 0)
+        (inject(buffers), ...);
     }
   }
   ~active_call() {

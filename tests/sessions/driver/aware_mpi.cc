@@ -1,5 +1,6 @@
 // Makes a stock MPI ask the driver about buffers, as a CUDA-aware one does: preloaded after libimbrex_sessions.so, it
 // stands between that and the MPI. AWARE_WAY says how it gets at the driver: dlsym, proc (cuGetProcAddress) or link.
+// With AWARE_UNLOADS=1 it unloads a module first, after which nobody can know all memory.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <dlfcn.h>
@@ -29,6 +30,9 @@ get_attribute* find_query() {
 
 void ask(const void* buffer) {
   static get_attribute* const query = find_query();
+  static const bool unloads = std::getenv("AWARE_UNLOADS") != nullptr;
+  static const int unloaded = unloads ? cuModuleUnload(nullptr) : 0;
+  static_cast<void>(unloaded);
   unsigned memory_type = 0;
   query(&memory_type, 2, reinterpret_cast<device_pointer>(buffer));
 }

@@ -16,6 +16,7 @@ struct options {
   std::optional<long> delay_ns;      ///< stands for the driver; not set: the driver where the ranks have one
   std::string pattern;               ///< IMBREX_SESSIONS_PATTERN of the elided runs, or empty
   std::string output = "out/mpi-check";
+  std::string html;     ///< the report as a page; empty: mpi-check.html in `output`
   std::string library;  ///< libimbrex_sessions.so; empty: looked for beside this program
 };
 
@@ -44,6 +45,7 @@ struct series {
 struct result {
   options asked;
   run without_library;
+  run looked_at;                 ///< which kinds of memory travel where: the library's mode kinds
   std::optional<long> delay_ns;  ///< as used: may stand for a driver that is not there
   std::vector<series> all;
   int rounds = 0;  ///< that are complete

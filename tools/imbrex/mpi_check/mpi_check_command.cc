@@ -21,6 +21,10 @@ void write(const std::filesystem::path& file, const std::string& text) {
   if (!out) throw imbrex::usage_error(fmt::format("cannot write {}: is there room, and may you?", file.string()));
 }
 
+std::filesystem::path page_of(const mpi_check::options& o) {
+  return o.html.empty() ? std::filesystem::path(o.output) / "mpi-check.html" : std::filesystem::path(o.html);
+}
+
 /// Gives the table, too.
 std::string write_results(const mpi_check::result& measured) {
   const mpi_check::summary s = mpi_check::summarize(measured);
@@ -32,14 +36,17 @@ std::string write_results(const mpi_check::result& measured) {
   write(folder / "mpi-check.txt", text);
   write(folder / "mpi-check.json", json + "\n");
   write(folder / "mpi-check.svg", mpi_check::picture(measured, s));
+  write(page_of(measured.asked), mpi_check::page(measured, s));
   return text;
 }
 
 int check(const mpi_check::options& o) {
   std::string text;
   mpi_check::measure(o, [&](const mpi_check::result& so_far) { text = write_results(so_far); });
-  fmt::print("{}\nresults in {}: mpi-check.txt, mpi-check.json, mpi-check.svg, and runs/ with what each run said\n",
-             text, o.output);
+  fmt::print(
+      "{}\nresults in {}: mpi-check.txt, mpi-check.json, mpi-check.svg, and runs/ with what each run said\n"
+      "the report with pictures: {}\n",
+      text, o.output, page_of(o).string());
   return 0;
 }
 
@@ -66,7 +73,10 @@ void add_mpi_check_command(CLI::App& app, std::function<int()>& command) {
           "declares for the elided runs where all buffers live: MPI_CPU_TO_CPU, ... (default: what the program "
           "declares)")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(patterns), std::end(patterns))));
-  check_app->add_option("--output", o->output, "folder for table, JSON, picture and logs (default out/mpi-check)");
+  check_app->add_option("--output", o->output,
+                        "folder for table, JSON, page, picture and logs (default out/mpi-check)");
+  check_app->add_option("--html", o->html,
+                        "file for the report as one web page (default mpi-check.html in the folder)");
   check_app->add_option("--library", o->library, "libimbrex_sessions.so (default: the one built with this program)");
   check_app->add_option("command", o->command, "after --: the launcher, the program and its arguments")->required();
   check_app->callback([&command, o, delay] {

@@ -1,5 +1,7 @@
 #include "mpi_check_job.h"
 
+#include "mpi_check_program.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -103,6 +105,8 @@ job::job(const options& o) : options_(o), library_(find_library(o.library)) {
   std::error_code failed;
   fs::create_directories(fs::path(o.output) / "runs", failed);
   if (failed) throw imbrex::usage_error(fmt::format("--output {}: {}", o.output, failed.message()));
+  if (const program_file p = unreachable_program(o.command, false); !p.path.empty())
+    throw imbrex::usage_error(remedy_for(p, library_));
 }
 
 std::string job::file(const std::string& name, const std::string& ending) const {
@@ -145,6 +149,8 @@ run job::start(const variant& v, const std::string& name, const std::optional<lo
   if (v.modes.empty()) return r;
   r.report = read_json(report);
   if (r.exit_code == 0 && (r.report.is_discarded() || !r.report.contains("seconds"))) {
+    if (const program_file p = unreachable_program(options_.command, true); !p.path.empty())
+      throw imbrex::usage_error(fmt::format("the run '{}' left no report: {}", name, remedy_for(p, library_)));
     throw imbrex::error(fmt::format(
         "the run '{}' left no report: does the program call MPI_Init and MPI_Finalize, and does its launcher hand the "
         "environment on? Where it does not, tell it to, as mpirun -x LD_PRELOAD -x IMBREX_SESSIONS -x "

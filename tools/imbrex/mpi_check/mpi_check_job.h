@@ -10,7 +10,7 @@ namespace mpi_check {
 class job {
  public:
   /// Makes the folder `o.output`/runs. Throws `usage_error` where that cannot be, `not_built` where there is no
-  /// library.
+  /// library; `usage_error` too where the command has a program into which no library can be loaded.
   explicit job(const options& o);
 
   /// Runs it to its end, which blocks; `name` names the files of this run. `delay_ns` for variants that inject.

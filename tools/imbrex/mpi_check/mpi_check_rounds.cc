@@ -86,7 +86,7 @@ class rounds {
 
   // Where the injected queries cost nothing, there is no driver on the ranks.
   void choose_delay() {
-    const run injected = start({"injected", "inject"}, "warm-up-injected");
+    const run injected = result_.looked_at = start({"injected", "inject,kinds"}, "warm-up-injected");
     if (result_.delay_ns || of_total(injected, "injected") == 0 || of_total(injected, "query_ns") > 0) return;
     result_.delay_ns = usual_delay_ns;
     fmt::print(stderr,

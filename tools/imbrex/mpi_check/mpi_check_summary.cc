@@ -87,6 +87,32 @@ std::function<const counts*(const run&)> finder(const std::string& name) {
   };
 }
 
+// What is said of rank number `index`, of one routine or (with an empty name) of all.
+double of_rank(const run& r, std::size_t index, const std::string& routine, const char* member) {
+  double sum = 0;
+  for (const counts& row : r.report["per_rank"][index]["routines"]) {
+    if (routine.empty() || row["name"] == routine) sum += row[member].get<double>();
+  }
+  return sum;
+}
+
+rank_summary summarize_rank(const result& r, const summary& s, std::size_t index) {
+  const series& counted = *r.find("counted");
+  const auto of = [&](const series& v, const std::string& routine, const char* member) {
+    return median_of(each(v, [&](const run& x) { return of_rank(x, index, routine, member); }));
+  };
+  const counts& first = counted.runs.front().report["per_rank"][index];
+  rank_summary rank;
+  rank.rank = first["rank"];
+  rank.host = first["host"];
+  rank.seconds = median_of(
+      each(r.all.front(), [&](const run& x) { return x.report["per_rank"][index]["seconds"].get<double>(); }));
+  rank.checks = of(counted, "", "checks");
+  rank.injected_s = of(*r.find("injected"), "", "query_ns") * 1e-9;
+  for (const routine_summary& row : s.routines) rank.checks_by_routine.push_back(of(counted, row.name, "checks"));
+  return rank;
+}
+
 std::vector<std::string> names_of_routines(const result& r) {
   std::vector<std::string> names;
   for (const series& s : r.all) {
@@ -142,6 +168,7 @@ summary summarize(const result& r) {
     return std::tie(b.injected_s, b.checks, a.name) < std::tie(a.injected_s, a.checks, b.name);
   });
   s.total = summarize_routine(r, "in all", [](const run& run) { return &run.report["total"]; });
+  for (std::size_t i = 0; i < static_cast<std::size_t>(s.ranks); ++i) s.per_rank.push_back(summarize_rank(r, s, i));
   return s;
 }
 

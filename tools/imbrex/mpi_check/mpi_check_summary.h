@@ -43,6 +43,15 @@ struct routine_summary {
   double elided_by[3] = {};  ///< answered from declarations, from the cache, as host memory
 };
 
+/// One rank (medians over the rounds). Times in seconds.
+struct rank_summary {
+  int rank = 0;
+  std::string host;
+  double seconds = 0;  ///< of the plain run
+  double checks = 0, injected_s = 0;
+  std::vector<double> checks_by_routine;  ///< in the order of summary::routines
+};
+
 struct summary {
   std::string mpi;
   int ranks = 0;
@@ -51,6 +60,7 @@ struct summary {
   std::vector<variant_summary> variants;
   std::vector<routine_summary> routines;  ///< by time lost, then by checks
   routine_summary total;
+  std::vector<rank_summary> per_rank;
 };
 
 summary summarize(const result& r);
@@ -61,5 +71,7 @@ std::string table(const result& r, const summary& s);
 nlohmann::ordered_json to_json(const result& r, const summary& s);
 /// SVG: the time of each variant against plain, and what each routine loses.
 std::string picture(const result& r, const summary& s);
+/// All of it as one HTML file (also well-formed XML) that needs nothing beside it: what to do, pictures, tables.
+std::string page(const result& r, const summary& s);
 
 }  // namespace mpi_check

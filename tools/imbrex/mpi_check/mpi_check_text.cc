@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "mpi_check_advice.h"
 #include "mpi_check_summary.h"
 
 namespace mpi_check {
@@ -90,6 +91,18 @@ json to_json(const routine_summary& r) {
           {"host", r.elided_by[2]}};
 }
 
+json to_json(const rank_summary& r, const summary& s) {
+  json routines = json::array();
+  for (std::size_t i = 0; i < s.routines.size(); ++i)
+    routines.push_back({{"name", s.routines[i].name}, {"checks", r.checks_by_routine[i]}});
+  return {{"rank", r.rank},
+          {"host", r.host},
+          {"seconds", r.seconds},
+          {"checks", r.checks},
+          {"injected_s", r.injected_s},
+          {"routines", routines}};
+}
+
 json to_json(const variant_summary& v, const series& runs) {
   json seconds = json::array();
   json wall = json::array();
@@ -118,7 +131,11 @@ std::string table(const result& r, const summary& s) {
                       "calls", "checks", "checks/s", "bytes sent", "own queries", "lost ms", "% of plain", "elided ms");
   for (const routine_summary& row : s.routines) text += routine_line(row, s);
   text += routine_line(s.total, s);
-  return text + "\n" + conclusions(s);
+  text += "\n" + conclusions(s);
+  const advice a = advise(r, s);
+  text += "\nwhat to do: " + headline(a) + "\n";
+  for (const std::string& line : details(a)) text += "  " + line + "\n";
+  return text;
 }
 
 json to_json(const result& r, const summary& s) {
@@ -131,11 +148,16 @@ json to_json(const result& r, const summary& s) {
               {"delay_ns", r.delay_ns ? json(*r.delay_ns) : json(nullptr)},
               {"pattern", r.asked.pattern.empty() ? json(nullptr) : json(r.asked.pattern)},
               {"wall_s_without_library", r.without_library.wall_s}};
+  all["advice"] = to_json(advise(r, s));
+  all["query_in_loop_ns"] = r.looked_at.report["query_in_loop_ns"];
+  all["buffers"] = r.looked_at.report["buffers"];
   json& variants = all["variants"] = json::array();
   for (std::size_t i = 0; i < s.variants.size(); ++i) variants.push_back(to_json(s.variants[i], r.all[i]));
   all["total"] = to_json(s.total);
   json& routines = all["routines"] = json::array();
   for (const routine_summary& row : s.routines) routines.push_back(to_json(row));
+  json& ranks = all["per_rank"] = json::array();
+  for (const rank_summary& rank : s.per_rank) ranks.push_back(to_json(rank, s));
   return all;
 }
 
