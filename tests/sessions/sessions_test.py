@@ -170,6 +170,25 @@ def test_kinds(r):
     check({"files", "windows", "MPI_COMM_WORLD"} <= {b["where"] for b in report["buffers"]}, "names")
 
 
+def test_persistent(r):
+    """Persistent collectives, under Open MPI 4 by their names of before MPI 4; partitioned messages where the MPI has them."""
+    data = str(r.folder / "data")
+    equal(r.run(2, "persistent_job", data, preload=False)[0], 0, "without the library")
+    for modes in ("count", "count,inject,elide", "count,elide-verify", "count,inject,kinds"):
+        code, lines, stderr, report = r.run(2, "persistent_job", data, modes=modes, IMBREX_SESSIONS_DELAY_NS=100)
+        equal((code, lines), (0, []), f"{modes}: {stderr}")
+        expected = {"MPI_Allreduce_init": (2, 4, 8, 8), "MPI_Bcast_init": (2, 2, 4, 4), "MPI_Barrier_init": (2, 0, 0, 0),
+                    "MPI_Startall": (4, 0, 0, 0)}
+        if r.args.mpi == "mpich":
+            expected.update({"MPI_Psend_init": (1, 1, 192, 0), "MPI_Precv_init": (1, 1, 0, 192), "MPI_Pready": (2, 0, 0, 0),
+                             "MPI_Pready_range": (2, 0, 0, 0), "MPI_Pready_list": (2, 0, 0, 0)})
+            check(counts(report, "MPI_Parrived")[0] >= 12, "partitions that were asked for")
+        for name, of_it in expected.items():
+            equal(counts(report, name), of_it, f"{name} with {modes}")
+    if r.args.mpi == "mpich":
+        print("partitioned messages: tried")
+
+
 def test_fortran(r):
     if not (r.args.bin / "fortran_job").exists():
         print("SKIPPED: no Fortran compiler for this MPI (gfortran)")
@@ -297,7 +316,7 @@ def test_errors(r):
         equal((code, lines), plain[:2], f"result with {modes} {variables}")
         check(expected in stderr, f"{modes} {variables}: {expected!r} is not in {stderr!r}")
 
-    says("unknown mode counts in IMBREX_SESSIONS is ignored; use time, count, inject, elide, elide-verify, stage", "counts")
+    says("unknown mode counts in IMBREX_SESSIONS is ignored; use time, count, kinds, inject, elide, elide-verify, stage", "counts")
     says("unknown variable IMBREX_SESSIONS_OUTPT is ignored", IMBREX_SESSIONS_OUTPT="x")
     says("IMBREX_SESSIONS_DELAY_NS=fast is ignored: give a whole number of at least 0", IMBREX_SESSIONS_DELAY_NS="fast")
     says("IMBREX_SESSIONS_PATTERN=CPU is ignored; use MPI_CPU_TO_CPU", IMBREX_SESSIONS_PATTERN="CPU")

@@ -26,8 +26,8 @@ void inherit_by_group(MPI_Comm comm, MPI_Group made) {
 }
 
 /// What `info` says counts too, where it does not contradict what is inherited.
-template <class Parent>
-void inherit(Parent parent, MPI_Comm made, MPI_Info info) {
+template <class Parent, class Made>
+void inherit(Parent parent, Made made, MPI_Info info) {
   const declaration said = combined(declarations.find(value_of(parent)), declared_by(info));
   if (!said.empty()) declarations.set(value_of(made), said);
 }
@@ -38,9 +38,10 @@ void inherit_both(MPI_Group a, MPI_Group b, MPI_Group made) {
   if (!of_a.empty() && of_a.same_places(of_b)) declarations.set(value_of(made), of_a);
 }
 
-void declare(MPI_Comm comm, MPI_Info info) {
-  const declaration said = combined(declarations.find(value_of(comm)), declared_by(info));
-  if (!said.empty()) declarations.set(value_of(comm), said);
+template <class Handle>
+void declare(Handle handle, MPI_Info info) {
+  const declaration said = combined(declarations.find(value_of(handle)), declared_by(info));
+  if (!said.empty()) declarations.set(value_of(handle), said);
 }
 
 /// The program's own call of a routine without buffers; the MPI's own pass.

@@ -97,8 +97,9 @@ int create_window(void* base, MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm 
   using type = int(void*, MPI_Aint, Unit, MPI_Info, MPI_Comm, MPI_Win*);
   const active_call call(id, on(comm), memory(base, size));
   const int result = reinterpret_cast<type*>(real_routines[id])(base, size, unit, info, comm, made);
-  const declaration said = declarations.find(value_of(comm));
-  if (result == MPI_SUCCESS && !said.empty()) declarations.set(value_of(*made), said);
+  if (result != MPI_SUCCESS) return result;
+  const declaration said = combined(declarations.find(value_of(comm)), declared_by(info));
+  if (!said.empty()) declarations.set(value_of(*made), said);
   return result;
 }
 constexpr auto* wrapped_Win_create = &create_window<id_Win_create, int>;

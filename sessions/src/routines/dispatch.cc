@@ -49,7 +49,7 @@ std::atomic<bool> bound{false};
 /// be visible to all (Python loads it so).
 void* find_in_mpi(const char* symbol) {
   // Variables, which Open MPI's handles are, may have been copied into the program: there the MPI finds them too.
-  const bool is_routine = std::strncmp(symbol, "PMPI_", 5) == 0;
+  const bool is_routine = std::strncmp(symbol, "PMPI", 4) == 0;  // PMPI_X, PMPIX_X
   void* found = is_routine ? next_symbol(symbol) : symbol_in(RTLD_DEFAULT, symbol);
   return found == nullptr && mpi_library != nullptr ? symbol_in(mpi_library, symbol) : found;
 }
@@ -126,10 +126,21 @@ const binding* choose_binding() {
 /// Only a call reaches this: the program linked it, but its MPI does not carry it.
 int missing_routine() { give_up("the program called an MPI routine that its MPI (%s) does not have", version); }
 
+bool had_another_name(const char* mpi_name) {
+#define IX_FORMER(name) \
+  if (std::strcmp(mpi_name, "MPI_" #name) == 0) return true;
+#include "routines/former_names.def"
+#undef IX_FORMER
+  return false;
+}
+
 void find_real_routines() {
   char name[128];
   for (int i = 0; i < num_routines; ++i) {
     std::snprintf(name, sizeof name, "P%s", name_of(static_cast<routine_id>(i)));
+    real_routines[i] = find_in_mpi(name);
+    if (real_routines[i] != nullptr || !had_another_name(name + 1)) continue;
+    std::snprintf(name, sizeof name, "PMPIX_%s", name_of(static_cast<routine_id>(i)) + 4);
     real_routines[i] = find_in_mpi(name);
   }
 }

@@ -73,6 +73,15 @@ asm(
 );
 #undef IX_ANY_ROUTINE
 
+#define IX_FORMER(name) IX_SAME(MPIX_##name, MPI_##name) IX_SAME(PMPIX_##name, PMPI_##name)
+#define IX_SAME(former, symbol) \
+  "  .globl " #former "\n  .type " #former ", @function\n  .set " #former ", " #symbol "\n"
+asm(
+#include "routines/former_names.def"
+);
+#undef IX_SAME
+#undef IX_FORMER
+
 extern "C" __attribute__((visibility("hidden"))) void imbrex_sessions_bind(void** slot) {
   imbrex::sessions::bind_mpi(static_cast<imbrex::sessions::routine_id>((slot - &imbrex_sessions_slots[0].by_name) / 2));
 }
