@@ -1,8 +1,12 @@
-"""What `imbrex mpi-check` advises, its web page, and programs into which the library cannot be loaded.
+"""What `imbrex mpi-check` advises, its web page, programs into which the library cannot be loaded, and the
+figures' rounds.
 Usage: mpi_check_advice_test.py --tool ... (see CMakeLists.txt)"""
 
 import json
 import pathlib
+import shlex
+import subprocess
+import sys
 import xml.etree.ElementTree
 
 from mpi_check_test import check, equal, main
@@ -125,5 +129,31 @@ def test_unreachable(c):
     check("MPI_Isend" in [r["name"] for r in results["routines"]], "routines of a program in a script")
 
 
+def test_one_round(c):
+    """sessions/bench/standin.py, which the figures call: three runs, of which the checks of one are elided in another."""
+    script = pathlib.Path(__file__).resolve().parents[2] / "sessions/bench/standin.py"
+    library = pathlib.Path(c.args.tool).parent.parent / "lib/libimbrex_sessions.so"
+    program = shlex.join(standin(c, "halo2d", "--nx", "8", "--ny", "8", "--steps", "20")[4:])
+
+    def round_of(*words):
+        return subprocess.run([sys.executable, "-B", str(script), "--library", str(library), "--mpirun", c.args.mpirun, "--ranks",
+                               "2", "--json", str(c.folder / "round.json"), *words], capture_output=True, text=True, timeout=100)
+
+    done = round_of("--delay-ns", "3000", "--turn", "2", "--program", program)
+    equal(done.returncode, 0, done.stderr)
+    result = json.loads((c.folder / "round.json").read_text())
+    equal((result["order"], result["ranks"], result["left_to_driver"]), (["elided", "plain", "injected"], 2, 0), "runs")
+    # Ranks of halo2d exchange one border a step; reductions: a time step each and one more, sums at 10, 20, and the result's.
+    checks = 2 * 2 * 20 + 2 * 2 * (20 + 1) + 3 * (2 + 1)
+    equal(result["checks"], checks, "checks")
+    close(result["ratio"]["injected"], result["seconds"]["injected"] / result["seconds"]["plain"], "ratio")
+    close(result["checks_per_s"], checks / result["seconds"]["plain"], "intensity")
+    check(result["query_ns"] >= 2900, f"time of a check: {result['query_ns']}")
+    done = round_of("--program", program)
+    check(done.returncode == 1 and "no driver to ask: give --delay-ns" in done.stderr, f"without a driver: {done.stderr}")
+    done = round_of("--delay-ns", "1", "--program", "false")
+    check(done.returncode == 1 and "exit code" in done.stderr, f"a program that fails: {done.stderr}")
+
+
 if __name__ == "__main__":
-    main((test_advice, test_page, test_unreachable), __doc__, "--standins", "--mpi", "--static", "--half-static")
+    main((test_advice, test_page, test_unreachable, test_one_round), __doc__, "--standins", "--mpi", "--static", "--half-static")
