@@ -80,6 +80,7 @@ set_source_files_properties("${PROJECT_SOURCE_DIR}/src/imbrex/device/cuda/api/cu
 imbrex_precompile(imbrex_library algorithm array cstdint fmt/format.h functional memory string unordered_map utility
   variant vector)
 target_compile_features(imbrex_library PUBLIC cxx_std_20)
+imbrex_show_own_names(imbrex_library)
 if(BUILD_SHARED_LIBS)
   target_compile_definitions(imbrex_library PUBLIC IMBREX_SHARED_LIBRARY)  # see thread_place.h
 endif()
@@ -100,8 +101,8 @@ if(IMBREX_HAVE_OPENCL)
   target_link_libraries(imbrex_library PUBLIC OpenCL::OpenCL)
 endif()
 if(IMBREX_HAVE_CUDA)
-  # The runtime library is linked statically and loads the driver when the program runs: it starts without one.
-  target_link_libraries(imbrex_library PUBLIC CUDA::cudart_static)
+  # The runtime library loads the driver when the program runs: it starts without one.
+  target_link_libraries(imbrex_library PUBLIC ${imbrex_cudart})
 endif()
 # What libraries of kernels need (see imbrexKernels.cmake): the headers, but not the C++ library's requirement of C++20,
 # from which CMake 3.25 concludes that nvcc 13 cannot compile them.
@@ -113,7 +114,7 @@ if(IMBREX_HAVE_CUDA)
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
     "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  target_link_libraries(imbrex_cuda INTERFACE CUDA::cudart_static)
+  target_link_libraries(imbrex_cuda INTERFACE ${imbrex_cudart})
 endif()
 # Its own kernels. Not compiled as a part of it, for the same reason.
 if(IMBREX_HAVE_CUDA)
@@ -162,6 +163,7 @@ set_target_properties(imbrex_fields PROPERTIES
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_link_libraries(imbrex_fields PUBLIC imbrex_library)
+imbrex_show_own_names(imbrex_fields)
 if(IMBREX_HAVE_HDF5)
   target_link_libraries(imbrex_fields PRIVATE PkgConfig::IMBREX_HDF5)
 endif()

@@ -32,8 +32,26 @@ readme_block(commands "or by hand" sh)
 file(WRITE "${PLACE}/integral.cc" "${program}")
 file(WRITE "${PLACE}/by_hand.sh" "set -e\ncd '${PLACE}'\n${commands}")
 step("${CMAKE_COMMAND}" -E env "HOME=${PLACE}" sh "${PLACE}/by_hand.sh")
-step("${PLACE}/integral" --imbrex-pes=1)
-if(NOT output MATCHES "8 slices on 1 PEs of 1 ranks: pi = 3.1415926536")
-  message(FATAL_ERROR "integral printed '${output}'")
-endif()
+
+# integrates(program): where libimbrex is a shared library, it is found by the environment.
+function(integrates program)
+  step("${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${PLACE}/imbrex/lib:$ENV{LD_LIBRARY_PATH}" "${program}" --imbrex-pes=1)
+  if(NOT output MATCHES "8 slices on 1 PEs of 1 ranks: pi = 3.1415926536")
+    message(FATAL_ERROR "${program} printed '${output}'")
+  endif()
+endfunction()
+integrates("${PLACE}/integral")
+
+# The other compiler, and the next standard: with consumer and consumer_by_other_compiler each pair is tried.
+foreach(build IN ITEMS "${gxx};c++23" "${CLANG};c++20")
+  list(GET build 0 compiler)
+  list(GET build 1 standard)
+  if(compiler)
+    file(WRITE "${PLACE}/by_hand.sh" "set -e\ncd '${PLACE}'\nexport PKG_CONFIG_PATH='${PLACE}/imbrex/lib/pkgconfig'\n"
+      "'${compiler}' -std=${standard} -Wall -Wextra -Wpedantic -Werror integral.cc "
+      "$(pkg-config --cflags --libs imbrex) -o integral_${standard}\n")
+    step(sh "${PLACE}/by_hand.sh")
+    integrates("${PLACE}/integral_${standard}")
+  endif()
+endforeach()
 step("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${PLACE}/imbrex/lib/pkgconfig" "${pkg_config}" --libs --static imbrex)

@@ -1,5 +1,5 @@
-# Builds the project CONSUMER by COMPILER against the imbrex in PREFIX, in the folder PLACE, and runs it. Its device is
-# built by LIBRARY_COMPILER, as the devices of imbrex are: what one compiler's code passes, the other's code takes.
+# Builds the project CONSUMER by COMPILER, as C++ STANDARD, against the imbrex in PREFIX, in the folder PLACE, and runs it.
+# Its device is built by LIBRARY_COMPILER, as the devices of imbrex are: what one compiler's code passes, the other's code takes.
 include("${CMAKE_CURRENT_LIST_DIR}/step.cmake")
 if(NOT COMPILER)
   message("SKIPPED: there is no second compiler here: of g++ >= 12 and clang >= 16 only one was found")
@@ -10,7 +10,8 @@ file(REMOVE_RECURSE "${PLACE}")
 # build(name compiler definitions...): configures and builds a folder of the consumer.
 function(build folder name compiler)
   step("${CMAKE_COMMAND}" -S "${folder}" -B "${PLACE}/${name}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${compiler}"
-    "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 "-DCMAKE_PREFIX_PATH=${PREFIX}" ${ARGN})
+    "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 "-DCMAKE_PREFIX_PATH=${PREFIX}"
+    -DCMAKE_CXX_STANDARD=${STANDARD} ${ARGN})
   step("${CMAKE_COMMAND}" --build "${PLACE}/${name}" --config "${BUILD_TYPE}")
 endfunction()
 
