@@ -1,6 +1,7 @@
 #include "problem_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 

@@ -1,6 +1,7 @@
 #include "chares/chare_tuning.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imbrex/clock.h>
 #include <imbrex/tuner.h>
 

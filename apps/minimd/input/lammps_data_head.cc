@@ -1,6 +1,7 @@
 #include "input/lammps_data_head.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

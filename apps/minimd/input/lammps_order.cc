@@ -1,6 +1,7 @@
 #include "input/lammps_order.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace md {
 namespace {

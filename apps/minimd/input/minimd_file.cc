@@ -1,6 +1,7 @@
 #include "input/minimd_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "input/lattice_size.h"
 #include "input/text_file.h"

@@ -1,6 +1,7 @@
 #include "output/screen.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace md {
 namespace {

@@ -1,6 +1,7 @@
 #include "output/yaml.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

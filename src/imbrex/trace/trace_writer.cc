@@ -1,6 +1,7 @@
 #include "imbrex/trace/trace_writer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,7 @@
 #include "imbrex/tuning/tuner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // Rounds of chares that are recorded and done again as a graph (`repeat`), on GPUs that run the kernels on the CPU and
 // a graph's operations in any order that its edges allow.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include <array>

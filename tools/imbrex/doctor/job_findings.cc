@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imbrex/base/build_config.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // `imbrex completion SHELL`: what a shell needs to complete the tool's command line, made from the command line itself.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imbrex/base/error.h>
 #include <imbrex/runtime/options/options.h>
 

@@ -100,11 +100,13 @@ ix::task<int> measure(ix::runtime& rt, const options* o) {
   auto all = rt.create_array<machine_meter::meter>(ix::placed(ix::index1d(2), at_both_ends{}));
   const bool on_gpu = rt.kind_of_device() == ix::device_kind::cuda;
   const samples dispatch = co_await all[0].call<&machine_meter::meter::dispatch>(o->repeats);
+  const std::time_t now = std::time(nullptr);
+  std::tm today{};
+  localtime_r(&now, &today);
   description d(fmt::format(
       "name = \"{}\"\ndescription = \"measured {:%Y-%m-%d} by imbrex {}, {} rank{}, transport {}\"\n"
       "# Medians, and quartiles in remarks. What is left out has its default: imbrex machines h200-x4 has all.\n",
-      o->name, fmt::localtime(std::time(nullptr)), IMBREX_VERSION, rt.num_ranks(), rt.num_ranks() == 1 ? "" : "s",
-      rt.transport_name()));
+      o->name, today, IMBREX_VERSION, rt.num_ranks(), rt.num_ranks() == 1 ? "" : "s", rt.transport_name()));
   network_facts network;
   if (rt.num_ranks() > 1) network = co_await all[0].call<&machine_meter::meter::talk>(1, o->repeats);
   d.part("cpu");
