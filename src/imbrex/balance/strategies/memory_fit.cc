@@ -148,7 +148,7 @@ class packing {
       worst.gpu, worst.bytes, worst.limit));
 }
 
-constexpr double rounding = 1e-9;
+constexpr double rounding_of_sums = 1e-9;
 
 }  // namespace
 
@@ -186,7 +186,7 @@ balance_plan better_plan(const balance_problem& p, std::vector<int> placement, w
     const double before = predicted_time(p, present);
     const double after = predicted_time(p, placement);
     if (after > before) return {};
-    const bool is_shorter = after < before * (1 - rounding);
+    const bool is_shorter = after < before * (1 - rounding_of_sums);
     const bool has_fewer_bytes = !is_shorter && when == worth_moving::for_time_or_bytes &&
                                  bytes_between_pes(p, placement) < bytes_between_pes(p, present);
     if (!is_shorter && !has_fewer_bytes) return {};

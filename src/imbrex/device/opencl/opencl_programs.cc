@@ -10,7 +10,7 @@
 namespace imbrex {
 
 namespace {
-std::string device_text(cl_device_id device, cl_device_info what) {
+std::string text_of_device(cl_device_id device, cl_device_info what) {
   return opencl_text([&](std::size_t size, void* place, std::size_t* needed) {
     return clGetDeviceInfo(device, what, size, place, needed);
   });
@@ -23,8 +23,8 @@ opencl_programs::opencl_programs(cl_context context, cl_device_id device, std::s
       device_(device),
       name_(std::move(name)),
       cache_(std::move(cache_folder)),
-      device_name_(device_text(device, CL_DEVICE_NAME)),
-      driver_(device_text(device, CL_DEVICE_VERSION) + ", driver " + device_text(device, CL_DRIVER_VERSION)) {}
+      device_name_(text_of_device(device, CL_DEVICE_NAME)),
+      driver_(text_of_device(device, CL_DEVICE_VERSION) + ", driver " + text_of_device(device, CL_DRIVER_VERSION)) {}
 
 opencl_programs::~opencl_programs() {
   for (const auto& [hash, program] : programs_) clReleaseProgram(program->native);
