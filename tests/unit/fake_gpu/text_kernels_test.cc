@@ -36,9 +36,9 @@ TEST_F(text_kernels_on_gpus, are_compiled_once_for_all_gpus_of_a_kind) {
   float a = 2;
   void *h = nullptr, *in = nullptr, *out = nullptr;
   void* places[] = {&n, &a, &h, &in, &out};
-  for (int gpu = 0; gpu < 2; ++gpu) {
+  for (int number = 0; number < 2; ++number) {
     for (int again = 0; again < 2; ++again) {
-      cuda_stream& s = make(gpu, "s");
+      cuda_stream& s = make(number, "s");
       launch(s, all.get("all_of_it"), launch_shape::over(10), places);
       launch(s, all.get("other"), {.groups = {1}, .group = {16, 8}}, &places[2]);
     }
