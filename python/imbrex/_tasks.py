@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib.util
 import inspect
 import math
 import numbers
+import pathlib
 import struct
 from typing import Any, Callable
 
@@ -163,7 +166,7 @@ class DeviceArray:
 
 class GpuStream:
     """The stream of CUDA that a task's function enqueues in; `ptr` is its cudaStream_t. For CuPy:
-    `with cupy.cuda.ExternalStream(stream.ptr): ...`; for PyTorch `torch.cuda.ExternalStream(stream.ptr)`."""
+    `with cupy.cuda.Stream.from_external(stream): ...`, before CuPy 14 `cupy.cuda.ExternalStream(stream.ptr)`; for PyTorch `torch.cuda.ExternalStream(stream.ptr)`."""
 
     __slots__ = ("ptr",)
 
@@ -278,12 +281,33 @@ def _three(n: int | tuple) -> tuple[int, int, int]:
     return tuple(int(i) for i in numbers_) + (1,) * (3 - len(numbers_))
 
 
+def _load_nvrtc() -> None:
+    """Where CUDA's compiler came from PyPI (nvidia-cuda-nvrtc), whose folder no loader looks into: once in the process it is
+    found by its name."""
+    global _nvrtc
+    if _nvrtc is not None:
+        return
+    _nvrtc = False
+    found = importlib.util.find_spec("nvidia")
+    for place in found.submodule_search_locations or [] if found is not None else []:
+        for library in sorted(pathlib.Path(place).glob("*/lib/libnvrtc.so.*")):
+            try:
+                _nvrtc = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+                return
+            except OSError:
+                continue
+
+
+_nvrtc: Any = None
+
+
 class Kernels:
     """Kernels in the dialect of imbrex, from a string, for CPUs, CUDA and OpenCL (docs/kernels.md): `k = imbrex.Kernels(text)`,
     `imbrex.submit(k.saxpy, n, 2.0, x, y, over=n)`. Each device's compiler reads it when a task first runs there: the C++
     compiler of the machine, NVRTC, OpenCL's. `shown`: what errors call the text, such as a file's name."""
 
     def __init__(self, text: str, shown: str = "a kernel from a string") -> None:
+        _load_nvrtc()
         self._unit = _imbrex._Kernels(text, shown)
         self._made = {name: Kernel(self._unit, name) for name in self._unit.names()}
 

@@ -43,7 +43,7 @@ def job(*words, pes=1):
 
 
 def scale(stream, x, factor):
-    with cupy.cuda.ExternalStream(stream.ptr):
+    with cupy.cuda.Stream.from_external(stream):
         a = cupy.asarray(x)
         cupy.multiply(a, factor, out=a)
 
