@@ -21,6 +21,14 @@ void* reserve(std::size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
+void wait_a_moment() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Readers may look at what is being written; they throw it away then.
 template <class T>
 T racy(const T& value) {
@@ -94,7 +102,7 @@ allocation_cache::answer allocation_cache::read(std::uint64_t address, Read read
   for (int attempt = 0; attempt < 64; ++attempt) {
     const std::uint64_t before = version_.load(std::memory_order_acquire);
     if ((before & 1) != 0) {
-      __builtin_ia32_pause();
+      wait_a_moment();
       continue;
     }
     hit h{};

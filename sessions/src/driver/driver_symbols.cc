@@ -132,6 +132,7 @@ int cuGetProcAddress_v2(const char* name, void** found, int version, std::uint64
 }
 
 // glibc's dlsym looks at who called it (RTLD_NEXT), so the library's must not be on the stack: it jumps.
+#if defined(__x86_64__)
 asm(R"(
   .text
   .p2align 4
@@ -152,3 +153,27 @@ dlsym:
   ret
   .size dlsym, . - dlsym
 )");
+#elif defined(__aarch64__)
+asm(R"(
+  .text
+  .p2align 4
+  .globl dlsym
+  .type dlsym, @function
+dlsym:
+  stp x29, x30, [sp, #-32]!
+  mov x29, sp
+  stp x0, x1, [sp, #16]
+  bl imbrex_sessions_dlsym
+  mov x2, x0
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #32
+  cbz x2, 1f
+  mov x0, x2
+  ret
+1:
+  adrp x16, imbrex_sessions_real_dlsym
+  ldr x16, [x16, :lo12:imbrex_sessions_real_dlsym]
+  br x16
+  .size dlsym, . - dlsym
+)");
+#endif

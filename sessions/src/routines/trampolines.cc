@@ -2,11 +2,8 @@
 
 #include "routines/dispatch.h"
 
-#if !defined(__x86_64__)
-#error "the library's trampolines are written for x86-64"
-#endif
-
 // Finds the MPI, with all argument registers kept. MPI routines take no floating-point arguments.
+#if defined(__x86_64__)
 asm(R"(
   .text
   .type imbrex_sessions_first_call, @function
@@ -34,6 +31,57 @@ imbrex_sessions_first_call:
   popq %rbp
   jmp *(%r11)
   .size imbrex_sessions_first_call, . - imbrex_sessions_first_call
+)");
+#define IX_JUMP(label)    \
+  "  jmp *.Lslot_" #label \
+  "(%rip)\n"              \
+  ".Lfirst_" #label       \
+  ":\n"                   \
+  "  leaq .Lslot_" #label \
+  "(%rip), %r11\n"        \
+  "  jmp imbrex_sessions_first_call\n"
+#elif defined(__aarch64__)
+asm(R"(
+  .text
+  .type imbrex_sessions_first_call, @function
+imbrex_sessions_first_call:
+  stp x29, x30, [sp, #-96]!
+  mov x29, sp
+  stp x0, x1, [sp, #16]
+  stp x2, x3, [sp, #32]
+  stp x4, x5, [sp, #48]
+  stp x6, x7, [sp, #64]
+  stp x8, x16, [sp, #80]
+  mov x0, x16
+  bl imbrex_sessions_bind
+  ldp x8, x16, [sp, #80]
+  ldp x6, x7, [sp, #64]
+  ldp x4, x5, [sp, #48]
+  ldp x2, x3, [sp, #32]
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #96
+  ldr x17, [x16]
+  br x17
+  .size imbrex_sessions_first_call, . - imbrex_sessions_first_call
+)");
+#define IX_JUMP(label)                    \
+  "  adrp x16, .Lslot_" #label            \
+  "\n"                                    \
+  "  ldr x17, [x16, :lo12:.Lslot_" #label \
+  "]\n"                                   \
+  "  br x17\n"                            \
+  ".Lfirst_" #label                       \
+  ":\n"                                   \
+  "  adrp x16, .Lslot_" #label            \
+  "\n"                                    \
+  "  add x16, x16, :lo12:.Lslot_" #label  \
+  "\n"                                    \
+  "  b imbrex_sessions_first_call\n"
+#else
+#error "the library's trampolines are written for x86-64 and ARM64"
+#endif
+
+asm(R"(
   .pushsection .data.imbrex_slots, "aw", @progbits
   .balign 64
   .globl imbrex_sessions_slots
@@ -53,20 +101,11 @@ imbrex_sessions_slots:
   "\n"                                                     \
   "  .popsection\n" IX_ENTRY(MPI_##name, M##name) IX_ENTRY(PMPI_##name, P##name)
 #define IX_ENTRY(symbol, label) IX_ENTRY_QUOTED(symbol, label)
-#define IX_ENTRY_QUOTED(symbol, label)       \
-  "  .p2align 4\n"                           \
-  "  .globl " #symbol                        \
-  "\n"                                       \
-  "  .type " #symbol ", @function\n" #symbol \
-  ":\n"                                      \
-  "  jmp *.Lslot_" #label                    \
-  "(%rip)\n"                                 \
-  ".Lfirst_" #label                          \
-  ":\n"                                      \
-  "  leaq .Lslot_" #label                    \
-  "(%rip), %r11\n"                           \
-  "  jmp imbrex_sessions_first_call\n"       \
-  "  .size " #symbol ", . - " #symbol "\n"
+#define IX_ENTRY_QUOTED(symbol, label) \
+  "  .p2align 4\n"                     \
+  "  .globl " #symbol                  \
+  "\n"                                 \
+  "  .type " #symbol ", @function\n" #symbol ":\n" IX_JUMP(label) "  .size " #symbol ", . - " #symbol "\n"
 #define IX_ANY_ROUTINE(name) IX_TRAMPOLINE(name)
 asm(
 #include "routines/all_routines.def"

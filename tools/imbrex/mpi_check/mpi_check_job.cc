@@ -35,7 +35,7 @@ std::string find_library(const std::string& asked) {
     throw imbrex::usage_error(fmt::format("--library {}: there is no such file", asked));
   }
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const char* folder : {"../lib", "../lib64", "../lib/x86_64-linux-gnu", "."}) {
+  for (const char* folder : {"../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "."}) {
     const fs::path candidate = here / folder / library_name;
     if (fs::is_regular_file(candidate)) return fs::canonical(candidate);
   }
