@@ -38,6 +38,7 @@ list(APPEND imbrex_sources "${PROJECT_BINARY_DIR}/known_machines.cc")
 
 # The headers of the dialect, as texts: what compiles kernels from strings at run time reads them.
 file(GLOB imbrex_dialect_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/device/kernel/*.h")
+list(FILTER imbrex_dialect_headers EXCLUDE REGEX "/(dialect_files|kernel_text|late_kernel)\\.h$")
 set(imbrex_dialect "")
 foreach(file ${imbrex_dialect_headers})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
@@ -47,7 +48,7 @@ foreach(file ${imbrex_dialect_headers})
 endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/dialect_files.cc" @ONLY CONTENT
 "// Made by CMake from src/imbrex/device/kernel.
-#include \"imbrex/device/kernel/text/dialect_files.h\"
+#include \"imbrex/device/kernel/dialect_files.h\"
 
 namespace imbrex::detail {
 

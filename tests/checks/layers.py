@@ -28,7 +28,7 @@ LEVEL = {
 # From the lowest: "" is the layer's own folder, which has either what its rooms share or what they are for.
 ROOMS = {
     "base": [{"memory"}, {""}],
-    "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"interop", "star"}, {"star/resident"}],
+    "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"cuda/text"}, {"kernel/text"}, {"interop", "star"}, {"star/resident"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{"visits"}, {""}, {"coherence"}, {"graph", "placement"}, {"tasks"}, {"windows", "submission"}],
     "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat", "distribution"}],

@@ -11,7 +11,7 @@
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/device/device.h"
 #include "imbrex/device/kernel/cpu_streaming.h"
-#include "imbrex/device/kernel/text/late_kernel.h"
+#include "imbrex/device/kernel/late_kernel.h"
 #include "imbrex/device/stream.h"
 
 namespace imbrex {

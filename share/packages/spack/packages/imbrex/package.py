@@ -28,6 +28,7 @@ class Imbrex(CMakePackage, CudaPackage):
     variant("hwloc", default=True, description="Processor topology by hwloc")
     variant("metis", default=False, description="Load balancing by graphs with METIS")
     variant("hdf5", default=False, description="Fields in HDF5 files")
+    variant("adios2", default=False, description="Fields in files of ADIOS2")
     variant("libdeflate", default=True, description="Checksums of checkpoints by libdeflate")
     variant("isal", default=False, description="Reed-Solomon parity of checkpoints by ISA-L")
     variant("toml", default=False, description="Machines in virtual time in TOML; Spack 0.23 has no toml++")
@@ -51,6 +52,7 @@ class Imbrex(CMakePackage, CudaPackage):
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("metis@5:", when="+metis")
     depends_on("hdf5@1.10.2:", when="+hdf5")
+    depends_on("adios2@2.8: ~mpi", when="+adios2")
     depends_on("libdeflate", when="+libdeflate")
     depends_on("isa-l", when="+isal")
     depends_on("tomlplusplus@3:", when="+toml")
@@ -81,7 +83,7 @@ class Imbrex(CMakePackage, CudaPackage):
             self.define("IMBREX_WITH_ZLIB", False),
             self.define_from_variant("IMBREX_WITH_OPENSSL", "applications"),
         ]
-        for variant in ("mpi", "ucx", "cuda", "opencl", "hwloc", "metis", "hdf5", "libdeflate", "isal", "toml"):
+        for variant in ("mpi", "ucx", "cuda", "opencl", "hwloc", "metis", "hdf5", "adios2", "libdeflate", "isal", "toml"):
             args.append(self.define(f"IMBREX_WITH_{variant.upper()}", f"+{variant}" in self.spec))
         if "+cuda" in self.spec and not self.spec.satisfies("cuda_arch=none"):
             args.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))

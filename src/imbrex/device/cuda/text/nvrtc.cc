@@ -10,7 +10,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_launch.h"
-#include "imbrex/device/kernel/text/dialect_files.h"
+#include "imbrex/device/kernel/dialect_files.h"
 
 namespace imbrex::detail {
 

@@ -21,7 +21,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
 #include "imbrex/base/log.h"
-#include "imbrex/device/kernel/text/dialect_files.h"
+#include "imbrex/device/kernel/dialect_files.h"
 
 extern "C" char** environ;
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "imbrex/device/kernel/late_kernel.h"
 #include "imbrex/device/kernel/text/kernel_declaration.h"
-#include "imbrex/device/kernel/text/late_kernel.h"
 
 namespace imbrex::detail {
 
