@@ -71,7 +71,8 @@ std::vector<place_of_buffers> places_of(const json& cells) {
     if (p.where != "no communicator" && p.where != "all others")
       p.pattern = pattern_of(sent[p.where], received[p.where]);
   }
-  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.checks > b.checks; });
+  std::ranges::sort(
+      all, [](const auto& a, const auto& b) { return a.checks != b.checks ? a.checks > b.checks : a.where < b.where; });
   return all;
 }
 

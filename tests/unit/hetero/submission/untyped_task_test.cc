@@ -110,6 +110,29 @@ TEST(untyped_task, kernels_of_texts_run_on_the_host_and_on_devices) {
   EXPECT_THAT(elements_of(on, y), testing::Each(15.0));
 }
 
+TEST(untyped_task, are_recorded_in_windows_as_others_are) {
+  const text_kernels all(
+      "IX_KERNEL(add_half, (int n, IX_GLOBAL const double* in, IX_GLOBAL double* out)) {\n"
+      "  IX_ITEMS_BELOW(n) { out[IX_GLOBAL_ID(0)] = in[IX_GLOBAL_ID(0)] + 0.5; }\n}");
+  const kernel_source& k = all.get("add_half");
+  if (!k.runs_on_host()) GTEST_SKIP() << "no C++ compiler";
+  for (int num_devices : {0, 2}) {
+    hetero_pe on(num_devices);
+    constexpr int n = 300;
+    auto x = on.object<double>(n), y = on.object<double>(n);
+    submit(*on.domain, {}, [](std::span<double> v) { std::ranges::fill(v, 1.0); }, write(x));
+    const task_window w = record(*on.domain, [&] {
+      submit_untyped(*on.domain, {}, k, launch_shape::over(n, 64),
+                     {{x.data(), access_mode::read}, {y.data(), access_mode::write}}, {bytes_of(n), {}, {}});
+      submit_untyped(*on.domain, {}, host, {{y.data(), access_mode::read}, {x.data(), access_mode::read_write}},
+                     add_multiple(1.0, n));
+    });
+    for (int i = 0; i < 3; ++i) w.replay();
+    // x becomes 2 x + 1/2.
+    EXPECT_THAT(elements_of(on, x), testing::Each(11.5)) << num_devices;
+  }
+}
+
 TEST(untyped_task, what_does_not_fit_a_kernel_is_refused) {
   const text_kernels all("IX_KERNEL(fits, (int n, IX_GLOBAL const double* in, IX_GLOBAL double* out)) {}");
   const kernel_source& k = all.get("fits");

@@ -9,7 +9,7 @@
 #include "imbrex/device/kernel/dialect_opencl.h"
 #include "imbrex/device/kernel/text/cpu_compiler.h"
 #if IMBREX_HAVE_CUDA
-#include "imbrex/device/cuda/text/nvrtc.h"
+#include "imbrex/device/cuda/text/cuda_nvrtc.h"
 #endif
 
 namespace imbrex::detail {

@@ -1,4 +1,4 @@
-#include "imbrex/device/cuda/text/nvrtc.h"
+#include "imbrex/device/cuda/text/cuda_nvrtc.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
