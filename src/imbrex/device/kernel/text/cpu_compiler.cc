@@ -124,6 +124,7 @@ std::string read(const fs::path& file) {
 /// Runs it with both outputs to `log`; the exit code, or -1 when it could not be run.
 int run(const std::vector<std::string>& words, const fs::path& log) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t files;

@@ -43,6 +43,7 @@ cpu_function kernel_unit::on_cpu(std::size_t i) {
   if (cpu_failure_) std::rethrow_exception(cpu_failure_);
   if (on_cpu_.empty()) {
     std::vector<std::string> names;
+    names.reserve(declared_.size());
     for (const kernel_declaration& d : declared_) names.push_back(d.name);
     try {
       on_cpu_ = cpu_compiler::compile(text_, shown_, names);
