@@ -24,8 +24,9 @@ from ._errors import Error, RemoteError, UsageError
 from ._imbrex import Channel, Runtime, Task
 from ._chare import Chare, concatenate, max, min, product, sum, when
 from ._run import gather, program, run
-from ._tasks import (DeviceArray, GpuStream, Kernel, Kernels, Object, all_tasks, commute, on_gpu, read, read_write, submit,
-                     write)
+from ._kernels import Kernel, Kernels
+from ._objects import Object, commute, read, read_write, write
+from ._tasks import DeviceArray, GpuStream, all_tasks, on_gpu, submit
 
 __all__ = [
     "Channel",

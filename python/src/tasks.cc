@@ -4,6 +4,8 @@
 #include <imbrex/text_kernels.h>
 #include <nanobind/ndarray.h>
 
+#include <variant>
+
 #include "home.h"
 #include "proxies.h"
 
@@ -61,56 +63,39 @@ nb::object bytes_of(std::byte* data, std::size_t bytes, bool reads, const std::s
 /// An object's bytes on the host, as long as the block of Python that asked for them.
 class view {
  public:
-  view(const object_handle& o, const std::string& mode) : object_(o.here(an_object)), reads_(mode == "read") {
+  view(const object_handle& o, const std::string& mode) : object_(o.here(an_object)), mode_(mode_of(mode)) {
     see_to_what_was_left();
     if (mode == "commute") throw ix::usage_error("a view has its place in the order of uses: read, write, read_write");
-    static_cast<void>(mode_of(mode));
-    mode_ = mode;
   }
   static wait_pointer begin(std::shared_ptr<view> v) {
-    return std::make_shared<wait>([v = std::move(v)] { return v->reads_ ? taken<true>(v) : taken<false>(v); });
+    return std::make_shared<wait>([v = std::move(v)] {
+      if (v->mode_ == ix::access_mode::read) return taken(v, ix::access_mode::read);
+      return v->mode_ == ix::access_mode::write ? taken(v, ix::access_mode::write)
+                                                : taken(v, ix::access_mode::read_write);
+    });
   }
-  void end() {
-    if (reading_ != nullptr) reading_->give_up();
-    if (writing_ != nullptr) writing_->give_up();
-  }
+  void end() { held_ = {}; }
 
  private:
-  template <bool Reads>
-  static ix::task<value> taken(std::shared_ptr<view> v) {
-    if constexpr (Reads) {
-      auto access = v->object_.here(an_object).host(ix::access_mode::read);
-      auto there = co_await access;
-      const std::byte* const data = there.data();
-      const std::size_t there_bytes = there.size();
-      v->reading_ = std::make_unique<of_home<ix::host_view<const std::byte>>>(std::move(there));
-      co_return memory(const_cast<std::byte*>(data), there_bytes, true);
-    } else if (v->mode_ == "write") {
-      auto access = v->object_.here(an_object).host(ix::access_mode::write);
-      auto there = co_await access;
-      std::byte* const data = there.data();
-      const std::size_t there_bytes = there.size();
-      v->writing_ = std::make_unique<of_home<ix::host_view<std::byte>>>(std::move(there));
-      co_return memory(data, there_bytes, false);
-    } else {
-      auto access = v->object_.here(an_object).host(ix::access_mode::read_write);
-      auto there = co_await access;
-      std::byte* const data = there.data();
-      const std::size_t there_bytes = there.size();
-      v->writing_ = std::make_unique<of_home<ix::host_view<std::byte>>>(std::move(there));
-      co_return memory(data, there_bytes, false);
-    }
-  }
-  static value memory(std::byte* data, std::size_t bytes, bool reads) {
+  template <class T>
+  using kept_view = std::unique_ptr<of_home<ix::host_view<T>>>;
+
+  template <ix::access_mode::kind Mode>
+  static ix::task<value> taken(std::shared_ptr<view> v, ix::access_mode::constant<Mode> mode) {
+    constexpr bool reads = Mode == ix::access_mode::kind::read;
+    using element = std::conditional_t<reads, const std::byte, std::byte>;
+    auto access = v->object_.here(an_object).host(mode);
+    auto there = co_await access;
+    element* const data = there.data();
+    const std::size_t bytes = there.size();
+    v->held_ = std::make_unique<of_home<ix::host_view<element>>>(std::move(there));
     const with_python here;
-    return value(bytes_of(data, bytes, reads));
+    co_return value(bytes_of(const_cast<std::byte*>(data), bytes, reads));
   }
 
   object_handle object_;
-  bool reads_;
-  std::string mode_;
-  std::unique_ptr<of_home<ix::host_view<const std::byte>>> reading_;
-  std::unique_ptr<of_home<ix::host_view<std::byte>>> writing_;
+  ix::access_mode mode_;
+  std::variant<std::monostate, kept_view<const std::byte>, kept_view<std::byte>> held_;
 };
 
 // ------------------------------------------------------------------------------------------------ tasks

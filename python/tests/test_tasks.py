@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import imbrex as ix
+from job import job
 
 SAXPY = """
 IX_KERNEL(saxpy, (int n, float a, IX_GLOBAL const float* x, IX_GLOBAL float* y)) {
@@ -18,26 +19,6 @@ IX_KERNEL_OF_GROUP(rows, (8, 4, 1), (int nx, int ny, IX_GLOBAL double* x)) {
 }
 """
 needs_compiler = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
-
-
-def job(*words, pes=1):
-    """Runs a coroutine as the main chare, and passes on what it throws."""
-
-    def run(main):
-        thrown = []
-
-        async def begin(rt):
-            try:
-                await main(rt)
-            except BaseException as e:  # noqa: BLE001
-                thrown.append(e)
-
-        code = ix.run(begin, list(words), pes=pes)
-        if thrown:
-            raise thrown[0]
-        assert code == 0
-
-    return run
 
 
 class Worker(ix.Chare):

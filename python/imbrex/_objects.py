@@ -1,0 +1,152 @@
+"""Objects that live wherever they are needed, and how tasks use them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import _imbrex
+from ._errors import UsageError
+
+
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ImportError:
+        raise UsageError("objects and tasks need numpy: pip install numpy") from None
+    return numpy
+
+
+class Object:
+    """Elements that live wherever they are needed: the runtime keeps copies on the host and on devices, brings the newest
+    to where a task runs, and lets tasks use them in the order in which they were submitted. `shape`: a number or a tuple;
+    elements are undefined until a task or a view has written them. Of the PE whose chare made it, and used by chares
+    there. `x[a:b]` are rows of it, an object of its own: tasks on rows that do not overlap are independent."""
+
+    __slots__ = ("_handle", "shape", "dtype")
+
+    def __init__(self, shape: int | tuple, dtype: Any = "float64") -> None:
+        self.shape = tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+        self.dtype = _numpy().dtype(dtype)
+        if any(n < 0 for n in self.shape) or self.dtype.hasobject:
+            raise UsageError(f"an Object of shape {self.shape} and type {self.dtype}: sizes are not negative, and elements are "
+                             "plain numbers")
+        self._handle = _imbrex.make_object(self.nbytes)
+
+    @classmethod
+    def of(cls, array: Any) -> "Object":
+        """With the elements of an array of the host, which are copied now."""
+        copy = _numpy().array(array, order="C", copy=True)
+        new = cls(copy.shape, copy.dtype)
+        _imbrex.submit_function(_Copy(copy), ["host"], [(new._handle, "write")], ("copy", 0, None, -1, []))
+        return new
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"imbrex.Object({self.shape}, {self.dtype.name!r})"
+
+    def __getitem__(self, rows: slice) -> "Object":
+        if not isinstance(rows, slice):
+            raise UsageError(f"an Object is cut by rows, x[a:b], not by {rows!r}; for its elements: `async with x.host(\"read\")`")
+        first, last, step = rows.indices(self.shape[0])
+        if step != 1 or last <= first:
+            raise UsageError(f"rows {first} to {last} in steps of {step} of an Object of {self.shape[0]}: rows side by side, and "
+                             "not none")
+        row = self.nbytes // self.shape[0]
+        part = object.__new__(Object)
+        part.shape, part.dtype = (last - first, *self.shape[1:]), self.dtype
+        part._handle = self._handle.slice(first * row, (last - first) * row)
+        return part
+
+    def host(self, mode: str = "read") -> "_Block":
+        """`async with x.host("read") as a:`: the elements as an array of numpy, once all tasks that were submitted before
+        and write them are over (to write, "write" or "read_write": that use them). Tasks submitted later wait until the
+        block ends; do not wait for one of them inside. The array is not yours behind the block: keep copies."""
+        return _Block(self, mode)
+
+    async def get(self) -> Any:
+        """A copy of the elements, after all tasks that have been submitted."""
+        async with self.host("read") as a:
+            return a.copy()
+
+    def prefetch(self, device: str, number: int = -1) -> None:
+        """Brings a copy to a device ("cuda", "opencl", "host"), for tasks to come."""
+        self._handle.prefetch(device, number)
+
+    def evict(self) -> None:
+        """Frees the copies at devices that no task uses now."""
+        self._handle.evict()
+
+    def release(self) -> None:
+        """Gives it up, sooner than Python would. Tasks that use it have it until they are over."""
+        self._handle.release()
+
+    def __reduce__(self) -> Any:
+        raise UsageError("an Object belongs to its PE: send what it holds, `await x.get()`, and make an Object of it there")
+
+
+class _Copy:
+    """What a task calls that fills an Object."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __call__(self, memory: list, stream: None) -> None:
+        _as_array(memory[0], self._array.shape, self._array.dtype)[...] = self._array
+
+
+class _Block:
+    def __init__(self, of: Object, mode: str) -> None:
+        self._of = of
+        self._view = _imbrex._View(of._handle, mode)
+
+    async def __aenter__(self) -> Any:
+        return _as_array(await self._view.begin(), self._of.shape, self._of.dtype)
+
+    async def __aexit__(self, *failed: Any) -> None:
+        self._view.end()
+
+
+def _as_array(memory: Any, shape: tuple, dtype: Any) -> Any:
+    return memory.view(dtype).reshape(shape)
+
+
+class _Use:
+    def __init__(self, of: Object, mode: str) -> None:
+        if not isinstance(of, Object):
+            raise UsageError(f"imbrex.{mode}(x) is for an imbrex.Object, not for {of!r}")
+        self.object, self.mode = of, mode
+
+
+def read(x: Object) -> _Use:
+    """As an argument of a task: it only reads `x`; others may do so at the same time."""
+    return _Use(x, "read")
+
+
+def write(x: Object) -> _Use:
+    """As an argument of a task: it overwrites all of `x`, and so what is there is not brought along."""
+    return _Use(x, "write")
+
+
+def read_write(x: Object) -> _Use:
+    """As an argument of a task: it changes `x`. A function's arguments are this if nothing is said."""
+    return _Use(x, "read_write")
+
+
+def commute(x: Object) -> _Use:
+    """As an argument of a task: it changes `x` as others do that commute, one at a time, in any order."""
+    return _Use(x, "commute")
