@@ -1,9 +1,20 @@
-# Some sources of a folder compiled as one, which takes half the time where all are (a build from nothing): names
-# that a source keeps to itself are not used again in its folder. Off for who works on the library and compiles single
-# files again and again, or has more cores than it has folders.
-option(IMBREX_UNITY_BUILD "Compile the library's sources by folders" ON)
+# Some sources compiled as one, which takes half the time where all are (a build from nothing). Off for who works on the
+# library and compiles single files again and again, or has many cores.
+option(IMBREX_UNITY_BUILD "Compile sources of a target together" ON)
 
-# imbrex_unite(target): its sources in C++, at most ten of a folder at once.
+# imbrex_unite_as(target group source...): these sources, at most ten at once.
+function(imbrex_unite_as target group)
+  set(number 0)
+  foreach(source IN LISTS ARGN)
+    math(EXPR part "${number} / 10")
+    math(EXPR number "${number} + 1")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}_${part}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# imbrex_unite(target): its sources in C++, by folders: names that a source keeps to itself are not used again in its
+# folder.
 function(imbrex_unite target)
   if(NOT IMBREX_UNITY_BUILD)
     return()
@@ -11,14 +22,36 @@ function(imbrex_unite target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(SORT sources)
+  set(keys)
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
     string(MD5 key "${folder}")
-    math(EXPR num_${key} "${num_${key}} + 1")
-    math(EXPR part "(${num_${key}} - 1) / 10")
     cmake_path(GET folder FILENAME name)
-    string(SUBSTRING "${key}" 0 6 short)
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${short}_${part}")
+    string(SUBSTRING "${key}" 0 6 key)
+    list(APPEND keys ${name}_${key})
+    list(APPEND of_${name}_${key} "${source}")
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  list(REMOVE_DUPLICATES keys)
+  foreach(key IN LISTS keys)
+    imbrex_unite_as(${target} ${key} ${of_${key}})
+  endforeach()
+endfunction()
+
+# imbrex_unite_tests(target): its sources named _test, each of which keeps its names in a namespace of its own. Those
+# that bring the dialect of kernels, whose words are macros, are compiled alone.
+function(imbrex_unite_tests target)
+  if(NOT IMBREX_UNITY_BUILD)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "_test\\.cc$")
+  list(SORT sources)
+  set(together)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" of_dialect REGEX "kernel_dialect\\.h|\\.hk\"|IX_INLINE" LIMIT_COUNT 1)
+    if(NOT of_dialect)
+      list(APPEND together "${source}")
+    endif()
+  endforeach()
+  imbrex_unite_as(${target} tests ${together})
 endfunction()

@@ -1,7 +1,9 @@
 """The checks find what they are for."""
 
+import argparse
 import sys
 import unittest
+import unittest.mock
 
 import doc_comments
 import environment
@@ -14,6 +16,7 @@ import names
 import papers
 import public_headers
 import source_files
+import turns
 
 
 class layers_test(unittest.TestCase):
@@ -67,6 +70,25 @@ class layers_test(unittest.TestCase):
         self.assertEqual(self.reasons("apps/x/kernel.cu", "#include <cuda_runtime.h>\n"), [])
 
 
+class turns_test(unittest.TestCase):
+    def test_all_take_their_turns(self):
+        arguments = argparse.Namespace(recent=3, part=4)
+        listed = [f"f{i}" for i in range(10)]
+        with unittest.mock.patch.object(turns, "_changed_of_late", return_value={"f5"}):
+            seen = set()
+            for turn in range(4):
+                with unittest.mock.patch.object(turns, "_part_of_commit", return_value=turn):
+                    picked = turns.chosen(".", listed, arguments)
+                self.assertIn("f5", picked)
+                self.assertLess(len(picked), 5)
+                seen.update(picked)
+        self.assertEqual(seen, set(listed))
+
+    def test_without_a_history_all_are_looked_at(self):
+        with unittest.mock.patch.object(turns, "_changed_of_late", return_value=None):
+            self.assertEqual(turns.chosen(".", ["a", "b"], argparse.Namespace(recent=3, part=4)), ["a", "b"])
+
+
 class names_test(unittest.TestCase):
     def test_file_names(self):
         self.assertIsNone(names.name_complaint("src/imbrex/object/location.h"))
@@ -77,6 +99,13 @@ class names_test(unittest.TestCase):
         self.assertEqual(names.text_complaints("a", "see docs/work/x and ${dir}/work/y"), [])
         self.assertEqual(len(names.text_complaints("a", "see /" + "work/x")), 1)
         self.assertEqual(len(names.text_complaints("a", "// TO" + "DO later")), 1)
+
+    def test_namespaces_of_unit_tests(self):
+        inside = "#include <a>\n\nnamespace %s {\n"
+        self.assertIsNone(names.namespace_complaint("tests/unit/pe/a_test.cc", inside % "a_test"))
+        self.assertIsNone(names.namespace_complaint("tests/unit/pe/a_test.cc", inside % "pe_a_test"))
+        self.assertIsNone(names.namespace_complaint("tests/integration/a_test.cc", ""))
+        self.assertIsNotNone(names.namespace_complaint("tests/unit/pe/a_test.cc", inside % ""))
 
 
 class enum_width_test(unittest.TestCase):

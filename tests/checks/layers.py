@@ -31,6 +31,7 @@ ROOMS = {
     "device": [{""}, {"kernel"}, {"pool", "rounds"}, {"host"}, {"cuda/api"}, {"cuda/signals"}, {"cuda", "opencl"}, {"cuda/text"}, {"kernel/text"}, {"interop", "star"}, {"star/resident"}],
     "comm": [{""}, {"data", "loopback", "mpi"}, {"ucx"}],
     "hetero": [{"visits"}, {""}, {"coherence"}, {"graph", "placement"}, {"tasks"}, {"windows", "submission"}],
+    "pe": [{"remote"}, {""}],
     "object": [{"entry"}, {"data"}, {"state"}, {"collection"}, {"load", "seeds"}, {"channel"}, {"moving"}, {""}, {"halo", "repeat", "distribution"}],
     "checkpoint": [{"erasure_code"}, {""}, {"memory"}, {"live"}],
     "balance": [{""}, {"strategies"}, {"live"}],

@@ -18,6 +18,7 @@ import sys
 import time
 
 import source_files
+import turns
 
 TOOL = "clang-tidy-19"
 FOLDERS = ("src/imbrex/", "apps/", "tools/", "sessions/")
@@ -95,29 +96,11 @@ def lint(tool, build, root, name):
     return result.returncode, result.stdout + (result.stderr if result.returncode else "")
 
 
-def changed_of_late(root, commits):
-    """Names of what the last so many commits changed, and of the sources of changed headers; None without a history."""
-    git = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
-    listed = subprocess.run(git + ["log", f"-{commits}", "--format=", "--name-only"], capture_output=True, text=True)
-    if listed.returncode != 0:
-        return None
-    names = set(listed.stdout.split("\n"))
-    return names | {name[:-2] + ".cc" for name in names if name.endswith(".h")}
-
-
-def part_of_commit(root, num_parts):
-    """Which of so many parts is this commit's turn."""
-    git = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
-    counted = subprocess.run(git + ["rev-list", "--count", "HEAD"], capture_output=True, text=True)
-    return int(counted.stdout) % num_parts if counted.returncode == 0 else 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--recent", type=int, metavar="COMMITS", help="only what these changed, and the part of --part")
-    parser.add_argument("--part", type=int, metavar="N", default=0, help="with --recent: every N-th of the others, too")
+    turns.add_arguments(parser)
     arguments = parser.parse_args()
     root, build = arguments.root.resolve(), arguments.build.resolve()
     tool = shutil.which(TOOL)
@@ -130,11 +113,7 @@ def main():
     # Files of kernels are compiled by nvcc, whose options clang does not know.
     names = [name for name in source_files.cxx_files(root)
              if name.startswith(FOLDERS) and str(root / name) in commands and not name.endswith(".cu")]
-    changed = changed_of_late(root, arguments.recent) if arguments.recent else None
-    if changed is not None:
-        turn = part_of_commit(root, arguments.part) if arguments.part else None
-        names = [name for i, name in enumerate(names)
-                 if name in changed or (turn is not None and i % arguments.part == turn)]
+    names = turns.chosen(root, names, arguments)
     version = subprocess.run([tool, "--version"], capture_output=True).stdout
     prints = fingerprints(root, version + (root / ".clang-tidy").read_bytes())
     stamps = build

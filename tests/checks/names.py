@@ -1,4 +1,5 @@
-"""Files are named by what they define; no file speaks of one machine's folders or carries a note to finish later."""
+"""Files are named by what they define; no file speaks of one machine's folders or carries a note to finish later; a
+unit test keeps its names in a namespace called like its file, since several are compiled as one."""
 
 import argparse
 import pathlib
@@ -33,6 +34,20 @@ def text_complaints(name, text):
     return found
 
 
+# Those that are compiled alone: their kernels stand outside namespaces.
+_ALONE = re.compile(r"kernel_dialect\.h|\.hk\"|IX_INLINE")
+
+
+def namespace_complaint(name, text):
+    path = pathlib.PurePath(name)
+    if path.parts[:2] != ("tests", "unit") or not name.endswith("_test.cc") or _ALONE.search(text):
+        return None
+    for wanted in (path.stem, f"{path.parent.name}_{path.stem}"):  # the folder, where a layer has two files of one name
+        if f"\nnamespace {wanted} {{\n" in text:
+            return None
+    return f"{name}: what it defines stands in a namespace {path.stem}: several tests are compiled as one"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path, required=True)
@@ -42,7 +57,9 @@ def main():
         complaint = name_complaint(name)
         found += [complaint] if complaint else []
         if pathlib.PurePath(name).suffix not in NOT_TEXT and name not in NOT_OURS:
-            found += text_complaints(name, (root / name).read_text(encoding="utf-8", errors="replace"))
+            text = (root / name).read_text(encoding="utf-8", errors="replace")
+            complaint = namespace_complaint(name, text)
+            found += text_complaints(name, text) + ([complaint] if complaint else [])
     return source_files.finish("names", found)
 
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "imbrex/object/broadcast_messages.h"
 #include "imbrex/object/channel.h"
 #include "imbrex/object/create.h"
 #include "imbrex/object/insertion.h"
@@ -47,12 +48,19 @@
   prefix template struct carried_work<Index>;                \
   prefix template class element_route<Index>
 
-#define IMBREX_COMPILED_ARRAY(prefix, Index)                 \
-  prefix template class array_part<Index>;                   \
-  IMBREX_COMPILED_INDEX(prefix, Index);                      \
-  IMBREX_COMPILED_BODY(prefix, section_request<Index>);      \
-  IMBREX_COMPILED_BODY(prefix, section_announcement<Index>); \
-  prefix template struct section_request<Index>;             \
+#define IMBREX_COMPILED_ARRAY(prefix, Index)                                                                         \
+  prefix template class array_part<Index>;                                                                           \
+  IMBREX_COMPILED_INDEX(prefix, Index);                                                                              \
+  IMBREX_COMPILED_BODY(prefix, section_request<Index>);                                                              \
+  IMBREX_COMPILED_BODY(prefix, section_announcement<Index>);                                                         \
+  IMBREX_COMPILED_BODY(prefix, broadcast_body<Index>);                                                               \
+  IMBREX_COMPILED_BODY(prefix, section_broadcast_body<Index>);                                                       \
+  IMBREX_COMPILED_BODY(prefix, detail::missed_broadcast<Index>);                                                     \
+  IMBREX_COMPILED_BODY(prefix, detail::section_copy<Index>);                                                         \
+  prefix template struct broadcast_body<Index>;                                                                      \
+  prefix template struct section_broadcast_body<Index>;                                                              \
+  prefix template void detail::begin_broadcast<Index>(scheduler&, collection_id, section_id, priority, shared_call); \
+  prefix template struct section_request<Index>;                                                                     \
   prefix template struct section_announcement<Index>
 
 #define IMBREX_COMPILED_BODIES(prefix)                     \

@@ -64,7 +64,7 @@ constexpr bool is_aggregated() {
   }
 }
 
-/// Whether large arrays in it may travel beside the message (see parted_message.h).
+/// Whether large arrays in it may travel beside the message (see remote/parted_message.h).
 template <class H>
 constexpr bool is_partable() {
   if constexpr (requires { H::may_part; }) {
@@ -106,16 +106,5 @@ struct active_message : work {
   H body;
   std::uint64_t flow = 0;
 };
-
-/// A message for another rank, of a body of type H that takes so many bytes; they are the caller's to write.
-template <class H>
-wire_message* make_wire_message(std::uint64_t bytes, pe_id to, pe_id from, priority p) {
-  wire_message* m = wire_message::make(bytes);
-  m->header.handler = handler<H>::info.number;
-  m->header.to = to;
-  m->header.from = from;
-  m->header.level = static_cast<std::int8_t>(p.value);
-  return m;
-}
 
 }  // namespace imbrex

@@ -160,6 +160,79 @@ void scheduler::sleep_until_called(std::int64_t now) {
   if (rank_.asleep != nullptr) rank_.asleep->withdraw(me);
 }
 
+// Messages to other ranks.
+
+void scheduler::send_to_rank(const detail::leaving_kind& k, pe_id to, void* body, priority p) {
+  if (stopping_) [[unlikely]]
+    return;  // a destructor's message, at the end of the job
+  if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(num_pes_)) [[unlikely]]
+    refuse_pe(to);
+  if (k.counted) ++created_;
+  if (k.aggregated && bundled(k, to, body, p)) return;
+  if (bundles_.any()) [[unlikely]]
+    bundles_.flush(to);
+  sizing_archive size(k.keep != nullptr ? mover->largest_inside() : any_size);
+  k.size(body, size);
+  if (size.num_left_out() > 0) [[unlikely]]
+    return send_parted(k, to, body, p);
+  wire_message* m = wire_message_to(to, k.receiver, size.size(), p);
+  output_archive out(m->payload());
+  k.write(body, out);
+  hand_over(m, m->header.size);
+}
+
+void scheduler::send_parted(const detail::leaving_kind& k, pe_id to, void* body, priority p) {
+  auto parts = k.keep(body);
+  const std::uint64_t largest_inside = mover->largest_inside();
+  sizing_archive size(largest_inside);
+  k.size(parts->body, size);
+  std::vector<large_block> blocks;
+  wire_message* m = wire_message_to(to, k.receiver, size.size(), p);
+  m->header.is_parted = 1;
+  output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out(), true), blocks);
+  k.write(parts->body, out);
+  std::uint64_t bytes = m->header.size;
+  for (const large_block& b : blocks) bytes += b.bytes;
+  hand_over(m, bytes);
+  const rank_id there = to / rank_.pes_per_rank;
+  parts.release()->begin(*this, priorities::communication.value, blocks, [&](const large_block& b, transfer* done) {
+    transport_->send_data(there, to, b.id, {b.data, b.bytes, memory_kind::host, -1}, done);
+  });
+}
+
+// Puts a small message to those that travel together; false when it is not small.
+bool scheduler::bundled(const detail::leaving_kind& k, pe_id to, void* body, priority p) {
+  sizing_archive size;
+  k.size(body, size);
+  if (size.size() > message_bundles::most_bytes) return false;
+  wire_header h;
+  h.size = size.size();
+  h.handler = k.receiver.number;
+  h.to = to;
+  h.from = id_;
+  h.level = static_cast<std::int8_t>(p.value);
+  if (track != nullptr) [[unlikely]]
+    h.flow = trace_send(h.size, to);
+  output_archive out(bundles_.add(h));
+  k.write(body, out);
+  return true;
+}
+
+wire_message* scheduler::wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes,
+                                         priority p) const {
+  wire_message* m = wire_message::make(bytes);
+  m->header.handler = receiver.number;
+  m->header.to = to;
+  m->header.from = id_;
+  m->header.level = static_cast<std::int8_t>(p.value);
+  return m;
+}
+
+void scheduler::receive_parted(wire_message* m, std::unique_ptr<detail::arriving_body> body) {
+  const rank_id source = m->header.from / rank_.pes_per_rank;
+  detail::arriving_body::start(*this, *transport_, source, m, std::move(body));
+}
+
 void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {
   if (track != nullptr) [[unlikely]]
     m->header.flow = trace_send(bytes, m->header.to);

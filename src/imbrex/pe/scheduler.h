@@ -24,13 +24,13 @@
 #include "imbrex/hetero/hetero_options.h"
 #include "imbrex/hetero/tasks/task_stealing.h"
 #include "imbrex/pe/active_message.h"
-#include "imbrex/pe/arrival_order.h"
 #include "imbrex/pe/future_table.h"
 #include "imbrex/pe/idle_counts.h"
 #include "imbrex/pe/idle_policy.h"
+#include "imbrex/pe/leaving_body.h"
 #include "imbrex/pe/message_bundles.h"
-#include "imbrex/pe/parted_message.h"
 #include "imbrex/pe/pe_tree.h"
+#include "imbrex/pe/remote/arrival_order.h"
 #include "imbrex/pe/reply.h"
 #include "imbrex/pe/shared_work.h"
 #include "imbrex/trace/trace.h"
@@ -237,6 +237,8 @@ class scheduler : public executor {
   /// The function of every message that a transport delivers; and once its turn has come.
   static void receive(work* w, work_action action);
   static void receive_in_turn(work* w, work_action action);
+  /// Reads a message whose large arguments travel beside it, and fetches those.
+  void receive_parted(wire_message* m, std::unique_ptr<detail::arriving_body> body);
   /// Messages whose large arguments are on their way, and what waits for them.
   arrival_order& arrivals() { return arrivals_; }
 
@@ -276,13 +278,12 @@ class scheduler : public executor {
   void poll_devices();
   pe_step step_inline();
   void reap();
-  template <class H>
-  void send_to_rank(pe_id to, H&& body, priority p);
-  template <class H>
-  void send_parted(pe_id to, H&& body, priority p);
+  /// Sends a body of kind `k` serialised; moves from it when arrays stay out.
+  void send_to_rank(const detail::leaving_kind& k, pe_id to, void* body, priority p);
+  void send_parted(const detail::leaving_kind& k, pe_id to, void* body, priority p);
+  wire_message* wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes, priority p) const;
   void hand_over(wire_message* m, std::uint64_t bytes);
-  template <class H>
-  bool bundled(pe_id to, H& body, priority p);
+  bool bundled(const detail::leaving_kind& k, pe_id to, void* body, priority p);
 
   rank_context& rank_;
   const pe_id id_;
@@ -355,21 +356,40 @@ void active_message<H>::perform(work* w, work_action action) {
   destroy(m);
 }
 
+namespace detail {
+
+template <class B>
+[[gnu::noinline]] void read_body(B& body, input_archive& in) {
+  body.serialize(in);
+}
+
+template <class B>
+class arriving final : public arriving_body {
+ public:
+  using arriving_body::arriving_body;
+
+ private:
+  const char* body_type() const override { return type_name<B>(); }
+  void read(input_archive& in) override { read_body(body_, in); }
+  void run(std::uint64_t flow) override { perform_body_here(body_, flow); }
+
+  B body_{};
+};
+
+}  // namespace detail
+
 template <class H>
 void handler<H>::receive(scheduler& pe, wire_message* m) {
   if constexpr (is_partable<H>()) {
-    if (m->header.is_parted != 0) [[unlikely]] {
-      const rank_id source = m->header.from / pe.rank().pes_per_rank;
-      detail::arriving<H, &perform_body_here<H>>::start(pe, pe.arrivals(), *pe.rank().transport, source, m);
-      return;
-    }
+    if (m->header.is_parted != 0) [[unlikely]]
+      return pe.receive_parted(m, std::make_unique<detail::arriving<H>>(pe.arrivals(), m->header));
   }
   H body{};
   const std::uint64_t flow = m->header.flow;
   {
     const std::unique_ptr<wire_message, void (*)(wire_message*)> owned(m, &wire_message::destroy);
     input_archive in(m->payload(), m->header.size);
-    body.serialize(in);
+    detail::read_body(body, in);
     if (in.bytes_left() != 0) [[unlikely]]
       detail::throw_left_over(detail::type_name<H>(), in.bytes_left());
   }
@@ -381,8 +401,14 @@ void scheduler::send(pe_id to, H&& body, priority p) {
   using B = std::remove_cvref_t<H>;
   scheduler* other = this;
   if (to != id_) {
-    if (!rank_.is_local(to)) [[unlikely]]
-      return send_to_rank(to, std::forward<H>(body), p);
+    if (!rank_.is_local(to)) [[unlikely]] {
+      if constexpr (std::is_lvalue_reference_v<H>) {
+        B copy(body);
+        return send_to_rank(detail::leaving<B>, to, &copy, p);
+      } else {
+        return send_to_rank(detail::leaving<B>, to, &body, p);
+      }
+    }
     other = rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
     other->prepare_post();
   }
@@ -391,73 +417,6 @@ void scheduler::send(pe_id to, H&& body, priority p) {
   if (track != nullptr) [[unlikely]]
     m->flow = trace_send(0, to);
   other == this ? post_here(m) : other->post(m);
-}
-
-template <class H>
-void scheduler::send_to_rank(pe_id to, H&& body, priority p) {
-  using B = std::remove_cvref_t<H>;
-  if (stopping_) [[unlikely]]
-    return;  // a destructor's message, at the end of the job
-  if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(num_pes_)) [[unlikely]]
-    refuse_pe(to);
-  if constexpr (is_counted<B>()) ++created_;
-  B& readable = const_cast<B&>(body);
-  if constexpr (is_aggregated<B>()) {
-    if (bundled(to, readable, p)) return;
-  }
-  if (bundles_.any()) [[unlikely]]
-    bundles_.flush(to);
-  sizing_archive size(is_partable<B>() ? mover->largest_inside() : any_size);
-  readable.serialize(size);
-  if constexpr (is_partable<B>()) {
-    if (size.num_left_out() > 0) [[unlikely]]
-      return send_parted(to, std::forward<H>(body), p);
-  }
-  wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
-  output_archive out(m->payload());
-  readable.serialize(out);
-  hand_over(m, m->header.size);
-}
-
-/// Sends a message whose large arrays travel beside it.
-template <class H>
-void scheduler::send_parted(pe_id to, H&& body, priority p) {
-  using B = std::remove_cvref_t<H>;
-  auto parts = std::make_unique<detail::departing<B>>(std::forward<H>(body));
-  const std::uint64_t largest_inside = mover->largest_inside();
-  sizing_archive size(largest_inside);
-  parts->body.serialize(size);
-  std::vector<large_block> blocks;
-  wire_message* m = make_wire_message<B>(size.size(), to, id_, p);
-  m->header.is_parted = 1;
-  output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out(), true), blocks);
-  parts->body.serialize(out);
-  std::uint64_t bytes = m->header.size;
-  for (const large_block& b : blocks) bytes += b.bytes;
-  hand_over(m, bytes);
-  const rank_id there = to / rank_.pes_per_rank;
-  parts.release()->begin(*this, priorities::communication.value, blocks, [&](const large_block& b, transfer* done) {
-    transport_->send_data(there, to, b.id, {b.data, b.bytes, memory_kind::host, -1}, done);
-  });
-}
-
-/// Puts a small message to those that travel together; false when it is not small.
-template <class H>
-bool scheduler::bundled(pe_id to, H& body, priority p) {
-  sizing_archive size;
-  body.serialize(size);
-  if (size.size() > message_bundles::most_bytes) return false;
-  wire_header h;
-  h.size = size.size();
-  h.handler = handler<H>::info.number;
-  h.to = to;
-  h.from = id_;
-  h.level = static_cast<std::int8_t>(p.value);
-  if (track != nullptr) [[unlikely]]
-    h.flow = trace_send(h.size, to);
-  output_archive out(bundles_.add(h));
-  body.serialize(out);
-  return true;
 }
 
 template <class H>

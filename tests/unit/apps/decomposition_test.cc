@@ -10,6 +10,7 @@
 #include "imbrex/base/error.h"
 
 namespace jacobi {
+namespace decomposition_test {
 namespace {
 
 /// The least total surface by trying every triple of counts.
@@ -94,4 +95,5 @@ TEST(decomposition, impossible_counts_name_the_nearest_that_work) {
 }
 
 }  // namespace
+}  // namespace decomposition_test
 }  // namespace jacobi

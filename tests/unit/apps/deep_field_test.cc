@@ -14,6 +14,7 @@
 #include "options.h"
 
 namespace jacobi {
+namespace deep_field_test {
 namespace {
 
 struct cut_grid {
@@ -137,4 +138,5 @@ TEST(deep_field, takes_blocks_as_thin_as_its_ghosts) {
 }
 
 }  // namespace
+}  // namespace deep_field_test
 }  // namespace jacobi

@@ -12,6 +12,7 @@
 #include "field/change_sum.h"
 
 namespace jacobi {
+namespace exact_sum_test {
 namespace {
 
 __extension__ typedef __float128 quad;
@@ -126,4 +127,5 @@ TEST(change_sum, fast_sum_equals_one_by_one) {
 }
 
 }  // namespace
+}  // namespace exact_sum_test
 }  // namespace jacobi

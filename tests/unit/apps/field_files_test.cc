@@ -15,6 +15,7 @@
 #include "imbrex/base/error.h"
 
 namespace jacobi {
+namespace field_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +214,5 @@ TEST_F(field_files, unwritable_output_is_refused_before_anything_is_written) {
 }
 
 }  // namespace
+}  // namespace field_files_test
 }  // namespace jacobi

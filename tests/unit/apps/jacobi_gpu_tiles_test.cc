@@ -5,6 +5,8 @@
 #include "kernels/gpu_layout.h"
 #include "kernels/gpu_tiles.h"
 
+namespace jacobi_gpu_tiles_test {
+
 using namespace jacobi;
 
 namespace {
@@ -82,3 +84,5 @@ TEST(gpu_layout, gives_every_cell_and_ghost_a_place_of_its_own) {
 }
 
 }  // namespace
+
+}  // namespace jacobi_gpu_tiles_test

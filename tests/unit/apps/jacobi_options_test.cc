@@ -14,6 +14,7 @@
 #include "imbrex/base/error.h"
 
 namespace jacobi {
+namespace jacobi_options_test {
 namespace {
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -213,4 +214,5 @@ TEST(jacobi_options, ranks_that_disagree_are_told_about_what) {
 }
 
 }  // namespace
+}  // namespace jacobi_options_test
 }  // namespace jacobi

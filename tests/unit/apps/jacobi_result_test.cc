@@ -22,6 +22,7 @@
 #include "stopping_rule.h"
 
 namespace jacobi {
+namespace jacobi_result_test {
 namespace {
 
 /// splitmix64 as published (Steele, Lea, Flood; Vigna's splitmix64.c), written once more.
@@ -236,4 +237,5 @@ TEST(memory_check, refuses_more_than_there_is) {
 }
 
 }  // namespace
+}  // namespace jacobi_result_test
 }  // namespace jacobi

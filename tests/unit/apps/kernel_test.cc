@@ -15,6 +15,7 @@
 #include "options.h"
 
 namespace jacobi {
+namespace kernel_test {
 namespace {
 
 std::vector<instruction_set> instruction_sets() {
@@ -226,4 +227,5 @@ TEST(block_field, memory_is_what_it_says) {
 }
 
 }  // namespace
+}  // namespace kernel_test
 }  // namespace jacobi

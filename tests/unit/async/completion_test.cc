@@ -11,6 +11,8 @@
 #include "imbrex/async/task.h"
 #include "unit/async/bare_pe.h"
 
+namespace completion_test {
+
 namespace {
 
 using imbrex::completion;
@@ -163,3 +165,5 @@ TEST(completion, an_awaiter_destroyed_while_another_thread_sets_is_safe) {
 }
 
 }  // namespace
+
+}  // namespace completion_test

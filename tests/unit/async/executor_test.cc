@@ -9,6 +9,8 @@
 
 #include "imbrex/base/clock.h"
 
+namespace executor_test {
+
 namespace {
 
 using imbrex::executor;
@@ -196,3 +198,5 @@ TEST(executor, withdraw_waits_for_a_post_that_is_under_way) {
 }
 
 }  // namespace
+
+}  // namespace executor_test

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+namespace mpsc_queue_test {
+
 namespace {
 
 using imbrex::mpsc_queue;
@@ -107,3 +109,5 @@ TEST(mpsc_queue, keeps_the_order_of_each_of_many_producers) {
 }
 
 }  // namespace
+
+}  // namespace mpsc_queue_test

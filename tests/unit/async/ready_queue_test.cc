@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+namespace ready_queue_test {
+
 namespace {
 
 using imbrex::priority;
@@ -159,3 +161,5 @@ TEST(ready_queue, shuffling_keeps_the_lists_sound_while_they_are_refilled) {
 }
 
 }  // namespace
+
+}  // namespace ready_queue_test

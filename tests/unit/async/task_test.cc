@@ -12,6 +12,8 @@
 #include "imbrex/base/error.h"
 #include "unit/async/bare_pe.h"
 
+namespace task_test {
+
 namespace {
 
 using imbrex::completion;
@@ -255,3 +257,5 @@ TEST(task, that_is_empty_is_a_named_error_among_several_too) {
 }
 
 }  // namespace
+
+}  // namespace task_test

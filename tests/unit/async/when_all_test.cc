@@ -13,6 +13,8 @@
 #include "imbrex/async/completion.h"
 #include "unit/async/bare_pe.h"
 
+namespace when_all_test {
+
 namespace {
 
 using imbrex::completion;
@@ -208,3 +210,5 @@ TEST(when_all, gives_values_that_only_move) {
 }
 
 }  // namespace
+
+}  // namespace when_all_test

@@ -12,6 +12,8 @@
 #include "imbrex/async/completion.h"
 #include "unit/async/bare_pe.h"
 
+namespace when_any_test {
+
 namespace {
 
 using imbrex::completion;
@@ -216,3 +218,5 @@ TEST(when_any, losers_are_taken_back_while_other_threads_set_them) {
 }
 
 }  // namespace
+
+}  // namespace when_any_test

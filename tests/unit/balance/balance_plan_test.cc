@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
+namespace balance_plan_test {
+
 using namespace imbrex;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -104,3 +106,5 @@ TEST(balance_plan, leads_to_a_placement_and_back) {
 }
 
 }  // namespace
+
+}  // namespace balance_plan_test

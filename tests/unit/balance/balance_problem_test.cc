@@ -9,6 +9,8 @@
 #include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
+namespace balance_problem_test {
+
 using namespace imbrex;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -110,3 +112,5 @@ TEST(example_problem, refuses_what_makes_none) {
 }
 
 }  // namespace
+
+}  // namespace balance_problem_test

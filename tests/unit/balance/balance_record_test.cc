@@ -9,6 +9,8 @@
 #include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
+namespace balance_record_test {
+
 using namespace imbrex;
 using testing::HasSubstr;
 
@@ -181,3 +183,5 @@ TEST_F(balance_record_test, survives_bytes_that_mean_nothing) {
 }
 
 }  // namespace
+
+}  // namespace balance_record_test

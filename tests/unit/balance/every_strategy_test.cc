@@ -8,6 +8,8 @@
 #include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
+namespace every_strategy_test {
+
 using namespace imbrex;
 using small_problems::random_problem;
 using small_problems::traits;
@@ -197,3 +199,5 @@ TEST(small_problems, no_strategy_beats_the_best_and_most_come_near) {
 }
 
 }  // namespace
+
+}  // namespace every_strategy_test

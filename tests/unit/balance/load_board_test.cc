@@ -6,6 +6,8 @@
 #include "imbrex/balance/strategies/refiner.h"
 #include "unit/balance/small_problems.h"
 
+namespace load_board_test {
+
 using namespace imbrex;
 using detail::least_tree;
 using detail::load_board;
@@ -113,3 +115,5 @@ TEST(hilbert_number, walks_through_all_cells_without_a_jump) {
 }
 
 }  // namespace
+
+}  // namespace load_board_test

@@ -5,6 +5,8 @@
 #include "imbrex/balance/balance_strategy.h"
 #include "imbrex/base/error.h"
 
+namespace registry_test {
+
 using namespace imbrex;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -67,3 +69,5 @@ TEST(strategy_registry, lists_what_there_is_when_asked_for_another) {
 }
 
 }  // namespace
+
+}  // namespace registry_test

@@ -10,6 +10,8 @@
 #include "imbrex/base/error.h"
 #include "unit/balance/small_problems.h"
 
+namespace strategies_test {
+
 using namespace imbrex;
 using small_problems::of_weights;
 using testing::HasSubstr;
@@ -250,3 +252,5 @@ TEST(memory_limits, are_met_by_trying_all_where_the_largest_first_is_not_enough)
 }
 
 }  // namespace
+
+}  // namespace strategies_test

@@ -8,6 +8,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace config_test {
+
 namespace {
 
 using imbrex::config;
@@ -175,3 +177,5 @@ TEST(config, edit_distance_counts_single_changes) {
 }
 
 }  // namespace
+
+}  // namespace config_test

@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+namespace hostile_bytes_test {
+
 using namespace imbrex;
 using testing::HasSubstr;
 
@@ -248,3 +250,5 @@ TEST(hostile_bytes, every_beginning_of_a_message_is_too_short_for_it) {
 }
 
 }  // namespace
+
+}  // namespace hostile_bytes_test

@@ -7,6 +7,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace log_test {
+
 namespace {
 
 using imbrex::log_level;
@@ -70,3 +72,5 @@ TEST_F(log_test, knows_its_levels_by_name) {
 }
 
 }  // namespace
+
+}  // namespace log_test

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+namespace look_interval_test {
+
 using imbrex::look_interval;
 
 namespace {
@@ -52,3 +54,5 @@ TEST(look_interval, does_not_count_what_was_before_it_began) {
 }
 
 }  // namespace
+
+}  // namespace look_interval_test

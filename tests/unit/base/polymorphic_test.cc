@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace polymorphic_test {
+
 using namespace imbrex;
 using testing::HasSubstr;
 
@@ -140,3 +142,5 @@ TEST(polymorphic, a_name_stands_for_one_class) {
 }
 
 }  // namespace
+
+}  // namespace polymorphic_test

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+namespace serialize_test {
+
 using namespace imbrex;
 
 namespace {
@@ -98,3 +100,5 @@ TEST(serialize, a_message_that_is_too_short_is_a_named_error) {
 }
 
 }  // namespace
+
+}  // namespace serialize_test

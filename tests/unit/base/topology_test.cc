@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+namespace topology_test {
+
 namespace {
 
 int processors_of_this_thread() {
@@ -78,3 +80,5 @@ TEST(topology, knows_memory_and_cache) {
 }
 
 }  // namespace
+
+}  // namespace topology_test

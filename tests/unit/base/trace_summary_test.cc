@@ -8,6 +8,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/trace/trace.h"
 
+namespace trace_summary_test {
+
 namespace {
 
 using imbrex::summarise_trace;
@@ -156,3 +158,5 @@ TEST(trace_summary, passes_over_events_with_odd_fields) {
 }
 
 }  // namespace
+
+}  // namespace trace_summary_test

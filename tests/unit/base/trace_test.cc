@@ -20,6 +20,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/trace/trace_file.h"
 
+namespace trace_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -448,3 +450,5 @@ TEST_F(trace_file, a_device_is_written_to_and_not_replaced) {
 }
 
 }  // namespace
+
+}  // namespace trace_test

@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace checkpoint_folder_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -99,3 +101,5 @@ TEST_F(checkpoint_folder, a_remedy_is_named_as_the_user_named_the_folder) {
 }
 
 }  // namespace
+
+}  // namespace checkpoint_folder_test

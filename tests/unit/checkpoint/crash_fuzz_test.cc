@@ -10,6 +10,8 @@
 #include "imbrex/base/memory/sanitizer.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace crash_fuzz_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -97,3 +99,5 @@ TEST_F(crash_fuzz, a_killed_writer_leaves_the_old_ones_or_the_new_one) {
 }
 
 }  // namespace
+
+}  // namespace crash_fuzz_test

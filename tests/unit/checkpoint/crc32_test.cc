@@ -8,6 +8,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
 
+namespace crc32_test {
+
 namespace {
 
 using imbrex::crc32;
@@ -65,3 +67,5 @@ TEST(crc32_without_a_library, says_what_to_install) {
 }
 
 }  // namespace
+
+}  // namespace crc32_test

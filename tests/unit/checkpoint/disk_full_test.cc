@@ -8,6 +8,8 @@
 #include "imbrex/checkpoint/disk_file.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace disk_full_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -105,3 +107,5 @@ TEST_P(disk_full, the_last_bytes) {
 }
 
 }  // namespace
+
+}  // namespace disk_full_test

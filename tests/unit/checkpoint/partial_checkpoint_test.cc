@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace partial_checkpoint_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -94,3 +96,5 @@ TEST_F(partial_checkpoints, a_folder_that_ranks_do_not_share_is_noticed) {
 }
 
 }  // namespace
+
+}  // namespace partial_checkpoint_test

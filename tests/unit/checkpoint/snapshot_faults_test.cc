@@ -9,6 +9,8 @@
 #include "imbrex/checkpoint/snapshot_format.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace snapshot_faults_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -292,3 +294,5 @@ TEST_F(snapshot_faults, no_permission) {
 }
 
 }  // namespace
+
+}  // namespace snapshot_faults_test

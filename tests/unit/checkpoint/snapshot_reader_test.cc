@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace snapshot_reader_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -102,3 +104,5 @@ TEST_F(snapshot_reading, a_checkpoint_may_be_copied_and_have_a_slash_at_its_end)
 }
 
 }  // namespace
+
+}  // namespace snapshot_reader_test

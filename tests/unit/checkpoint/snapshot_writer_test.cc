@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace snapshot_writer_test {
+
 namespace {
 
 using namespace checkpoint_test;
@@ -143,3 +145,5 @@ TEST_F(snapshot_writing, a_writer_that_is_given_up_ends_its_thread) {
 }
 
 }  // namespace
+
+}  // namespace snapshot_writer_test

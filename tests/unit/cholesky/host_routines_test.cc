@@ -9,6 +9,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/hash.h"
 
+namespace host_routines_test {
+
 using namespace cholesky;
 
 namespace {
@@ -41,3 +43,5 @@ TEST(host_routines, what_has_no_inverse_is_said) {
 }
 
 }  // namespace
+
+}  // namespace host_routines_test

@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/async/bare_pe.h"
 
+namespace data_mover_test {
+
 namespace {
 
 using namespace imbrex;
@@ -108,3 +110,5 @@ TEST(data_mover, goes_by_another_table_from_now_on) {
 }
 
 }  // namespace
+
+}  // namespace data_mover_test

@@ -6,6 +6,8 @@
 #include "imbrex/comm/transport.h"
 #include "unit/async/bare_pe.h"
 
+namespace delivery_test {
+
 using namespace imbrex;
 
 namespace {
@@ -44,3 +46,5 @@ TEST(delivery, keeps_the_order_whichever_threads_hand_over) {
 }
 
 }  // namespace
+
+}  // namespace delivery_test

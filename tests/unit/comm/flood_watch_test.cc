@@ -6,6 +6,8 @@
 #include "imbrex/comm/loopback/loopback_transport.h"
 #include "unit/async/bare_pe.h"
 
+namespace flood_watch_test {
+
 using namespace imbrex;
 
 namespace {
@@ -52,3 +54,5 @@ TEST(flood_watch, of_an_inbox_sees_what_a_pe_has_not_taken) {
 }
 
 }  // namespace
+
+}  // namespace flood_watch_test

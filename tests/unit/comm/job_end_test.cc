@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+namespace job_end_test {
+
 using namespace imbrex;
 
 namespace {
@@ -58,3 +60,5 @@ TEST(job_end, of_two_ranks_is_a_failure_if_there_is_one_else_the_lower_ranks) {
 }
 
 }  // namespace
+
+}  // namespace job_end_test

@@ -17,6 +17,7 @@
 #include "imbrex/base/hash.h"
 
 namespace imbrex {
+namespace loopback_transport_test {
 namespace {
 
 void drop_message(work* item, work_action) { wire_message::destroy(static_cast<wire_message*>(item)); }
@@ -328,4 +329,5 @@ TEST(loopback_network, contradicting_options_are_errors) {
 }
 
 }  // namespace
+}  // namespace loopback_transport_test
 }  // namespace imbrex

@@ -8,6 +8,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/comm/loopback/loopback_transport.h"
 
+namespace memory_sharing_test {
+
 using namespace imbrex;
 
 namespace {
@@ -91,3 +93,5 @@ TEST(memory_sharing, is_not_tried_between_hosts) {
 }
 
 }  // namespace
+
+}  // namespace memory_sharing_test

@@ -7,6 +7,8 @@
 
 #include "imbrex/comm/transport.h"
 
+namespace mpi_tags_test {
+
 using namespace imbrex;
 
 namespace {
@@ -52,3 +54,5 @@ TEST(mpi_tags, hold_for_the_most_pes_there_can_be) {
 }
 
 }  // namespace
+
+}  // namespace mpi_tags_test

@@ -10,6 +10,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace protocol_file_test {
+
 namespace {
 
 using namespace imbrex;
@@ -153,3 +155,5 @@ TEST(protocol_values, name_every_size_once_and_accept_what_is_built_in) {
 }
 
 }  // namespace
+
+}  // namespace protocol_file_test

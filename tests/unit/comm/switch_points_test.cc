@@ -4,6 +4,8 @@
 
 #include <functional>
 
+namespace switch_points_test {
+
 namespace {
 
 using namespace imbrex;
@@ -118,3 +120,5 @@ TEST(choose_points, pieces_as_good_as_the_usual_ones_change_nothing) {
 }
 
 }  // namespace
+
+}  // namespace switch_points_test

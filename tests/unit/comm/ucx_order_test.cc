@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+namespace ucx_order_test {
+
 namespace {
 
 using namespace imbrex;  // NOLINT: a test
@@ -68,3 +70,5 @@ TEST(ucx_order, refuses_a_number_twice) {
 }
 
 }  // namespace
+
+}  // namespace ucx_order_test

@@ -9,6 +9,8 @@
 #include "imbrex/device/copy.h"
 #include "imbrex/device/run_ahead.h"
 
+namespace every_device_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -346,3 +348,5 @@ INSTANTIATE_TEST_SUITE_P(devices, every_device, testing::ValuesIn(all_device_kin
                          [](const auto& kind) { return to_string(kind.param); });
 
 }  // namespace
+
+}  // namespace every_device_test

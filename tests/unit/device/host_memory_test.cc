@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+namespace host_memory_test {
+
 using namespace imbrex;
 
 namespace {
@@ -59,3 +61,5 @@ TEST(host_memory, beyond_what_is_kept_goes_back_to_the_system) {
 }
 
 }  // namespace
+
+}  // namespace host_memory_test

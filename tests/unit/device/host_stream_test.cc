@@ -8,6 +8,8 @@
 #include "imbrex/device/host/host_device.h"
 #include "unit/async/bare_pe.h"
 
+namespace host_stream_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -177,3 +179,5 @@ TEST(host_memory_pool, what_cannot_be_had_is_a_named_error) {
 }
 
 }  // namespace
+
+}  // namespace host_stream_test

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+namespace passed_points_test {
+
 namespace {
 
 using imbrex::passed_points;
@@ -38,3 +40,5 @@ TEST(passed_points, forget_rather_than_be_wrong) {
 }
 
 }  // namespace
+
+}  // namespace passed_points_test

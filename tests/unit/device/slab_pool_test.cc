@@ -12,6 +12,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace slab_pool_test {
+
 using namespace imbrex;
 
 namespace {
@@ -448,3 +450,5 @@ TEST(slab_pool_death, what_is_not_in_use_cannot_be_freed) {
 }
 
 }  // namespace
+
+}  // namespace slab_pool_test

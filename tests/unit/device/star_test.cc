@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace imbrex {
+namespace star_test {
 namespace {
 
 using detail::star_cut;
@@ -206,4 +207,5 @@ TEST(star_on_host, agrees_with_single_steps_of_all_cells) {
 }
 
 }  // namespace
+}  // namespace star_test
 }  // namespace imbrex

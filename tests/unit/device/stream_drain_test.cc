@@ -10,6 +10,8 @@
 #include "held_stream.h"
 #include "imbrex/device/stream_set.h"
 
+namespace stream_drain_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -142,3 +144,5 @@ INSTANTIATE_TEST_SUITE_P(devices, stream_drain_of, testing::ValuesIn(all_device_
                          [](const auto& i) { return to_string(i.param); });
 
 }  // namespace
+
+}  // namespace stream_drain_test

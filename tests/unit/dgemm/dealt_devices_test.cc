@@ -4,6 +4,8 @@
 
 #include <set>
 
+namespace dealt_devices_test {
+
 namespace {
 
 TEST(dealt_devices, every_device_has_a_pe_and_every_pe_a_device) {
@@ -36,3 +38,5 @@ TEST(dealt_devices, counts_add_up_and_are_as_equal_as_can_be) {
 }
 
 }  // namespace
+
+}  // namespace dealt_devices_test

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+namespace matrix_test {
+
 namespace {
 
 TEST(matrix, elements_lie_between_minus_one_and_one_and_differ) {
@@ -58,3 +60,5 @@ TEST_P(product_check, finds_one_wrong_element) {
 INSTANTIATE_TEST_SUITE_P(sizes, product_check, testing::Values(2, 16, 37, 128));
 
 }  // namespace
+
+}  // namespace matrix_test

@@ -8,6 +8,8 @@
 #include "matrix.h"
 #include "unit/object/job.h"
 
+namespace product_check_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -75,3 +77,5 @@ TEST(product_check, finds_rows_with_a_wrong_element_on_one_rank_and_several) {
 }
 
 }  // namespace
+
+}  // namespace product_check_test

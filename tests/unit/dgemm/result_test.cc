@@ -7,6 +7,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace result_test {
+
 namespace {
 
 using dgemm::variant;
@@ -50,3 +52,5 @@ TEST(result, speed_is_compared_at_the_same_size) {
 }
 
 }  // namespace
+
+}  // namespace result_test

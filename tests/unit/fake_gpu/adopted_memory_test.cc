@@ -9,6 +9,8 @@
 #include "imbrex/comm/data/data_mover.h"
 #include "imbrex/device/host/host_device.h"
 
+namespace adopted_memory_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -306,3 +308,5 @@ TEST_F(adopted_between_processes, is_written_by_the_network_only_where_that_work
 }
 
 }  // namespace
+
+}  // namespace adopted_memory_test

@@ -8,6 +8,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace driver_calls_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -132,3 +134,5 @@ TEST(driver_calls, of_a_halo_on_one_gpu) {
 }
 
 }  // namespace
+
+}  // namespace driver_calls_test

@@ -4,6 +4,8 @@
 #include "fake_gpu_fixture.h"
 #include "imbrex/device/cuda/cuda_event.h"
 
+namespace end_of_streams_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -120,3 +122,5 @@ TEST_F(end_of_streams, that_are_destroyed_drop_their_own_functions) {
 }
 
 }  // namespace
+
+}  // namespace end_of_streams_test

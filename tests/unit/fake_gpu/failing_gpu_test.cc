@@ -9,6 +9,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace failing_gpu_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -51,3 +53,5 @@ TEST(failing_gpu, ends_the_job_when_a_borrowed_message_goes) {
 }
 
 }  // namespace
+
+}  // namespace failing_gpu_test

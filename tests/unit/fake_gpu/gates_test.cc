@@ -5,6 +5,8 @@
 #include "fake_gpu_fixture.h"
 #include "imbrex/base/error.h"
 
+namespace gates_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -156,3 +158,5 @@ TEST_F(gates, errors_of_asking_are_not_left_behind) {
 }
 
 }  // namespace
+
+}  // namespace gates_test

@@ -6,6 +6,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace halo_store_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -90,3 +92,5 @@ TEST(halo_store, lies_where_it_is_read) {
 }
 
 }  // namespace
+
+}  // namespace halo_store_test

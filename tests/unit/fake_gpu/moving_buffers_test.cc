@@ -14,6 +14,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace moving_buffers_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -182,3 +184,5 @@ TEST(moving_buffers, follow_from_gpu_to_gpu) {
 }
 
 }  // namespace
+
+}  // namespace moving_buffers_test

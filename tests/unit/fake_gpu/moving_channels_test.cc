@@ -11,6 +11,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace moving_channels_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -104,3 +106,5 @@ TEST(moving_channels, go_on_in_whichever_way_the_data_of_gpus_go) {
 }
 
 }  // namespace
+
+}  // namespace moving_channels_test

@@ -10,6 +10,8 @@
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 #include "unit/fake_gpu/cuda_fake.h"
 
+namespace moving_checkpoints_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -123,3 +125,5 @@ TEST(moving_checkpoints, are_kept_in_memory) {
 }
 
 }  // namespace
+
+}  // namespace moving_checkpoints_test

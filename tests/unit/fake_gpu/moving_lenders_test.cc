@@ -13,6 +13,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace moving_lenders_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -205,3 +207,5 @@ TEST(moving_lenders, go_though_their_memory_comes_back_right_before_the_point) {
 }
 
 }  // namespace
+
+}  // namespace moving_lenders_test

@@ -11,6 +11,8 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "unit/object/job.h"
 
+namespace native_calls_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -393,3 +395,5 @@ TEST(native_calls_in_jobs, report_exceptions_by_chare_and_method) {
 }
 
 }  // namespace
+
+}  // namespace native_calls_test

@@ -14,6 +14,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace repeat_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -434,3 +436,5 @@ TEST_F(repeated, another_number_of_rounds_is_refused) {
 }
 
 }  // namespace
+
+}  // namespace repeat_test

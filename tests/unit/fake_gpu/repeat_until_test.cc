@@ -12,6 +12,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace repeat_until_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -260,3 +262,5 @@ TEST_F(repeated_until, what_cannot_be_is_refused_by_name) {
 }
 
 }  // namespace
+
+}  // namespace repeat_until_test

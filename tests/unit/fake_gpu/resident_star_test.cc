@@ -9,6 +9,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace resident_star_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -124,3 +126,5 @@ TEST(resident_star_of_chares, was_to_be_connected) {
 }
 
 }  // namespace
+
+}  // namespace resident_star_test

@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/fake_gpu/fake_gpu_fixture.h"
 
+namespace round_nodes_test {
+
 namespace {
 
 using namespace imbrex;
@@ -122,3 +124,5 @@ TEST_F(round_nodes_of, streams_beside_do_not_wait_for_them) {
 }
 
 }  // namespace
+
+}  // namespace round_nodes_test

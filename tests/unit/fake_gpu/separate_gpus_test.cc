@@ -2,6 +2,8 @@
 #include "fake_gpu_fixture.h"
 #include "imbrex/device/cuda/cuda_event.h"
 
+namespace separate_gpus_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -53,3 +55,5 @@ TEST_F(separate_gpus, pull_from_those_that_they_reach) {
 }
 
 }  // namespace
+
+}  // namespace separate_gpus_test

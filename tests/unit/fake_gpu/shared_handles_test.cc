@@ -4,6 +4,8 @@
 #include "fake_gpu_fixture.h"
 #include "imbrex/base/error.h"
 
+namespace shared_handles_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -89,3 +91,5 @@ TEST_F(shared_handles, of_memory_that_is_known_to_be_gone_are_a_named_error) {
 }
 
 }  // namespace
+
+}  // namespace shared_handles_test

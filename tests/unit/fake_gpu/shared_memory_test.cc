@@ -2,6 +2,8 @@
 #include "fake_gpu_fixture.h"
 #include "imbrex/device/cuda/cuda_launch.h"
 
+namespace shared_memory_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -40,3 +42,5 @@ TEST_F(shared_memory, more_than_a_gpu_has_is_an_error_that_names_the_kernel) {
 }
 
 }  // namespace
+
+}  // namespace shared_memory_test

@@ -6,6 +6,8 @@
 #include "unit/fake_gpu/cuda_fake.h"
 #include "unit/object/job.h"
 
+namespace staging_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -47,3 +49,5 @@ TEST(staging, takes_little_pinned_memory_however_large_the_data) {
 }
 
 }  // namespace
+
+}  // namespace staging_test

@@ -3,6 +3,8 @@
 #include "fake_gpu_fixture.h"
 #include "imbrex/base/error.h"
 
+namespace text_kernels_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -61,3 +63,5 @@ TEST_F(text_kernels_on_gpus, mistakes_are_named_with_their_line) {
 }
 
 }  // namespace
+
+}  // namespace text_kernels_test

@@ -2,6 +2,8 @@
 // PEs and streams there are.
 #include "fake_gpu_fixture.h"
 
+namespace waiting_kernels_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -61,3 +63,5 @@ TEST_F(waiting_kernels, of_all_pes_leave_half_of_the_gpu_free) {
 }
 
 }  // namespace
+
+}  // namespace waiting_kernels_test

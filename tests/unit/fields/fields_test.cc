@@ -22,6 +22,8 @@
 #include <hdf5.h>
 #endif
 
+namespace fields_test {
+
 // Fields that chares write to files and read from them.
 namespace {
 
@@ -317,3 +319,5 @@ TEST(fields, say_what_to_install) {
 #endif
 
 }  // namespace
+
+}  // namespace fields_test

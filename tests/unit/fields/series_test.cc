@@ -16,6 +16,8 @@
 #include "imbrex/base/build_config.h"
 #include "unit/object/job.h"
 
+namespace series_test {
+
 // Fields at several times in one file, in the formats that have them.
 namespace {
 
@@ -178,3 +180,5 @@ TEST(series, in_bp_say_what_to_install) {
 #endif
 
 }  // namespace
+
+}  // namespace series_test

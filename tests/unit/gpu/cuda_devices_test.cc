@@ -6,6 +6,8 @@
 
 #include "gpu_fixture.h"
 
+namespace cuda_devices_test {
+
 using imbrex::cuda_devices;
 
 namespace {
@@ -32,3 +34,5 @@ TEST(cuda_devices, ranks_of_a_host_get_their_share) {
 }
 
 }  // namespace
+
+}  // namespace cuda_devices_test

@@ -8,6 +8,8 @@
 #include "gpu_fixture.h"
 #include "unit/object/job.h"
 
+namespace cuda_foreign_job_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -131,3 +133,5 @@ TEST(cuda_foreign_job, memory_goes_wherever_buffers_go) {
 }
 
 }  // namespace
+
+}  // namespace cuda_foreign_job_test

@@ -14,6 +14,8 @@
 #include <cublas_v2.h>
 #endif
 
+namespace cuda_interop_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -265,3 +267,5 @@ INSTANTIATE_TEST_SUITE_P(modes, cuda_interop,
                          [](const auto& mode) { return std::string(to_string(mode.param)); });
 
 }  // namespace
+
+}  // namespace cuda_interop_test

@@ -7,6 +7,8 @@
 #include "imbrex/device/cuda/cuda_stream.h"
 #include "test_kernels.h"
 
+namespace cuda_pull_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -161,3 +163,5 @@ INSTANTIATE_TEST_SUITE_P(completion, two_gpus,
                          [](const auto& mode) { return to_string(mode.param); });
 
 }  // namespace
+
+}  // namespace cuda_pull_test

@@ -9,6 +9,8 @@
 #include "imbrex/device/run_ahead.h"
 #include "test_kernels.h"
 
+namespace cuda_stream_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -290,3 +292,5 @@ INSTANTIATE_TEST_SUITE_P(completion, cuda_stream,
                          [](const auto& mode) { return to_string(mode.param); });
 
 }  // namespace
+
+}  // namespace cuda_stream_test

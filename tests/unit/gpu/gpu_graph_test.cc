@@ -5,6 +5,8 @@
 #include "imbrex/device/host/host_device.h"
 #include "unit/hetero/graph/device_graph.h"
 
+namespace gpu_graph_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -95,3 +97,5 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace
+
+}  // namespace gpu_graph_test

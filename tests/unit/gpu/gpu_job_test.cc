@@ -8,6 +8,8 @@
 #include "test_kernels.h"
 #include "unit/object/job.h"
 
+namespace gpu_job_test {
+
 namespace ix = imbrex;
 using namespace imbrex_test;
 
@@ -231,3 +233,5 @@ TEST(gpu_options, a_map_that_fits_no_gpu_is_one_clear_error) {
 }
 
 }  // namespace
+
+}  // namespace gpu_job_test

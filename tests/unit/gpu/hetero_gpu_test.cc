@@ -14,6 +14,8 @@
 
 #include "hetero_kernels.hk"
 
+namespace hetero_gpu_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -269,3 +271,5 @@ INSTANTIATE_TEST_SUITE_P(completion, hetero_gpus,
                          [](const auto& mode) { return to_string(mode.param); });
 
 }  // namespace
+
+}  // namespace hetero_gpu_test

@@ -13,6 +13,8 @@
 #include "star_kernels.h"
 #include "unit/object/job.h"
 
+namespace star_test {
+
 namespace ix = imbrex;
 using namespace imbrex_test;
 
@@ -151,3 +153,5 @@ TEST(star_on_a_gpu, several_steps_have_the_bits_of_plain_loops) {
 }
 
 }  // namespace
+
+}  // namespace star_test

@@ -2,6 +2,8 @@
 
 #include "unit/hetero/hetero_fixture.h"
 
+namespace hetero_options_test {
+
 namespace {
 
 using imbrex::access_mode;
@@ -49,3 +51,5 @@ INSTANTIATE_TEST_SUITE_P(switched_off, hetero_options_test,
                                                         .transfer_lanes = false}));
 
 }  // namespace
+
+}  // namespace hetero_options_test

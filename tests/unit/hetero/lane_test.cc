@@ -8,6 +8,8 @@
 #include "hetero_fixture.h"
 #include "unit/hetero/graph/stepped_device.h"
 
+namespace lane_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -123,3 +125,5 @@ TEST(lane, what_comes_from_the_host_does_not_wait_for_other_devices) {
 }
 
 }  // namespace
+
+}  // namespace lane_test

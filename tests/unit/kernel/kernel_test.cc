@@ -13,6 +13,8 @@
 #include "unit/kernel/cases.hk"
 #include "unit/kernel/matrix.hk"
 
+namespace kernel_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
@@ -271,3 +273,5 @@ TEST(launch_shape, over_a_grid_has_groups_for_all_items) {
 }
 
 }  // namespace
+
+}  // namespace kernel_test

@@ -4,6 +4,8 @@
 
 #include "imbrex/device/kernel/kernel_dialect.h"
 
+namespace kernel_text_test {
+
 using namespace imbrex;
 using testing::HasSubstr;
 using testing::Not;
@@ -53,3 +55,5 @@ TEST(kernel_text, lines_of_a_log_are_named_as_the_text_says) {
 }
 
 }  // namespace
+
+}  // namespace kernel_text_test

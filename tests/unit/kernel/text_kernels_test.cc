@@ -18,6 +18,8 @@
 // After the dialect.
 #include "unit/kernel/matrix.hk"
 
+namespace text_kernels_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::ElementsAre;
@@ -202,3 +204,5 @@ TEST(kernel_declaration, says_what_it_does_not_understand) {
 }
 
 }  // namespace
+
+}  // namespace text_kernels_test

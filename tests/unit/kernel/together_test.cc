@@ -14,6 +14,8 @@
 // After the dialect.
 #include "unit/kernel/together.hk"
 
+namespace together_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -229,3 +231,5 @@ TEST(half, by_integers_is_the_same) {
 }
 
 }  // namespace
+
+}  // namespace together_test

@@ -7,6 +7,8 @@
 #include "imbrex/device/host/host_device.h"
 #include "unit/async/bare_pe.h"
 
+namespace buffer_test {
+
 using namespace imbrex;
 
 namespace {
@@ -51,3 +53,5 @@ TEST_F(buffers, copy_in_the_order_of_a_stream) {
 }
 
 }  // namespace
+
+}  // namespace buffer_test

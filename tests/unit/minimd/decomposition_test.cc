@@ -6,6 +6,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace decomposition_test {
+
 using namespace md;
 
 TEST(md_decomposition, every_position_has_one_owner_whose_bounds_hold_it) {
@@ -58,3 +60,5 @@ TEST(md_decomposition, refuses_a_box_narrower_than_atoms_act) {
               testing::ThrowsMessage<imbrex::usage_error>(testing::AllOf(
                   testing::HasSubstr("2.7 wide in y"), testing::HasSubstr("2.8"), testing::HasSubstr("more cells"))));
 }
+
+}  // namespace decomposition_test

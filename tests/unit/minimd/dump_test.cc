@@ -15,6 +15,7 @@
 #include "sample_facts.h"
 
 namespace md {
+namespace dump_test {
 namespace {
 
 using testing::AllOf;
@@ -325,4 +326,5 @@ TEST_F(dump, a_full_disk_is_an_error_at_the_end_of_the_frame) {
 }
 
 }  // namespace
+}  // namespace dump_test
 }  // namespace md

@@ -9,6 +9,8 @@
 #include "imbrex/base/error.h"
 #include "model_of.h"
 
+namespace expected_atoms_test {
+
 namespace {
 
 using namespace md;
@@ -80,3 +82,5 @@ TEST(expected_atoms, are_refused_where_there_must_be_real_ones) {
 }
 
 }  // namespace
+
+}  // namespace expected_atoms_test

@@ -8,6 +8,8 @@
 #include "imbrex/base/error.h"
 #include "model_of.h"
 
+namespace forces_test {
+
 using namespace md;
 using namespace md_test;
 
@@ -143,3 +145,5 @@ TEST(md_spline, goes_through_its_points_and_is_smooth) {
   }
   EXPECT_EQ(s.value(s.at(100)), s.value(s.at(4.9)));
 }
+
+}  // namespace forces_test

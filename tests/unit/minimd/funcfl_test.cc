@@ -3,6 +3,7 @@
 #include "unit/minimd/written_file.h"
 
 namespace md {
+namespace funcfl_test {
 namespace {
 
 using testing::AllOf;
@@ -60,4 +61,5 @@ TEST(funcfl, values_are_checked) {
 }
 
 }  // namespace
+}  // namespace funcfl_test
 }  // namespace md

@@ -9,6 +9,8 @@
 
 #include "imbrex/base/error.h"
 
+namespace gpu_around_test {
+
 namespace {
 
 using namespace md;
@@ -129,3 +131,5 @@ TEST(brick_order, two_layers_where_bricks_are_just_as_wide_as_atoms_act) {
 }
 
 }  // namespace
+
+}  // namespace gpu_around_test

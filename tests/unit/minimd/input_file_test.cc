@@ -3,6 +3,7 @@
 #include "unit/minimd/written_file.h"
 
 namespace md {
+namespace input_file_test {
 namespace {
 
 using testing::AllOf;
@@ -59,4 +60,5 @@ TEST(input_file, other_files_can_take_their_place) {
 }
 
 }  // namespace
+}  // namespace input_file_test
 }  // namespace md

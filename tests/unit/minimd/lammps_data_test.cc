@@ -5,6 +5,7 @@
 #include "unit/minimd/written_file.h"
 
 namespace md {
+namespace lammps_data_test {
 namespace {
 
 using testing::AllOf;
@@ -123,4 +124,5 @@ TEST(lammps_data, velocities_are_checked) {
 }
 
 }  // namespace
+}  // namespace lammps_data_test
 }  // namespace md

@@ -3,6 +3,7 @@
 #include "unit/minimd/written_file.h"
 
 namespace md {
+namespace lammps_input_test {
 namespace {
 
 using testing::AllOf;
@@ -218,4 +219,5 @@ TEST(lammps_input, eam_files_are_checked) {
 }
 
 }  // namespace
+}  // namespace lammps_input_test
 }  // namespace md

@@ -11,6 +11,8 @@
 #include "system/initial_state.h"
 #include "system/random.h"
 
+namespace lattice_test {
+
 using namespace md;
 
 TEST(md_lattice, is_the_same_however_it_is_cut) {
@@ -91,3 +93,5 @@ TEST(md_lattice, of_atoms_from_a_file_the_densest_place_counts) {
   EXPECT_DOUBLE_EQ(densest_of(a, {10, 10, 10}, 5), 4);
   EXPECT_DOUBLE_EQ(densest_of(a, {10, 10, 10}, 100), 0.5) << "one cube: the mean";
 }
+
+}  // namespace lattice_test

@@ -3,6 +3,7 @@
 #include "unit/minimd/written_file.h"
 
 namespace md {
+namespace minimd_file_test {
 namespace {
 
 using testing::AllOf;
@@ -95,4 +96,5 @@ TEST(minimd_file, a_file_that_ends_early_or_is_not_there_is_refused) {
 }
 
 }  // namespace
+}  // namespace minimd_file_test
 }  // namespace md

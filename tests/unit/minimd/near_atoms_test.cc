@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+namespace near_atoms_test {
+
 using namespace md;
 
 TEST(md_near_atoms, are_the_same_for_all_instruction_sets) {
@@ -35,3 +37,5 @@ TEST(md_near_atoms, are_the_same_for_all_instruction_sets) {
     ASSERT_LE(static_cast<std::int32_t>(a.size()), rows.size());
   }
 }
+
+}  // namespace near_atoms_test

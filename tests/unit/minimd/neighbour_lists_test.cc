@@ -8,6 +8,8 @@
 #include "boxes.h"
 #include "model_of.h"
 
+namespace neighbour_lists_test {
+
 using namespace md;
 using namespace md_test;
 
@@ -85,3 +87,5 @@ INSTANTIATE_TEST_SUITE_P(
                     way{{1, 1, 1}, {list_style::half, true}}, way{{3, 2, 5}, {list_style::half, true}},
                     way{{3, 2, 5}, {list_style::half, true}, exchange_style::rounds},
                     way{{1, 1, 1}, {list_style::half, false}}, way{{2, 2, 2}, {list_style::half, false}}));
+
+}  // namespace neighbour_lists_test

@@ -6,6 +6,7 @@
 #include "unit/minimd/written_file.h"
 
 namespace md {
+namespace options_test {
 namespace {
 
 using testing::AllOf;
@@ -244,4 +245,5 @@ TEST(minimd_options, ranks_refuse_what_only_chares_have) {
 }
 
 }  // namespace
+}  // namespace options_test
 }  // namespace md

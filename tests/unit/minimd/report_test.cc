@@ -10,6 +10,7 @@
 #include "sample_facts.h"
 
 namespace md {
+namespace report_test {
 namespace {
 
 using nlohmann::json;
@@ -128,4 +129,5 @@ TEST_F(report, an_unwritable_path_is_refused_before_the_run) {
 }
 
 }  // namespace
+}  // namespace report_test
 }  // namespace md

@@ -7,6 +7,8 @@
 #include "imbrex/base/error.h"
 #include "model_of.h"
 
+namespace run_test {
+
 using namespace md;
 using namespace md_test;
 
@@ -140,3 +142,5 @@ TEST(md_run, an_atom_that_is_nowhere_is_named) {
   boxes b(m, &a);
   EXPECT_THAT([&] { b.step(); }, testing::ThrowsMessage<imbrex::error>(testing::HasSubstr("is lost")));
 }
+
+}  // namespace run_test

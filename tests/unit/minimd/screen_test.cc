@@ -9,6 +9,7 @@
 #include "sample_facts.h"
 
 namespace md {
+namespace screen_test {
 namespace {
 
 using testing::HasSubstr;
@@ -87,4 +88,5 @@ TEST(screen, a_run_without_time_has_speed_0) {
 }
 
 }  // namespace
+}  // namespace screen_test
 }  // namespace md

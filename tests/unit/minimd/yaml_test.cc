@@ -13,6 +13,7 @@
 #include "sample_facts.h"
 
 namespace md {
+namespace yaml_test {
 namespace {
 
 using values = std::map<std::string, std::string>;
@@ -202,4 +203,5 @@ TEST(yaml, the_file_name_is_the_local_time) {
 }
 
 }  // namespace
+}  // namespace yaml_test
 }  // namespace md

@@ -11,6 +11,8 @@
 
 #include "unit/object/job.h"
 
+namespace address_watch_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -83,3 +85,5 @@ TEST(address_watch, is_off_without_such_ranks) {
 }
 
 }  // namespace
+
+}  // namespace address_watch_test

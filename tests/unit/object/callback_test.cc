@@ -7,6 +7,8 @@
 
 #include "unit/object/job.h"
 
+namespace callback_test {
+
 /// Callbacks, futures, slots without a number, creation on demand, node groups: who does not know whom.
 namespace {
 
@@ -207,3 +209,5 @@ TEST(wait, that_is_left_over_at_the_end_is_warned_of) {
 }
 
 }  // namespace
+
+}  // namespace callback_test

@@ -7,6 +7,8 @@
 
 #include "unit/object/job.h"
 
+namespace derived_chare_test {
+
 /// Chare classes derived from chare classes.
 namespace {
 
@@ -80,3 +82,5 @@ ix::task<int> derived(ix::runtime& rt) {
 TEST(derived_chare, is_made_moved_and_ended_whole) { run_over_all_shapes(derived); }
 
 }  // namespace
+
+}  // namespace derived_chare_test

@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace empty_proxy_test {
+
 /// A proxy that was never assigned names nothing: an error that says so, whatever it is used for and whenever.
 namespace {
 
@@ -102,3 +104,5 @@ TEST(empty_proxy, is_named_with_the_entry_method_that_uses_it) {
 }
 
 }  // namespace
+
+}  // namespace empty_proxy_test

@@ -4,6 +4,8 @@
 
 #include "job.h"
 
+namespace task_costs_test {
+
 namespace ix = imbrex;
 using namespace imbrex_test;
 
@@ -94,3 +96,5 @@ TEST_F(task_costs, are_refused_where_nobody_learns) {
 }
 
 }  // namespace
+
+}  // namespace task_costs_test

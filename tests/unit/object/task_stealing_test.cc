@@ -9,6 +9,8 @@
 #include "imbrex/base/clock.h"
 #include "job.h"
 
+namespace task_stealing_test {
+
 namespace ix = imbrex;
 using namespace imbrex_test;
 
@@ -203,3 +205,5 @@ TEST(task_stealing, several_pes_run_one_kernel) {
 TEST(task_stealing, gives_the_same_results) { run_over_all_shapes(graphs_everywhere); }
 
 }  // namespace
+
+}  // namespace task_stealing_test

@@ -3,6 +3,8 @@
 #include "opencl_fixture.h"
 #include "unit/hetero/graph/device_graph.h"
 
+namespace opencl_graph_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -71,3 +73,5 @@ INSTANTIATE_TEST_SUITE_P(machines, opencl_graphs,
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace
+
+}  // namespace opencl_graph_test

@@ -3,6 +3,8 @@
 #include "opencl_jobs.h"
 #include "unit/object/job.h"
 
+namespace opencl_job_test {
+
 namespace ix = imbrex;
 using namespace imbrex_test;
 
@@ -132,3 +134,5 @@ TEST(opencl_options, a_map_that_fits_no_device_is_one_clear_error) {
 }
 
 }  // namespace
+
+}  // namespace opencl_job_test

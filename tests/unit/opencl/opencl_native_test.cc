@@ -8,6 +8,8 @@
 #include "imbrex/device/opencl/opencl_stream.h"
 #include "opencl_fixture.h"
 
+namespace opencl_native_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -97,3 +99,5 @@ TEST_F(opencl_native, memory_of_others_is_the_hosts) {
 }
 
 }  // namespace
+
+}  // namespace opencl_native_test

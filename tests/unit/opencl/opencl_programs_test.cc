@@ -7,6 +7,8 @@
 #include "imbrex/base/error.h"
 #include "opencl_fixture.h"
 
+namespace opencl_programs_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
@@ -152,3 +154,5 @@ TEST(opencl_programs, are_built_once_for_all_pes_and_options_make_others) {
 }
 
 }  // namespace
+
+}  // namespace opencl_programs_test

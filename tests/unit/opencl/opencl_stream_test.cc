@@ -8,6 +8,8 @@
 #include "opencl_fixture.h"
 #include "unit/device/held_stream.h"
 
+namespace opencl_stream_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
@@ -368,3 +370,5 @@ TEST(opencl_devices_test, share_pes_out_in_blocks_and_ranks_get_their_share) {
 }
 
 }  // namespace
+
+}  // namespace opencl_stream_test

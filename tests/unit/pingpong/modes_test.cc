@@ -9,6 +9,7 @@
 #include "imbrex/base/build_config.h"
 
 namespace pingpong {
+namespace modes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -72,4 +73,5 @@ TEST(modes, copies_need_two_gpus_in_one_process) {
 }
 
 }  // namespace
+}  // namespace modes_test
 }  // namespace pingpong

@@ -8,6 +8,7 @@
 #include "imbrex/base/error.h"
 
 namespace pingpong {
+namespace options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -78,4 +79,5 @@ TEST(pingpong_options, what_cannot_be_used_is_named) {
 }
 
 }  // namespace
+}  // namespace options_test
 }  // namespace pingpong

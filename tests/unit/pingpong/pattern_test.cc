@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace pingpong {
+namespace pattern_test {
 namespace {
 
 std::vector<std::byte> message(std::size_t bytes, std::uint64_t round, int player) {
@@ -30,4 +31,5 @@ TEST(pattern, of_another_round_player_or_place_is_wrong) {
 }
 
 }  // namespace
+}  // namespace pattern_test
 }  // namespace pingpong

@@ -8,6 +8,7 @@
 #include "imbrex/base/error.h"
 
 namespace pingpong {
+namespace result_test {
 namespace {
 
 using testing::HasSubstr;
@@ -69,4 +70,5 @@ TEST(pingpong_result, a_report_that_cannot_be_written_is_refused_before_the_run)
 }
 
 }  // namespace
+}  // namespace result_test
 }  // namespace pingpong

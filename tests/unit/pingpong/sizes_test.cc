@@ -8,6 +8,7 @@
 #include "imbrex/base/error.h"
 
 namespace pingpong {
+namespace sizes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -57,4 +58,5 @@ TEST(sizes, text_reads_back) {
 }
 
 }  // namespace
+}  // namespace sizes_test
 }  // namespace pingpong

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+namespace device_sharing_test {
+
 using namespace imbrex::detail;
 
 namespace {
@@ -26,3 +28,5 @@ TEST(device_sharing, names_this_machine_the_same_each_time) {
 }
 
 }  // namespace
+
+}  // namespace device_sharing_test

@@ -12,6 +12,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/runtime/report.h"
 
+namespace options_test {
+
 namespace {
 
 using imbrex::config;
@@ -291,3 +293,5 @@ TEST(options, a_simulated_machine_has_no_loopback_network) {
 }
 
 }  // namespace
+
+}  // namespace options_test

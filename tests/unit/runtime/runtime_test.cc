@@ -15,6 +15,8 @@
 
 #include "unit/object/job.h"
 
+namespace runtime_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -264,3 +266,5 @@ TEST(end, by_many_exits_at_once_is_one_end) {
 }
 
 }  // namespace
+
+}  // namespace runtime_test

@@ -13,6 +13,8 @@
 
 #include "unit/object/job.h"
 
+namespace trace_range_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -80,3 +82,5 @@ TEST(trace_range, does_nothing_without_a_trace_and_on_threads_that_are_no_pe) {
 }
 
 }  // namespace
+
+}  // namespace trace_range_test

@@ -10,6 +10,8 @@
 
 #include "imbrex/base/memory/sanitizer.h"
 
+namespace allocation_cache_test {
+
 namespace imbrex::sessions {
 namespace {
 
@@ -183,3 +185,5 @@ TEST(AllocationCache, LookUpsBesideChangesSeeOneOrTheOther) {
 
 }  // namespace
 }  // namespace imbrex::sessions
+
+}  // namespace allocation_cache_test

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+namespace declaration_test {
+
 namespace imbrex::sessions {
 namespace {
 
@@ -57,3 +59,5 @@ TEST(Declaration, FitsIntoAByte) {
 
 }  // namespace
 }  // namespace imbrex::sessions
+
+}  // namespace declaration_test

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+namespace handle_table_test {
+
 namespace imbrex::sessions {
 namespace {
 
@@ -65,3 +67,5 @@ TEST(HandleTable, LookUpsBesideChangesSeeTheirOwn) {
 
 }  // namespace
 }  // namespace imbrex::sessions
+
+}  // namespace handle_table_test

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace imbrex {
+namespace line_search_test {
 namespace {
 
 using place = line_search::place;
@@ -99,4 +100,5 @@ TEST(line_search, comes_within_three_percent_of_an_exhaustive_table) {
 }
 
 }  // namespace
+}  // namespace line_search_test
 }  // namespace imbrex

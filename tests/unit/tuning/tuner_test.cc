@@ -12,6 +12,7 @@
 #include "imbrex/base/error.h"
 
 namespace imbrex {
+namespace tuner_test {
 namespace {
 
 class tuning : public testing::Test {
@@ -111,4 +112,5 @@ TEST_F(tuning, says_what_is_wrong) {
 }
 
 }  // namespace
+}  // namespace tuner_test
 }  // namespace imbrex

@@ -9,6 +9,7 @@
 #include "tree/named_trees.h"
 
 namespace uts {
+namespace options_test {
 namespace {
 
 using testing::HasSubstr;
@@ -81,4 +82,5 @@ TEST(uts_options, what_cannot_be_is_refused_with_the_remedy) {
 }
 
 }  // namespace
+}  // namespace options_test
 }  // namespace uts

@@ -8,6 +8,7 @@
 #include "tree/named_trees.h"
 
 namespace uts {
+namespace result_test {
 namespace {
 
 using testing::ElementsAre;
@@ -74,4 +75,5 @@ TEST(uts_result, the_report_names_tree_shares_and_times) {
 }
 
 }  // namespace
+}  // namespace result_test
 }  // namespace uts

@@ -11,6 +11,7 @@
 
 /// Trees are the benchmark's, node for node.
 namespace uts {
+namespace tree_test {
 namespace {
 
 tree_counts count(const tree_parameters& p) {
@@ -102,4 +103,5 @@ TEST(uts_exploration, stops_at_its_grain_and_goes_on_from_what_is_left) {
 }
 
 }  // namespace
+}  // namespace tree_test
 }  // namespace uts

@@ -6,6 +6,8 @@
 
 #include "imbrex/base/hash.h"
 
+namespace event_list_test {
+
 namespace {
 
 using imbrex::event_list;
@@ -33,3 +35,5 @@ TEST(event_list, gives_the_earliest_and_of_equals_the_first) {
 }
 
 }  // namespace
+
+}  // namespace event_list_test

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace fiber_test {
+
 namespace {
 
 using imbrex::fibers;
@@ -71,3 +73,5 @@ TEST(fibers, keep_their_stacks_and_catch_their_exceptions) {
 }
 
 }  // namespace
+
+}  // namespace fiber_test

@@ -4,6 +4,8 @@
 
 #include "imbrex/virtual_time/gpu/kernel_model.h"
 
+namespace gpu_engine_test {
+
 namespace {
 
 using imbrex::gpu_engine;
@@ -161,3 +163,5 @@ TEST(kernel_model, blocks_that_share_memory_go_in_rounds_where_they_compute) {
 }
 
 }  // namespace
+
+}  // namespace gpu_engine_test

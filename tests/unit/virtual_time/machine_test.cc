@@ -10,6 +10,8 @@
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
 
+namespace machine_test {
+
 namespace {
 
 using imbrex::machine;
@@ -94,3 +96,5 @@ TEST(machine, one_that_is_not_there_is_named) {
 #endif
 
 }  // namespace
+
+}  // namespace machine_test

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+namespace network_model_test {
+
 namespace {
 
 using imbrex::job_shape;
@@ -163,3 +165,5 @@ TEST(network_model, noise_of_the_same_seed_is_the_same) {
 }
 
 }  // namespace
+
+}  // namespace network_model_test

@@ -10,6 +10,8 @@
 
 #include "unit/virtual_time/quiet_machine.h"
 
+namespace simulated_graph_test {
+
 #if IMBREX_HAVE_TOML
 
 namespace {
@@ -98,3 +100,5 @@ TEST(simulated_graph, branches_do_not_wait_for_each_other) {
 }  // namespace
 
 #endif
+
+}  // namespace simulated_graph_test

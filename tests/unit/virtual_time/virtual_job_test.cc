@@ -11,6 +11,8 @@
 
 #include "unit/virtual_time/quiet_machine.h"
 
+namespace virtual_job_test {
+
 #if IMBREX_HAVE_TOML
 
 namespace {
@@ -307,3 +309,5 @@ TEST(virtual_gpu, memory_without_bytes_takes_none) {
 }  // namespace
 
 #endif
+
+}  // namespace virtual_job_test

@@ -68,6 +68,7 @@ class array_part : public collection {
   std::string text(const element_base& e) const override {
     return chare_name() + to_text(static_cast<const element<Index>&>(e).index);
   }
+  void send_missed(const element_base& to, const broadcast_id& id, const shared_call& call) override;
   int place_of(const element_base& e, std::array<double, 3>& place) const override {
     if constexpr (is_grid_index<Index>) {
       if (volume(extent_) == 0) return 0;

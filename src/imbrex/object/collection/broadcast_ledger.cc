@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "imbrex/object/collection/collection.h"
+
 namespace imbrex {
 
 void broadcast_ledger::continue_from(const std::uint32_t (&begun)[priority::num_levels]) {
@@ -22,13 +24,12 @@ std::uint64_t broadcast_ledger::begin_departure() {
   return last_departure_;
 }
 
-void broadcast_ledger::complete_departure(scheduler& pe, collection& array, std::uint64_t number, const element_base& e,
+void broadcast_ledger::complete_departure(collection& array, std::uint64_t number, const element_base& e,
                                           const std::vector<broadcast_range>& missing) {
   for (const broadcast_range& r : missing) {
     const std::uint32_t taken = std::min(num_taken(r.stream), r.last);
     for (const kept& k : kept_) {
-      if (k.id.stream == r.stream && k.id.number >= r.first && k.id.number <= taken)
-        k.copy->send_copy(pe, array, e, k.id);
+      if (k.id.stream == r.stream && k.id.number >= r.first && k.id.number <= taken) array.send_missed(e, k.id, k.call);
     }
     if (taken < r.last) owed_.push_back({&e, {r.stream, std::max(r.first, taken + 1), r.last}});
   }
@@ -36,15 +37,14 @@ void broadcast_ledger::complete_departure(scheduler& pe, collection& array, std:
   forget_unneeded();
 }
 
-void broadcast_ledger::keep(scheduler& pe, collection& array, const broadcast_id& id,
-                            std::shared_ptr<const kept_broadcast> copy) {
+void broadcast_ledger::keep(collection& array, const broadcast_id& id, const shared_call& call) {
   for (debt& d : owed_) {
     if (d.which.stream != id.stream || d.which.first != id.number) continue;
-    copy->send_copy(pe, array, *d.to, id);
+    array.send_missed(*d.to, id, call);
     ++d.which.first;
   }
   std::erase_if(owed_, [](const debt& d) { return d.which.first > d.which.last; });
-  if (!departures_.empty()) kept_.push_back({id, std::move(copy)});
+  if (!departures_.empty()) kept_.push_back({id, call});
 }
 
 void broadcast_ledger::forget_unneeded() {

@@ -9,6 +9,7 @@
 
 #include "imbrex/async/work.h"
 #include "imbrex/base/ids.h"
+#include "imbrex/object/entry/broadcast_call.h"
 
 /// Which broadcasts to one array a PE has taken, so that every element hears each of them exactly once and in order,
 /// wherever it moves, and so that no later message of the same sender overtakes one.
@@ -53,19 +54,6 @@ struct broadcast_range {
   }
 };
 
-/// A broadcast that can be given to single elements later.
-class kept_broadcast {
- public:
-  kept_broadcast() = default;
-  kept_broadcast(const kept_broadcast&) = delete;
-  kept_broadcast& operator=(const kept_broadcast&) = delete;
-  virtual ~kept_broadcast() = default;
-  /// To an element that left.
-  virtual void send_copy(scheduler& pe, collection& array, const element_base& to, const broadcast_id& id) const = 0;
-  /// To one that is here.
-  virtual void invoke(scheduler& pe, element_base& e) const = 0;
-};
-
 /// What an element that came from another PE has heard otherwise than its present PE.
 struct element_hearing {
   broadcast_history ahead;               ///< of these streams it has heard so many already
@@ -102,12 +90,12 @@ class broadcast_ledger {
   std::uint64_t begin_departure();
   /// The element of departure `number`, which is `e` as this PE knows it, misses these: sends it those that were taken
   /// since, and the others when they are taken.
-  void complete_departure(scheduler& pe, collection& array, std::uint64_t number, const element_base& e,
+  void complete_departure(collection& array, std::uint64_t number, const element_base& e,
                           const std::vector<broadcast_range>& missing);
   /// Whether copies of what is taken next are needed.
   bool keeps() const { return !departures_.empty() || !owed_.empty(); }
   /// `id` has been taken: keeps it and sends it to those that wait for it.
-  void keep(scheduler& pe, collection& array, const broadcast_id& id, std::shared_ptr<const kept_broadcast> copy);
+  void keep(collection& array, const broadcast_id& id, const shared_call& call);
   ///@}
 
   /// \name Work that waits until a broadcast has been taken here
@@ -133,7 +121,7 @@ class broadcast_ledger {
 
   struct kept {
     broadcast_id id;
-    std::shared_ptr<const kept_broadcast> copy;
+    shared_call call;
   };
   struct debt {
     const element_base* to;

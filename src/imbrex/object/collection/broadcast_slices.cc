@@ -47,10 +47,30 @@ void broadcast_slices::run(scheduler& pe) {
 }
 
 array_broadcast::array_broadcast(collection& part, std::vector<element_base*> elements, std::uint32_t number,
-                                 priority p)
-    : broadcast_slices(std::move(elements), p), part_(part), number_(number) {}
+                                 priority p, shared_call call)
+    : broadcast_slices(std::move(elements), p), part_(part), number_(number), call_(std::move(call)) {}
 
 array_broadcast::~array_broadcast() { part_.end_slices(*this); }
+
+void array_broadcast::deliver(scheduler& pe, element_base* const* elements, std::size_t count) {
+  const bool first = is_first();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_turn_of(*elements[i], first)) hear(pe, *elements[i]);
+  }
+}
+
+void array_broadcast::deliver_now(scheduler& pe, element_base& e) {
+  e.heard = number_;
+  if (e.object != nullptr) hear(pe, e);
+}
+
+void array_broadcast::hear(scheduler& pe, element_base& e) {
+  if (e.blocked == 0) [[likely]] {
+    call_->invoke(pe, e);
+  } else {
+    e.more().pending_broadcasts.push_back(call_);
+  }
+}
 
 void array_broadcast::is_interrupted() { part_.begin_slices(*this); }
 

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "imbrex/async/work.h"
+#include "imbrex/object/entry/broadcast_call.h"
 
 /// A broadcast on one PE is given to the elements in slices of some microseconds, so that messages which move data get
 /// their turn in between.
 namespace imbrex {
 
 class collection;
-class scheduler;
-struct element_base;
 
 /// The invocations of one broadcast on one PE; stands in the ready queue between slices. Owns itself: `run` deletes it
 /// when all elements have had theirs.
@@ -44,28 +43,30 @@ class broadcast_slices : public work {
 
 /// A broadcast to a whole array. Numbered on each PE, so that an element can be told what it has not heard yet before
 /// something else happens to it.
-class array_broadcast : public broadcast_slices {
+class array_broadcast final : public broadcast_slices {
  public:
   /// For the elements of `part` that are here and have not heard it elsewhere.
-  array_broadcast(collection& part, std::vector<element_base*> elements, std::uint32_t number, priority p);
+  array_broadcast(collection& part, std::vector<element_base*> elements, std::uint32_t number, priority p,
+                  shared_call call);
   ~array_broadcast() override;
 
   std::uint32_t number() const { return number_; }
   /// Gives it to `e`, before its turn.
-  virtual void deliver_now(scheduler& pe, element_base& e) = 0;
+  void deliver_now(scheduler& pe, element_base& e);
 
- protected:
+ private:
+  void deliver(scheduler& pe, element_base* const* elements, std::size_t count) override;
+  void hear(scheduler& pe, element_base& e);
   /// Whether all have heard those before. Stays so while this is given to elements.
   bool is_first() const;
   /// Whether `e` is here and has not heard it yet: then it hears it now, after those before, if there are any.
   bool is_turn_of(element_base& e, bool first);
-
- private:
-  void is_interrupted() final;
+  void is_interrupted() override;
   void catch_up(element_base& e);
 
   collection& part_;
   const std::uint32_t number_;
+  const shared_call call_;
 };
 
 }  // namespace imbrex

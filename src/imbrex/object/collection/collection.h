@@ -103,6 +103,8 @@ class collection : public saved_part {
   /// A missed broadcast has come to `e`: whether it is its turn. When it was invoked, `after_missed`.
   bool hear_missed(element_base& e, const broadcast_id& id);
   void after_missed(element_base& e);
+  /// Sends broadcast `id` to an element that left this PE and has not heard it.
+  virtual void send_missed(const element_base& to, const broadcast_id& id, const shared_call& call) = 0;
   ///@}
 
   /// Moves element `e`, which lives here, to PE `to`: it is serialised. Throws `usage_error` when it cannot be moved.

@@ -76,11 +76,11 @@ struct element_extras {
   bool sends_copies = false;   ///< is to cross processes, which it can when memory that it has lent is back
   work* held_first = nullptr;  ///< messages that wait for the element to exist, oldest first
   work* held_last = nullptr;
-  section_numbers section_reductions;        ///< next reduction per section it contributed to
-  std::unique_ptr<port_table> ports;         ///< ends of channels, made with the first
-  std::unique_ptr<element_hearing> hearing;  ///< while it has heard other broadcasts than its PE
-  std::vector<std::shared_ptr<const kept_broadcast>> pending_broadcasts;  ///< heard once it is not blocked any more
-  std::vector<std::unique_ptr<early_contribution>> early_contributions;   ///< made before it was counted in
+  section_numbers section_reductions;           ///< next reduction per section it contributed to
+  std::unique_ptr<port_table> ports;            ///< ends of channels, made with the first
+  std::unique_ptr<element_hearing> hearing;     ///< while it has heard other broadcasts than its PE
+  std::vector<shared_call> pending_broadcasts;  ///< heard once it is not blocked any more
+  std::vector<std::unique_ptr<early_contribution>> early_contributions;  ///< made before it was counted in
   std::shared_ptr<void> graphs_of_rounds;  ///< that it led (`repeat`), kept for the next time while it lives here
 
   element_extras();

@@ -209,19 +209,62 @@ template <class E, class Args>
   }
 }
 
+/// What all that invokes methods of an element knows of its way (`bring_to_element`).
+template <class Index>
+struct element_message {
+  collection_id array;
+  Index index{};
+  pe_id from = no_pe;
+  std::int8_t level = 0;
+  std::uint32_t after = 0;  ///< how many broadcasts to the array the sender's PE began before, with this level
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & array & index & from & level & after;
+  }
+
+  /// It goes on to PE `next`: the sender hears where the element is.
+  void leaves(scheduler& pe, array_part<Index>& part, const element<Index>& e, pe_id next) {
+    follows_broadcasts_of(pe, part);
+    if (from != no_pe && from != pe.id() && next == e.where)
+      pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
+  }
+  /// It was to stay on the sender's PE, and does not.
+  void follows_broadcasts_of(const scheduler& pe, collection& part) {
+    if (from == pe.id()) after = part.broadcasts().num_begun(level);
+  }
+  /// Where the element is: whether `self`, which this is part of, must wait, for a broadcast that was begun earlier and
+  /// has not come here yet, or because the element may not run. Then it is performed once more.
+  template <class Body>
+  bool waits(scheduler& pe, array_part<Index>& part, element<Index>& e, Body& self) {
+    if (after != 0) {
+      const broadcast_id earlier{broadcast_id::stream_of(from, level), after};
+      if (!part.broadcasts().has_taken(earlier)) {
+        pe.count_created();  // performed a second time
+        part.broadcasts().wait(earlier, self.once_more());
+        return true;
+      }
+    }
+    if (part.calm() || part.may_run(e)) [[likely]]
+      return false;
+    part.hold(e, self.once_more());
+    return true;
+  }
+};
+
 /// The message.
 template <class E, class Index>
-struct entry_body {
+struct entry_body : element_message<Index> {
   using args_tuple = detail::travelling_args<typename E::args>;
+  using element_message<Index>::array;
+  using element_message<Index>::index;
+  using element_message<Index>::level;
 
   entry_body() = default;
   template <class... A>
   entry_body(element<Index>* t, collection_id c, const Index& i, pe_id sender, priority p, const reply_to& r, A&&... a)
-      : target(t),
-        array(c),
-        index(i),
-        from(sender),
-        level(static_cast<std::int8_t>(p.value)),
+      : element_message<Index>{c, i, sender, static_cast<std::int8_t>(p.value)},
+        target(t),
         reply(r),
         args(std::forward<A>(a)...) {
     if constexpr (detail::has_device_views<args_tuple>)
@@ -229,11 +272,6 @@ struct entry_body {
   }
 
   element<Index>* target = nullptr;  ///< known when the sender lives on the element's PE
-  collection_id array;
-  Index index{};
-  pe_id from = no_pe;
-  std::int8_t level = 0;
-  std::uint32_t after = 0;  ///< how many broadcasts to the array the sender's PE began before, with this level
   reply_to reply;
   args_tuple args;
 
@@ -258,27 +296,20 @@ struct entry_body {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & index & from & level & after & reply& beside(args);
+    element_message<Index>::serialize(ar);
+    ar & reply& beside(args);
   }
 
   /// \name On its way (`bring_to_element`)
   ///@{
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
     if constexpr (!std::is_same_v<Index, no_index>) {
-      if (after != 0 && overtakes(pe, part)) return;
-      if (!part.calm() && !part.may_run(e)) [[unlikely]] {
-        part.hold(e, once_more());
-        return;
-      }
+      if (this->waits(pe, part, e, *this)) return;
     }
     invoke<E>(pe, e, args, reply);
   }
   void leaves(scheduler& pe, array_part<Index>& part, const element<Index>& e, pe_id next) {
-    if constexpr (!std::is_same_v<Index, no_index>) {
-      follows_broadcasts_of(pe, part);
-      if (from != no_pe && from != pe.id() && next == e.where)
-        pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
-    }
+    if constexpr (!std::is_same_v<Index, no_index>) element_message<Index>::leaves(pe, part, e, next);
     leave_pe();
   }
   void leave_pe() {
@@ -289,12 +320,13 @@ struct entry_body {
     if constexpr (std::is_same_v<Index, no_index>) {
       part.was_made(index) ? refuse_deleted(pe, part) : part.hold(part.record(index), once_more());
     } else {
-      follows_broadcasts_of(pe, part);
+      this->follows_broadcasts_of(pe, part);
       // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
       const bool waits = !chare_pe::of(pe).refuses_held() && !detail::has_device_views<args_tuple>;
       e->state == presence::deleted && !waits ? refuse_deleted(pe, part) : part.hold(*e, once_more());
     }
   }
+  [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
   ///@}
 
  private:
@@ -320,24 +352,8 @@ struct entry_body {
     });
   }
 
-  [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }
-
-  /// It was to stay on the sender's PE, and does not.
-  void follows_broadcasts_of(const scheduler& pe, collection& part) {
-    if (from == pe.id()) after = part.broadcasts().num_begun(level);
-  }
-
   void refuse_deleted(scheduler& pe, const collection& part) {
     refuse<typename E::result>(pe, reply, detail::deleted_text(name(), part.chare_name(), to_text(index)));
-  }
-
-  /// True when a broadcast that was begun earlier has not come here yet: then this waits for it.
-  bool overtakes(scheduler& pe, collection& part) {
-    const broadcast_id earlier{broadcast_id::stream_of(from, level), after};
-    if (part.broadcasts().has_taken(earlier)) return false;
-    pe.count_created();  // performed a second time
-    part.broadcasts().wait(earlier, once_more());
-    return true;
   }
 };
 

@@ -48,6 +48,7 @@ class array_part<no_index> : public collection {
 
   pe_id home(const no_index& i) const { return pe().standing_for(i.home); }
   const no_index& extent() const { return extent_; }
+  void send_missed(const element_base&, const broadcast_id&, const shared_call&) override {}  // nothing is broadcast
 
   /// Names the next one that this PE makes on PE `home`.
   no_index next(pe_id home) { return home == pe().id() ? name_own().index : next_elsewhere(home); }

@@ -20,7 +20,7 @@ struct arrival_notice {
 
   void operator()(scheduler& pe) {
     array_part<Index>& part = *find_part<Index>(pe, array);
-    part.broadcasts().complete_departure(pe, part, departure, part.record(index), missing);
+    part.broadcasts().complete_departure(part, departure, part.record(index), missing);
   }
   template <class Archive>
   void serialize(Archive& ar) {

@@ -7,6 +7,7 @@
 #include <random>
 
 namespace imbrex {
+namespace device_shares_test {
 namespace {
 
 /// A device that runs what the streams of `costs.size()` elements have for it one after the other, as they come:
@@ -80,4 +81,5 @@ TEST(device_shares, of_nothing_are_none) {
 }
 
 }  // namespace
+}  // namespace device_shares_test
 }  // namespace imbrex

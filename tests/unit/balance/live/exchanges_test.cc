@@ -14,6 +14,8 @@
 #include "imbrex/base/build_config.h"
 #include "unit/object/job.h"
 
+namespace exchanges_test {
+
 /// Who exchanges how much with whom, as a job counts it while it runs.
 namespace {
 
@@ -119,3 +121,5 @@ TEST(exchanges, bring_those_together_that_talk_much) {
 }
 
 }  // namespace
+
+}  // namespace exchanges_test

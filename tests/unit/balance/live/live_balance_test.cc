@@ -17,6 +17,8 @@
 #include "imbrex/balance/balance_strategy.h"
 #include "unit/object/job.h"
 
+namespace live_balance_test {
+
 /// Whole jobs whose loads are balanced while they run.
 namespace {
 
@@ -424,3 +426,5 @@ TEST(live_balance, by_an_unknown_strategy_is_an_error_that_lists_the_known_ones)
 }
 
 }  // namespace
+
+}  // namespace live_balance_test

@@ -8,6 +8,7 @@
 #include "imbrex/base/serialize.h"
 
 namespace imbrex {
+namespace load_history_test {
 namespace {
 
 element_loads two_elements(std::int64_t host_a, std::int64_t host_b, std::int64_t gpu_b = 0) {
@@ -121,4 +122,5 @@ TEST(element_loads, share_gpus_out_by_what_all_pes_saw) {
 }
 
 }  // namespace
+}  // namespace load_history_test
 }  // namespace imbrex

@@ -11,6 +11,8 @@
 
 #include "unit/object/job.h"
 
+namespace many_processes_test {
+
 /// Loads of a job of very many processes, whose elements talk to each other all the time, through channels and by
 /// messages, and go wherever the balancer sends them.
 namespace {
@@ -97,3 +99,5 @@ TEST(balancing_of_many_processes, loses_nothing_where_messages_overtake_each_oth
 }
 
 }  // namespace
+
+}  // namespace many_processes_test

@@ -4,6 +4,8 @@
 
 #include "imbrex/base/hash.h"
 
+namespace patience_test {
+
 // Plans that follow chance are given up, those that help are not.
 namespace {
 
@@ -57,3 +59,5 @@ TEST(plan_patience, passes_small_gains_over) {
 }
 
 }  // namespace
+
+}  // namespace patience_test

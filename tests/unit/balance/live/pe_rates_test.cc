@@ -10,6 +10,7 @@
 #include "imbrex/base/error.h"
 
 namespace imbrex {
+namespace pe_rates_test {
 namespace {
 
 using testing::ElementsAre;
@@ -116,4 +117,5 @@ TEST(pe_rates, of_gpus_go_by_their_memory) {
 }
 
 }  // namespace
+}  // namespace pe_rates_test
 }  // namespace imbrex

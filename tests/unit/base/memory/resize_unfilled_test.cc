@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace resize_unfilled_test {
+
 using imbrex::detail::resize_unfilled;
 
 namespace {
@@ -52,3 +54,5 @@ TEST(resize_unfilled, says_no_to_what_no_vector_holds) {
 }
 
 }  // namespace
+
+}  // namespace resize_unfilled_test

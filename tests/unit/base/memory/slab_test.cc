@@ -10,6 +10,8 @@
 #include "imbrex/base/hash.h"
 #include "imbrex/base/memory/sanitizer.h"
 
+namespace slab_test {
+
 using imbrex::slab;
 
 namespace {
@@ -84,3 +86,5 @@ TEST(slab_memory, freed_on_another_thread_comes_home) {
 }
 
 }  // namespace
+
+}  // namespace slab_test

@@ -7,6 +7,8 @@
 #include "imbrex/base/error.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace reed_solomon_test {
+
 namespace {
 
 using namespace imbrex;
@@ -98,3 +100,5 @@ TEST(reed_solomon_without_isal, says_what_to_install) {
 }
 
 }  // namespace
+
+}  // namespace reed_solomon_test

@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/checkpoint/checkpoint_fixture.h"
 
+namespace xor_parity_test {
+
 namespace {
 
 using namespace imbrex;
@@ -50,3 +52,5 @@ TEST(xor_parities, are_as_long_as_the_longest_block) {
 }
 
 }  // namespace
+
+}  // namespace xor_parity_test

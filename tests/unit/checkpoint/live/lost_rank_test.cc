@@ -12,6 +12,8 @@
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 #include "unit/checkpoint/live/ring_program.h"
 
+namespace lost_rank_test {
+
 // Whole jobs that lose ranks at random moments, also in the middle of checkpoints, and go on in the same processes.
 namespace {
 
@@ -280,3 +282,5 @@ TEST(checkpoint_memory, is_for_programs_that_can_be_restarted) {
 }
 
 }  // namespace
+
+}  // namespace lost_rank_test

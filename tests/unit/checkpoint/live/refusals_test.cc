@@ -12,6 +12,8 @@
 
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 
+namespace refusals_test {
+
 // What cannot be kept is refused and named; what cannot be read is, too.
 namespace {
 
@@ -226,3 +228,5 @@ TEST(restart, passes_over_what_is_broken) {
 }
 
 }  // namespace
+
+}  // namespace refusals_test

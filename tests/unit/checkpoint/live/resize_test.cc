@@ -8,6 +8,8 @@
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 #include "unit/checkpoint/live/ring_program.h"
 
+namespace resize_test {
+
 // Jobs that go on with other numbers of PEs in the same processes.
 namespace {
 
@@ -159,3 +161,5 @@ TEST(resize, is_refused_where_it_cannot_be) {
 }
 
 }  // namespace
+
+}  // namespace resize_test

@@ -15,6 +15,8 @@
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 #include "unit/checkpoint/live/ring_program.h"
 
+namespace restart_test {
+
 // Whole jobs that are ended in the middle and begun again from their last checkpoint, on other numbers of ranks and
 // PEs.
 namespace {
@@ -420,3 +422,5 @@ TEST(checkpoint_signals, sigterm_makes_one_and_ends_the_job) {
 }
 
 }  // namespace
+
+}  // namespace restart_test

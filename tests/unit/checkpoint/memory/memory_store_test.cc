@@ -7,6 +7,8 @@
 #include "imbrex/checkpoint/snapshot_error.h"
 #include "imbrex/checkpoint/snapshot_writer.h"
 
+namespace memory_store_test {
+
 namespace {
 
 using namespace imbrex;
@@ -71,3 +73,5 @@ TEST(image_contents, are_what_was_written) {
 }
 
 }  // namespace
+
+}  // namespace memory_store_test

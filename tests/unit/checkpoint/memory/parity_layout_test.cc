@@ -13,6 +13,8 @@
 #include "imbrex/base/hash.h"
 #include "imbrex/checkpoint/memory/stripe_code.h"
 
+namespace parity_layout_test {
+
 namespace {
 
 using namespace imbrex;
@@ -161,3 +163,5 @@ TEST(stripe_code, says_when_too_many_are_lost) {
 }
 
 }  // namespace
+
+}  // namespace parity_layout_test

@@ -7,6 +7,8 @@
 
 #include "imbrex/checkpoint/memory/rank_memory.h"
 
+namespace recovery_plan_test {
+
 namespace {
 
 using namespace imbrex;
@@ -64,3 +66,5 @@ TEST(recovery_plan, says_why_there_is_none) {
 }
 
 }  // namespace
+
+}  // namespace recovery_plan_test

@@ -4,6 +4,8 @@
 #include "unit/hetero/hetero_fixture.h"
 #include "unit/hetero/open_use.h"
 
+namespace eviction_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -184,3 +186,5 @@ TEST(eviction, saves_nothing_where_an_object_is_received) {
 }
 
 }  // namespace
+
+}  // namespace eviction_test

@@ -11,6 +11,8 @@
 #include "imbrex/base/error.h"
 #include "unit/object/job.h"
 
+namespace file_memory_test {
+
 // Objects that lie in a file.
 namespace {
 
@@ -106,3 +108,5 @@ TEST(file_memory, has_the_objects_of_a_job_that_are_too_many) {
 }
 
 }  // namespace
+
+}  // namespace file_memory_test

@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace hetero_object_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -189,3 +191,5 @@ TEST(hetero_object, prefetch_and_evict) {
 }
 
 }  // namespace
+
+}  // namespace hetero_object_test

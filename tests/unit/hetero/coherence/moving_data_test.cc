@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace moving_data_test {
+
 // Chares that hold buffers and objects move with them.
 namespace {
 
@@ -117,3 +119,5 @@ TEST(moving_data, of_many_bytes_is_the_same_elsewhere) {
 }
 
 }  // namespace
+
+}  // namespace moving_data_test

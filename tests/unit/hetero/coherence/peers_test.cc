@@ -4,6 +4,8 @@
 #include "unit/hetero/graph/stepped_device.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace peers_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -49,3 +51,5 @@ TEST(peers, do_not_wait_for_what_the_other_device_was_given_later) {
 }
 
 }  // namespace
+
+}  // namespace peers_test

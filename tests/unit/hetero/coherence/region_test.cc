@@ -7,6 +7,8 @@
 #include <optional>
 #include <random>
 
+namespace region_test {
+
 using namespace imbrex;
 
 namespace {
@@ -104,3 +106,5 @@ TEST(region, of_neighbours_is_one_box) {
 }
 
 }  // namespace
+
+}  // namespace region_test

@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace short_device_test {
+
 // A device with less memory than it said, because others use it, too.
 using namespace imbrex;
 using namespace imbrex_test;
@@ -97,3 +99,5 @@ TEST(short_device, that_could_never_hold_a_task_says_so) {
 }
 
 }  // namespace
+
+}  // namespace short_device_test

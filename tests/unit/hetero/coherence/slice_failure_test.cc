@@ -4,6 +4,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace slice_failure_test {
+
 // What a failed task leaves of an object with slices, byte by byte: worthless is what nobody has overwritten since.
 using namespace imbrex;
 using namespace imbrex_test;
@@ -106,3 +108,5 @@ INSTANTIATE_TEST_SUITE_P(, slice_failure, testing::Bool(),
                          [](const auto& i) { return i.param ? "awaited" : "submitted_at_once"; });
 
 }  // namespace
+
+}  // namespace slice_failure_test

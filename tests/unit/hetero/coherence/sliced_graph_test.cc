@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace sliced_graph_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -135,3 +137,5 @@ INSTANTIATE_TEST_SUITE_P(machines, sliced_graph,
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace
+
+}  // namespace sliced_graph_test

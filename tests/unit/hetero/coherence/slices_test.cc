@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace slices_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -348,3 +350,5 @@ TEST(slices, evicted_with_the_whole) {
 }
 
 }  // namespace
+
+}  // namespace slices_test

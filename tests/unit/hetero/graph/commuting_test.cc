@@ -7,6 +7,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace commuting_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -155,3 +157,5 @@ TEST(commuting, a_window_keeps_the_order_of_recording) {
 }
 
 }  // namespace
+
+}  // namespace commuting_test

@@ -3,6 +3,8 @@
 
 #include "unit/hetero/hetero_fixture.h"
 
+namespace device_graph_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -67,3 +69,5 @@ INSTANTIATE_TEST_SUITE_P(machines, device_graphs,
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace
+
+}  // namespace device_graph_test

@@ -2,6 +2,8 @@
 // or its use ends is one event among the others. As in every_order_test.cc.
 #include "stepped_pe.h"
 
+namespace every_open_order_test {
+
 using namespace imbrex_test::stepped;
 
 namespace {
@@ -44,3 +46,5 @@ TEST(every_open_order, of_four_steps_on_one_device_with_too_little_room) {
 }
 
 }  // namespace
+
+}  // namespace every_open_order_test

@@ -3,6 +3,8 @@
 // execution. Ways that differ in nothing but the order of what does not touch each other lead to the same state.
 #include "stepped_pe.h"
 
+namespace every_order_test {
+
 using namespace imbrex_test::stepped;
 
 namespace {
@@ -48,3 +50,5 @@ TEST(every_order, of_tasks_on_slices_that_evict) {
 }
 
 }  // namespace
+
+}  // namespace every_order_test

@@ -4,6 +4,8 @@
 
 #include "unit/object/job.h"
 
+namespace held_view_test {
+
 // A view that is held while its holder waits for what waits for the view: nothing can ever happen again.
 namespace {
 
@@ -115,3 +117,5 @@ ix::task<int> held_across_a_message(ix::runtime& rt) {
 TEST(held_view, that_ends_in_time_is_none) { run_over_all_shapes(held_across_a_message); }
 
 }  // namespace
+
+}  // namespace held_view_test

@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace random_graph_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -159,3 +161,5 @@ INSTANTIATE_TEST_SUITE_P(machines, random_graph,
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace
+
+}  // namespace random_graph_test

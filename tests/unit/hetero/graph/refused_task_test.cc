@@ -4,6 +4,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace refused_task_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -57,3 +59,5 @@ TEST(refused_task, may_not_run_after_a_task_of_another_domain) {
 }
 
 }  // namespace
+
+}  // namespace refused_task_test

@@ -15,6 +15,8 @@
 
 #include "unit/object/job.h"
 
+namespace task_trace_test {
+
 /// What a trace says of tasks.
 namespace {
 
@@ -176,3 +178,5 @@ TEST(task_trace, says_which_have_failed) {
 }
 
 }  // namespace
+
+}  // namespace task_trace_test

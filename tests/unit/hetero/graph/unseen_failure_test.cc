@@ -4,6 +4,8 @@
 
 #include "unit/object/job.h"
 
+namespace unseen_failure_test {
+
 // A failed task whose error nobody has seen makes the job fail in the end.
 namespace {
 
@@ -158,3 +160,5 @@ TEST(unseen_failure, is_none_when_the_receiver_of_the_object_sees_it) {
 }
 
 }  // namespace
+
+}  // namespace unseen_failure_test

@@ -9,6 +9,8 @@
 #include "imbrex/hetero/placement/shortest_finish.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace cost_store_test {
+
 using namespace imbrex;
 using testing::HasSubstr;
 
@@ -122,3 +124,5 @@ TEST_F(cost_store_test, goes_from_domain_to_domain) {
 }
 
 }  // namespace
+
+}  // namespace cost_store_test

@@ -10,6 +10,8 @@
 #include "unit/hetero/graph/stepped_device.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace large_copies_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::ElementsAre;
@@ -244,3 +246,5 @@ TEST(shortest_finish, waits_for_a_busy_link_where_the_host_would_take_longer) {
 }
 
 }  // namespace
+
+}  // namespace large_copies_test

@@ -6,6 +6,8 @@
 #include "imbrex/hetero/placement/shortest_finish.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace learnt_cost_test {
+
 // What is learnt of a task is how long it runs, however long it has to wait for its turn.
 using namespace imbrex;
 using namespace imbrex_test;
@@ -77,3 +79,5 @@ TEST(learnt_cost, of_a_size_that_has_not_run_is_told_from_others) {
 }
 
 }  // namespace
+
+}  // namespace learnt_cost_test

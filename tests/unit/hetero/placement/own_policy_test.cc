@@ -7,6 +7,8 @@
 #include "imbrex/device/host/host_device.h"
 #include "unit/object/job.h"
 
+namespace own_policy_test {
+
 // Policies of the program's own, and objects of domains of its own.
 namespace {
 
@@ -101,3 +103,5 @@ TEST(own_domain, objects_of_it_are_sent) {
 }
 
 }  // namespace
+
+}  // namespace own_policy_test

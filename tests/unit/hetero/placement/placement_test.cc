@@ -6,6 +6,8 @@
 
 #include "unit/hetero/hetero_fixture.h"
 
+namespace placement_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -104,3 +106,5 @@ TEST(placement, nothing_goes_to_make_room_on_a_device_that_would_help) {
 }
 
 }  // namespace
+
+}  // namespace placement_test

@@ -11,6 +11,8 @@
 #include "unit/hetero/graph/stepped_device.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace ready_tasks_test {
+
 // What waits at one place does not hold up what can run at another, and many that wait cost no more than few.
 using namespace imbrex;
 using namespace imbrex_test;
@@ -291,3 +293,5 @@ TEST(host_tasks, are_taken_the_most_urgent_first_and_of_equals_the_oldest) {
 }
 
 }  // namespace
+
+}  // namespace ready_tasks_test

@@ -5,6 +5,8 @@
 
 #include "unit/hetero/hetero_fixture.h"
 
+namespace task_bundle_test {
+
 // Tasks that shall run at one place.
 namespace {
 
@@ -66,3 +68,5 @@ TEST(task_bundle, is_of_one_domain) {
 }
 
 }  // namespace
+
+}  // namespace task_bundle_test

@@ -7,6 +7,8 @@
 #include "imbrex/hetero/coherence/priority_count.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace urgent_tasks_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -71,3 +73,5 @@ TEST(priority_count, is_that_of_a_multiset) {
 }
 
 }  // namespace
+
+}  // namespace urgent_tasks_test

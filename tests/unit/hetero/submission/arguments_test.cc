@@ -7,6 +7,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace arguments_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -135,3 +137,5 @@ TEST(codelet, is_for_one_kind_of_device_if_it_says_so) {
 }
 
 }  // namespace
+
+}  // namespace arguments_test

@@ -9,6 +9,8 @@
 #include "imbrex/object/reduction.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace hetero_grid_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -381,3 +383,5 @@ TEST(hetero_grid, says_what_is_no_tile) {
 }
 
 }  // namespace
+
+}  // namespace hetero_grid_test

@@ -12,6 +12,8 @@
 
 #include "unit/object/job.h"
 
+namespace process_domain_test {
+
 // Objects and tasks that all PEs of a process use.
 namespace {
 
@@ -459,3 +461,5 @@ TEST(process_domain, has_references_that_do_not_leave_the_process) {
 }
 
 }  // namespace
+
+}  // namespace process_domain_test

@@ -9,6 +9,8 @@
 #include "imbrex/object/reduction.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace reduction_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -277,3 +279,5 @@ TEST(reduction, refuses_what_makes_no_sense) {
 }
 
 }  // namespace
+
+}  // namespace reduction_test

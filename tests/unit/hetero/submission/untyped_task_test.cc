@@ -10,6 +10,8 @@
 #include "imbrex/text_kernels.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace untyped_task_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
@@ -156,3 +158,5 @@ TEST(untyped_task, what_does_not_fit_a_kernel_is_refused) {
 }
 
 }  // namespace
+
+}  // namespace untyped_task_test

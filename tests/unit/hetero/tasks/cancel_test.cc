@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace cancel_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -101,3 +103,5 @@ TEST(cancel, at_any_moment_is_all_or_nothing) {
 }
 
 }  // namespace
+
+}  // namespace cancel_test

@@ -5,6 +5,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace hetero_task_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -241,3 +243,5 @@ TEST(hetero_task, the_number_of_a_device_without_its_kind_is_a_named_error) {
 }
 
 }  // namespace
+
+}  // namespace hetero_task_test

@@ -12,6 +12,8 @@
 #include "unit/hetero/graph/stepped_device.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace host_beside_devices_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -131,3 +133,5 @@ TEST(tasks_of_the_host, of_which_nothing_is_known_are_left_to_others_while_a_dev
 }
 
 }  // namespace
+
+}  // namespace host_beside_devices_test

@@ -4,6 +4,8 @@
 #include "imbrex/hetero/tasks/open_task.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace last_handle_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -58,3 +60,5 @@ TEST(last_handle, is_none_of_what_a_window_uses) {
 }
 
 }  // namespace
+
+}  // namespace last_handle_test

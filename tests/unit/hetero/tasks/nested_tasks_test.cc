@@ -7,6 +7,8 @@
 #include "imbrex/base/clock.h"
 #include "unit/object/job.h"
 
+namespace nested_tasks_test {
+
 // Tasks that submit tasks, wherever they run.
 namespace {
 
@@ -147,3 +149,5 @@ TEST(nested_tasks, work_with_objects_of_their_own) { run_over_shapes(chains_of_n
 TEST(nested_tasks, that_are_refused_fail_the_task_that_submits_them) { run_over_shapes(what_is_refused); }
 
 }  // namespace
+
+}  // namespace nested_tasks_test

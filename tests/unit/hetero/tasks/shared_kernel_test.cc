@@ -8,6 +8,8 @@
 #include "imbrex/base/clock.h"
 #include "unit/object/job.h"
 
+namespace shared_kernel_test {
+
 // Who runs the work-groups of a kernel on the host is a matter of how long they take, not of how many items there are.
 namespace {
 
@@ -64,3 +66,5 @@ TEST(shared_kernel, of_few_items_that_take_long_is_run_by_several_pes) {
 TEST(shared_kernel, runs_every_group_once) { run_over_all_shapes(quick_groups); }
 
 }  // namespace
+
+}  // namespace shared_kernel_test

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+namespace device_plan_test {
+
 using namespace imbrex;
 
 namespace {
@@ -99,3 +101,5 @@ TEST(device_plan, jobs_run_only_where_they_may) {
 }
 
 }  // namespace
+
+}  // namespace device_plan_test

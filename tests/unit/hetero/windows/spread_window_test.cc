@@ -5,6 +5,8 @@
 #include "unit/hetero/hetero_fixture.h"
 #include "unit/hetero/windows/failed_replay.h"
 
+namespace spread_window_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -272,3 +274,5 @@ TEST(spread_window, gives_its_own_copies_back) {
 }
 
 }  // namespace
+
+}  // namespace spread_window_test

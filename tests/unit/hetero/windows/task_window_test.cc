@@ -6,6 +6,8 @@
 #include "unit/hetero/hetero_fixture.h"
 #include "unit/hetero/windows/failed_replay.h"
 
+namespace task_window_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -381,3 +383,5 @@ TEST(task_window, random_ones_equal_sequential_execution) {
 }
 
 }  // namespace
+
+}  // namespace task_window_test

@@ -4,6 +4,8 @@
 #include "imbrex/object/load/element_times.h"
 #include "unit/object/job.h"
 
+namespace acting_element_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -125,3 +127,5 @@ TEST(acting_element, is_timed_with_an_option) {
 }
 
 }  // namespace
+
+}  // namespace acting_element_test

@@ -10,6 +10,29 @@
 
 #include "unit/object/job.h"
 
+namespace array_test {
+
+struct particle_id {
+  int species = 0;
+  std::string name;
+  friend bool operator==(const particle_id&, const particle_id&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & species & name;
+  }
+};
+
+}  // namespace array_test
+
+template <>
+struct std::hash<array_test::particle_id> {
+  std::size_t operator()(const array_test::particle_id& i) const {
+    return std::hash<std::string>{}(i.name) + static_cast<std::size_t>(i.species);
+  }
+};
+
+namespace array_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -49,27 +72,6 @@ TEST(array, of_three_dimensions) { run_over_all_shapes(every_element_is_there<ix
 TEST(array, may_have_fewer_elements_than_pes) {
   run_over_all_shapes(every_element_is_there<ix::index1d>, ix::index1d(1));
 }
-
-struct particle_id {
-  int species = 0;
-  std::string name;
-  friend bool operator==(const particle_id&, const particle_id&) = default;
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar & species & name;
-  }
-};
-
-}  // namespace
-
-template <>
-struct std::hash<particle_id> {
-  std::size_t operator()(const particle_id& i) const {
-    return std::hash<std::string>{}(i.name) + static_cast<std::size_t>(i.species);
-  }
-};
-
-namespace {
 
 template <class Index>
 struct named : ix::chare<named<Index>, Index> {
@@ -255,3 +257,5 @@ TEST(array, respects_the_alignment_of_its_chares_and_destroys_them) {
 TEST(chare, cannot_be_constructed_by_hand) { EXPECT_THROW(aligned{}, ix::usage_error); }
 
 }  // namespace
+
+}  // namespace array_test

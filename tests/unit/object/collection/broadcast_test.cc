@@ -7,6 +7,8 @@
 
 #include "unit/object/job.h"
 
+namespace broadcast_test {
+
 /// Who hears a broadcast, and in which order with other messages.
 namespace {
 
@@ -201,3 +203,5 @@ ix::task<int> late_comers(ix::runtime& rt) {
 TEST(broadcast, is_not_heard_by_who_is_inserted_afterwards) { run_over_all_shapes(late_comers); }
 
 }  // namespace
+
+}  // namespace broadcast_test

@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace changing_reduction_test {
+
 /// What reductions cost in arrays that change, and after they have come to rest.
 namespace {
 
@@ -108,3 +110,5 @@ ix::task<int> grown(ix::runtime& rt) {
 TEST(changing_array, may_have_many_elements) { EXPECT_EQ(imbrex_test::run_job_with(job_shape{2, 1}, grown), 0); }
 
 }  // namespace
+
+}  // namespace changing_reduction_test

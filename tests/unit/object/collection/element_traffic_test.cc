@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace imbrex {
+namespace element_traffic_test {
 namespace {
 
 std::map<std::uint64_t, double> sums_of(const std::vector<element_exchange>& all) {
@@ -57,4 +58,5 @@ TEST(element_identity, differs_by_collection_and_index) {
 }
 
 }  // namespace
+}  // namespace element_traffic_test
 }  // namespace imbrex

@@ -8,6 +8,8 @@
 
 #include "unit/object/job.h"
 
+namespace insertion_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -360,3 +362,5 @@ ix::task<int> call_before_return(ix::runtime& rt) {
 TEST(insertion, answers_calls_to_an_index_that_comes_again) { run_over_all_shapes(call_before_return); }
 
 }  // namespace
+
+}  // namespace insertion_test

@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace large_state_test {
+
 /// Elements whose state takes longer to travel than the messages that follow them.
 namespace {
 
@@ -70,3 +72,5 @@ TEST(large_state, messages_follow_it_without_going_back_and_forth) {
 }
 
 }  // namespace
+
+}  // namespace large_state_test

@@ -11,6 +11,8 @@
 
 #include "unit/object/job.h"
 
+namespace reduction_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -292,3 +294,5 @@ TEST(reduction, awaited_as_another_type_is_an_error) {
 }
 
 }  // namespace
+
+}  // namespace reduction_test

@@ -3,9 +3,13 @@
 #include <imbrex/imbrex.h>
 #include <imbrex/pe/scheduler.h>
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "unit/object/job.h"
+
+namespace section_test {
 
 namespace {
 
@@ -210,4 +214,55 @@ TEST(section, can_be_freed) {
   }
 }
 
+/// Moves again and again, and in the end is no more: every third one.
+struct wanderer : ix::chare<wanderer, ix::index1d> {
+  void hear(int number, const std::vector<double>& load, int last) {
+    EXPECT_EQ(load, std::vector<double>(load.size(), number));
+    heard.push_back(number);
+    const int mine = index().x;
+    if (mine % 3 == 2 && number > last / 2) return destroy();
+    if ((number + mine) % 3 == 0) migrate_to((pe() + number + mine) % num_pes());
+  }
+  std::vector<int> all_heard() const { return heard; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & heard;
+  }
+  std::vector<int> heard;
+};
+
+/// Its elements broadcast, too: numbers of their own, with arrays that travel beside messages.
+struct crier : ix::chare<crier, ix::index1d> {
+  void cry(ix::section_proxy<wanderer> s, int count) {
+    for (int i = 0; i < count; ++i) {
+      const int number = i * extent().x + index().x;
+      s.broadcast<&wanderer::hear>(number, std::vector<double>(i % 4 == 0 ? 20'000 : 3, number), count * extent().x);
+    }
+  }
+};
+
+ix::task<int> while_members_move_and_end(ix::runtime& rt) {
+  constexpr int num_members = 9, num_criers = 3, count = 20;
+  auto wanderers = rt.create_array<wanderer>(12);
+  auto criers = rt.create_array<crier>(num_criers);
+  std::vector<ix::index1d> members;
+  for (int i = 0; i < num_members; ++i) members.push_back(ix::index1d(i));
+  auto s = wanderers.section(members);
+  criers.broadcast<&crier::cry>(s, count);
+  co_await rt.quiescence();
+  for (int i = 0; i < 12; ++i) {
+    if (i < num_members && i % 3 == 2) continue;
+    std::vector<int> heard = co_await wanderers[i].call<&wanderer::all_heard>();
+    std::ranges::sort(heard);
+    std::vector<int> expected(i < num_members ? count * num_criers : 0);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(heard, expected) << i;
+  }
+  co_return 0;
+}
+
+TEST(section, hears_each_broadcast_once_while_members_move_and_end) { run_over_all_shapes(while_members_move_and_end); }
+
 }  // namespace
+
+}  // namespace section_test

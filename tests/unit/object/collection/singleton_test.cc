@@ -9,6 +9,8 @@
 
 #include "unit/object/job.h"
 
+namespace singleton_test {
+
 /// Singleton chares: made anywhere without anybody being told, and nothing is kept of those that have ended.
 namespace {
 
@@ -168,3 +170,5 @@ TEST(singleton, with_contribution_needs_a_target_and_is_alone) {
 }
 
 }  // namespace
+
+}  // namespace singleton_test

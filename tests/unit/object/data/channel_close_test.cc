@@ -4,6 +4,8 @@
 
 #include "unit/object/job.h"
 
+namespace channel_close_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -146,3 +148,5 @@ TEST(channel_close, whoever_waits_for_a_message_is_told) {
 }
 
 }  // namespace
+
+}  // namespace channel_close_test

@@ -6,6 +6,8 @@
 #include "imbrex/base/memory/sanitizer.h"
 #include "unit/object/job.h"
 
+namespace channel_data_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -154,3 +156,5 @@ TEST(channel_data, that_nobody_receives_keep_no_job_from_ending) {
 }
 
 }  // namespace
+
+}  // namespace channel_data_test

@@ -6,6 +6,8 @@
 #include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 
+namespace channel_memory_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -311,3 +313,5 @@ INSTANTIATE_TEST_SUITE_P(devices, channel_memory, testing::ValuesIn(all_device_k
                          [](const auto& i) { return to_string(i.param); });
 
 }  // namespace
+
+}  // namespace channel_memory_test

@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+namespace channel_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -230,3 +232,5 @@ TEST(channel, what_comes_from_another_rank_is_aligned_as_buffers_are) {
 }
 
 }  // namespace
+
+}  // namespace channel_test

@@ -7,6 +7,8 @@
 
 #include "unit/object/job.h"
 
+namespace device_view_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -375,3 +377,5 @@ TEST(device_view, are_passed_on) { run_over_all_shapes(around, 4); }
 TEST(device_view, are_arguments_of_calls) { run_over_all_shapes(asked); }
 
 }  // namespace
+
+}  // namespace device_view_test

@@ -6,6 +6,8 @@
 #include "imbrex/base/memory/sanitizer.h"
 #include "unit/object/job.h"
 
+namespace hetero_argument_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -361,3 +363,5 @@ task<int> send_tiles(runtime& rt) {
 TEST(hetero_argument, may_be_a_grid_or_a_tile) { run_over_all_shapes(send_tiles); }
 
 }  // namespace
+
+}  // namespace hetero_argument_test

@@ -5,6 +5,8 @@
 
 #include "unit/object/job.h"
 
+namespace hetero_pointer_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -174,3 +176,5 @@ TEST(hetero_pointer, takes_its_place_among_tasks) { run_over_all_shapes(ordered)
 TEST(hetero_pointer, what_cannot_be_is_a_named_error) { run_over_all_shapes(errors); }
 
 }  // namespace
+
+}  // namespace hetero_pointer_test

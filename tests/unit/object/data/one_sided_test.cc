@@ -4,6 +4,8 @@
 
 #include "unit/object/job.h"
 
+namespace one_sided_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -130,3 +132,5 @@ TEST(one_sided, memory_that_is_exposed_no_more_is_a_named_error) {
 }
 
 }  // namespace
+
+}  // namespace one_sided_test

@@ -9,6 +9,8 @@
 #include "unit/object/distribution/graph_plan.h"
 #include "unit/object/job.h"
 
+namespace task_graph_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
@@ -490,3 +492,5 @@ TEST(all_tasks, waits_for_what_was_submitted) {
 TEST(all_tasks, throws_what_nobody_has_been_told_of) { EXPECT_EQ(run_job_with({}, &is_told_of_each_failure), 0); }
 
 }  // namespace
+
+}  // namespace task_graph_test

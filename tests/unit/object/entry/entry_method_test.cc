@@ -13,6 +13,8 @@
 
 #include "unit/object/job.h"
 
+namespace entry_method_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -291,3 +293,5 @@ ix::task<int> methods_of_many_kinds(ix::runtime& rt) {
 TEST(entry_method, may_be_const_noexcept_or_virtual) { run_over_all_shapes(methods_of_many_kinds); }
 
 }  // namespace
+
+}  // namespace entry_method_test

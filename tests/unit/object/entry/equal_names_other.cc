@@ -7,8 +7,12 @@ using imbrex_test::answers;
 
 #define IMBREX_TEST_FILE "other"
 #include "unit/object/entry/equal_names_worker.h"
+
+namespace equal_names_other {
 #undef IMBREX_TEST_FILE
 
-}  // namespace
+}  // namespace equal_names_other
 
 ix::task<answers> imbrex_test::ask_the_other_file(ix::runtime& rt) { return ask(rt); }
+
+}  // namespace

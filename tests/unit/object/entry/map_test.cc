@@ -10,6 +10,8 @@
 
 #include "unit/object/job.h"
 
+namespace map_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -170,3 +172,5 @@ TEST(map, places_what_is_inserted_within_an_extent_as_in_a_full_array) {
 }
 
 }  // namespace
+
+}  // namespace map_test

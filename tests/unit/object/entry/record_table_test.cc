@@ -7,6 +7,8 @@
 
 #include "unit/object/job.h"
 
+namespace record_table_test {
+
 /// The table behind arrays, and arrays so large that it is in pages.
 namespace {
 
@@ -75,3 +77,5 @@ TEST(record_table, of_an_array_in_pages) {
 }
 
 }  // namespace
+
+}  // namespace record_table_test

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+namespace single_slots_test {
+
 using namespace imbrex;
 
 namespace {
@@ -68,3 +70,5 @@ TEST(single_slots, leave_a_slot_alone_once_all_its_names_are_given) {
 }
 
 }  // namespace
+
+}  // namespace single_slots_test

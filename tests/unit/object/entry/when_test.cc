@@ -12,6 +12,8 @@
 
 #include "unit/object/job.h"
 
+namespace when_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -246,3 +248,5 @@ ix::task<int> many_coroutines(ix::runtime& rt) {
 TEST(when, serves_many_coroutines_of_one_element) { run_over_all_shapes(many_coroutines); }
 
 }  // namespace
+
+}  // namespace when_test

@@ -8,6 +8,8 @@
 #include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 
+namespace halo_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -462,3 +464,5 @@ task<int> correct(runtime& rt) { co_return 3 - co_await rt.create<corrected>().c
 TEST(halo, sends_nothing_where_one_number_is_too_large) { EXPECT_EQ(run_job_with({1, 1}, correct), 0); }
 
 }  // namespace
+
+}  // namespace halo_test

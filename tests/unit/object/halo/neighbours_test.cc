@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+namespace neighbours_test {
+
 namespace {
 
 using namespace imbrex;
@@ -64,3 +66,5 @@ TEST(neighbours, agree_about_their_ports) {
 }
 
 }  // namespace
+
+}  // namespace neighbours_test

@@ -10,6 +10,8 @@
 #include "unit/object/job.h"
 #include "unit/object/moving/moving_ring.h"
 
+namespace channel_crossing_test {
+
 // Chares that go to other processes with their channels open.
 namespace {
 
@@ -304,3 +306,5 @@ TEST(channel_crossing, lets_loads_be_balanced_over_processes) {
 }
 
 }  // namespace
+
+}  // namespace channel_crossing_test

@@ -8,6 +8,8 @@
 
 #include "unit/object/job.h"
 
+namespace hand_over_test {
+
 /// Chares that move inside a process while they wait: nothing is serialised, and what they wait for follows.
 namespace {
 
@@ -340,3 +342,5 @@ ix::task<int> singletons(ix::runtime& rt) {
 TEST(hand_over, takes_along_singletons) { run_in_one_process(singletons); }
 
 }  // namespace
+
+}  // namespace hand_over_test

@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace left_out_slot_test {
+
 // Messages that wait in entry slots which `serialize` does not name, as their chare crosses processes; and what is said
 // of chares that wait to do so for ever.
 namespace {
@@ -119,3 +121,5 @@ TEST(chares_that_cannot_cross, are_no_reason_for_words_when_they_soon_can) {
 }
 
 }  // namespace
+
+}  // namespace left_out_slot_test

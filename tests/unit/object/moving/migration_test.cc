@@ -8,6 +8,8 @@
 
 #include "unit/object/job.h"
 
+namespace migration_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -240,3 +242,5 @@ TEST(migration, between_processes_waits_for_the_end_of_coroutines) {
 }
 
 }  // namespace
+
+}  // namespace migration_test

@@ -9,6 +9,8 @@
 #include "imbrex/base/hash.h"
 #include "unit/object/job.h"
 
+namespace move_point_test {
+
 // Chares whose coroutines are ended on one side and called again on the other, as they cross processes.
 namespace {
 
@@ -171,3 +173,5 @@ TEST(move_point, is_balance_for_restartable_coroutines) {
 }
 
 }  // namespace
+
+}  // namespace move_point_test

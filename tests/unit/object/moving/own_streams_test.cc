@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace own_streams_test {
+
 /// Streams that chares make themselves go to another PE with them.
 namespace {
 
@@ -72,3 +74,5 @@ TEST(own_streams, go_along) {
 }
 
 }  // namespace
+
+}  // namespace own_streams_test

@@ -3,6 +3,8 @@
 #include "unit/device/device_bench.h"
 #include "unit/object/job.h"
 
+namespace aggregation_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -120,3 +122,5 @@ task<int> leave(runtime& rt) {
 TEST(aggregation, waits_for_nobody_at_the_end_of_a_job) { EXPECT_EQ(run_job_with({1, 2}, leave), 0); }
 
 }  // namespace
+
+}  // namespace aggregation_test

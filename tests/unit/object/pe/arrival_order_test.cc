@@ -1,9 +1,11 @@
-#include "imbrex/pe/arrival_order.h"
+#include "imbrex/pe/remote/arrival_order.h"
 
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <string>
+
+namespace arrival_order_test {
 
 using namespace imbrex;
 
@@ -136,3 +138,5 @@ TEST_F(arrival_order_test, what_is_given_up_leaves_the_line) {
 }
 
 }  // namespace
+
+}  // namespace arrival_order_test

@@ -9,6 +9,8 @@
 
 #include "unit/object/job.h"
 
+namespace call_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -184,3 +186,5 @@ TEST(call, may_outlive_who_asked) {
 }
 
 }  // namespace
+
+}  // namespace call_test

@@ -8,6 +8,8 @@
 
 #include "unit/object/job.h"
 
+namespace deadlock_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -134,3 +136,5 @@ TEST(deadlock, of_hundreds_is_reported_in_a_few_lines) {
 }
 
 }  // namespace
+
+}  // namespace deadlock_test

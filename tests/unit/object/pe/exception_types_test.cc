@@ -13,6 +13,8 @@
 
 #include "unit/object/job.h"
 
+namespace exception_types_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -139,3 +141,5 @@ TEST(exception_types, a_name_that_is_not_known_here_gives_the_text) {
 }
 
 }  // namespace
+
+}  // namespace exception_types_test

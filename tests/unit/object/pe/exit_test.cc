@@ -3,6 +3,8 @@
 #include "imbrex/base/error.h"
 #include "imbrex/pe/scheduler.h"
 
+namespace exit_test {
+
 using namespace imbrex;
 
 namespace {
@@ -52,3 +54,5 @@ TEST(exit_of_a_job, tells_all_that_can_be_reached) {
 }
 
 }  // namespace
+
+}  // namespace exit_test

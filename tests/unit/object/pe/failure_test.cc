@@ -9,6 +9,8 @@
 
 #include "unit/object/job.h"
 
+namespace failure_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -165,3 +167,5 @@ TEST(main_chare, that_throws_anything_else_ends_with_code_70) {
 }
 
 }  // namespace
+
+}  // namespace failure_test

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+namespace idle_counts_test {
+
 using namespace imbrex;
 
 namespace {
@@ -52,3 +54,5 @@ TEST(idle_counts, are_of_one_moment) {
 }
 
 }  // namespace
+
+}  // namespace idle_counts_test

@@ -4,6 +4,8 @@
 
 #include "imbrex/pe/scheduler.h"
 
+namespace idle_policy_test {
+
 using namespace imbrex;
 
 namespace {
@@ -47,3 +49,5 @@ TEST(idle_policy, decides_what_a_pe_does_with_nothing_to_do) {
 }
 
 }  // namespace
+
+}  // namespace idle_policy_test

@@ -10,6 +10,8 @@
 
 #include "unit/object/job.h"
 
+namespace job_end_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -137,3 +139,5 @@ TEST(job_end, several_exits_give_one_of_their_codes) {
 }
 
 }  // namespace
+
+}  // namespace job_end_test

@@ -4,6 +4,8 @@
 
 #include "unit/object/job.h"
 
+namespace large_arguments_test {
+
 namespace {
 
 using namespace imbrex_test;
@@ -44,3 +46,5 @@ TEST(large_arguments, on_their_way_when_a_job_fails) {
 }
 
 }  // namespace
+
+}  // namespace large_arguments_test

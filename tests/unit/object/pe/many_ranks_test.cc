@@ -2,6 +2,8 @@
 #include "imbrex/base/memory/sanitizer.h"
 #include "unit/object/job.h"
 
+namespace many_ranks_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -109,3 +111,5 @@ TEST(many_ranks, report_a_deadlock_of_many_in_lines_that_can_be_read) {
 }
 
 }  // namespace
+
+}  // namespace many_ranks_test

@@ -1,5 +1,7 @@
 #include "unit/object/job.h"
 
+namespace order_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -48,3 +50,5 @@ TEST(order, messages_of_one_sender_to_one_element_keep_it_while_the_array_comes_
 }
 
 }  // namespace
+
+}  // namespace order_test

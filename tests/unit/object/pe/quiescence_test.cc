@@ -11,6 +11,8 @@
 
 #include "unit/object/job.h"
 
+namespace quiescence_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -189,3 +191,5 @@ TEST(quiescence, waits_for_a_coroutine_that_has_not_had_its_turn) {
 }
 
 }  // namespace
+
+}  // namespace quiescence_test

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+namespace reply_table_test {
+
 // Answers for those who move while they wait, and come back while the answer follows them.
 namespace {
 
@@ -58,3 +60,5 @@ TEST(reply_table, finds_who_came_back_before_the_answer) {
 }
 
 }  // namespace
+
+}  // namespace reply_table_test

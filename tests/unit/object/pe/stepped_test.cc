@@ -3,6 +3,8 @@
 
 #include "unit/object/job.h"
 
+namespace stepped_test {
+
 namespace {
 
 namespace ix = imbrex;
@@ -155,3 +157,5 @@ TEST(stepped, a_failure_ends_all) {
 }
 
 }  // namespace
+
+}  // namespace stepped_test

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+namespace seed_deque_test {
+
 using namespace imbrex;
 
 namespace {
@@ -102,3 +104,5 @@ TEST(seed_deque, gives_each_seed_to_one_thread) {
 }
 
 }  // namespace
+
+}  // namespace seed_deque_test

@@ -11,6 +11,8 @@
 
 #include "unit/object/job.h"
 
+namespace seed_test {
+
 /// Single chares for which no place is given: they stay where they are made, or idle PEs take them.
 namespace {
 
@@ -347,3 +349,5 @@ TEST(seed, that_is_left_when_the_job_ends_is_dropped) {
 }
 
 }  // namespace
+
+}  // namespace seed_test

@@ -1,4 +1,4 @@
-#include "imbrex/pe/arrival_order.h"
+#include "imbrex/pe/remote/arrival_order.h"
 
 #include <algorithm>
 

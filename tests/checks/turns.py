@@ -1,0 +1,39 @@
+"""What a check of single files looks at where looking at all takes minutes: what changed of late, and a part of the
+rest that is another one with each commit, so that all take their turns."""
+
+import subprocess
+
+
+def add_arguments(parser):
+    parser.add_argument("--recent", type=int, metavar="COMMITS", help="only what these changed, and the part of --part")
+    parser.add_argument("--part", type=int, metavar="N", default=0, help="with --recent: every N-th of the others, too")
+
+
+def _git(root, *words):
+    return subprocess.run(["git", "-c", f"safe.directory={root}", "-C", str(root), *words],
+                          capture_output=True, text=True)
+
+
+def _changed_of_late(root, commits):
+    """Names of what the last so many commits changed, and of the sources of changed headers; None without a history."""
+    listed = _git(root, "log", f"-{commits}", "--format=", "--name-only")
+    if listed.returncode != 0:
+        return None
+    names = set(listed.stdout.split("\n"))
+    return names | {name[:-2] + ".cc" for name in names if name.endswith(".h")}
+
+
+def _part_of_commit(root, num_parts):
+    """Which of so many parts is this commit's turn."""
+    counted = _git(root, "rev-list", "--count", "HEAD")
+    return int(counted.stdout) % num_parts if counted.returncode == 0 else 0
+
+
+def chosen(root, names, arguments):
+    """Those of `names`, paths in the tree, that the arguments ask for."""
+    changed = _changed_of_late(root, arguments.recent) if arguments.recent else None
+    if changed is None:
+        return list(names)
+    turn = _part_of_commit(root, arguments.part) if arguments.part else None
+    return [name for i, name in enumerate(names)
+            if name in changed or (turn is not None and i % arguments.part == turn)]
