@@ -8,13 +8,19 @@ namespace imbrex_python {
 namespace {
 
 template <class Index>
-nb::object make_array(ix::runtime& rt, const Index& extent, const value& made) {
+nb::object make_array(ix::runtime& rt, const Index& extent, const made_with& made) {
   return nb::cast(rt.create_array<python_chare<Index>>(extent, made));
+}
+
+/// Of class, arguments and named arguments.
+made_with copy_of(const nb::object& made) {
+  const nb::object cls = nb::cast<nb::tuple>(made)[0];
+  return {name_of_python(nb::cast<std::string>(cls.attr("__qualname__"))), value::pickled(made)};
 }
 
 nb::object create_array(ix::runtime& rt, const nb::object& extent, const nb::object& made) {
   check_in_job();
-  const value all = value::pickled(made);
+  const made_with all = copy_of(made);
   if (nb::isinstance<nb::int_>(extent)) return make_array(rt, ix::index1d(nb::cast<int>(extent)), all);
   const auto t = nb::cast<nb::tuple>(extent);
   const auto at = [&](std::size_t i) { return nb::cast<int>(t[i]); };
@@ -100,7 +106,7 @@ void bind_runtime(nb::module_& m) {
       .def("_create",
            [](ix::runtime& rt, const nb::object& made) {
              check_in_job();
-             return rt.create<python_chare<ix::no_index>>(value::pickled(made));
+             return rt.create<python_chare<ix::no_index>>(copy_of(made));
            })
       .def(
           "quiescence",

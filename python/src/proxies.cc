@@ -5,8 +5,8 @@ namespace imbrex_python {
 namespace {
 
 template <class Index>
-ix::task<value> call_of(element_of<Index> to, std::string method, value arguments) {
-  auto request = to.template call<&python_chare<Index>::answer>(std::move(method), std::move(arguments));
+ix::task<value> call_of(element_of<Index> to, name_of_python method, value arguments) {
+  auto request = to.template call<&python_chare<Index>::answer>(method, std::move(arguments));
   value v = co_await std::move(request);
   co_return v;
 }
@@ -37,14 +37,15 @@ void bind_element(nb::module_& m, const char* name) {
   using proxy = element_of<Index>;
   nb::class_<proxy>(m, name)
       .def("_send",
-           [](const proxy& p, std::string method, const nb::object& arguments) {
+           [](const proxy& p, const std::string& method, const nb::object& arguments) {
              check_in_job();
-             p.template send<&python_chare<Index>::receive>(std::move(method), value(arguments));
+             p.template send<&python_chare<Index>::receive>(name_of_python(method), value(arguments));
            })
       .def("_call",
-           [](const proxy& p, std::string method, const nb::object& arguments) {
+           [](const proxy& p, const std::string& method, const nb::object& arguments) {
              check_in_job();
-             return std::make_shared<wait>([p, method, v = value(arguments)] { return call_of<Index>(p, method, v); });
+             return std::make_shared<wait>(
+                 [p, m = name_of_python(method), v = value(arguments)] { return call_of<Index>(p, m, v); });
            })
       .def_prop_ro(
           "index", [](const proxy& p) { return to_python(p.index()); }, "Where it is in its array.")
@@ -59,9 +60,9 @@ void bind_section(nb::module_& m, const char* name) {
   using proxy = section_of<Index>;
   nb::class_<proxy>(m, name)
       .def("_broadcast",
-           [](const proxy& p, std::string method, const nb::object& arguments) {
+           [](const proxy& p, const std::string& method, const nb::object& arguments) {
              check_in_job();
-             p.template broadcast<&python_chare<Index>::receive>(std::move(method), value::pickled(arguments));
+             p.template broadcast<&python_chare<Index>::receive>(name_of_python(method), value::pickled(arguments));
            })
       .def(
           "reduction",
@@ -99,9 +100,9 @@ void bind_array(nb::module_& m, const char* name) {
   nb::class_<proxy>(m, name)
       .def("_at", [](const proxy& p, Extent... i) { return p[Index{i...}]; })
       .def("_broadcast",
-           [](const proxy& p, std::string method, const nb::object& arguments) {
+           [](const proxy& p, const std::string& method, const nb::object& arguments) {
              check_in_job();
-             p.template broadcast<&python_chare<Index>::receive>(std::move(method), value::pickled(arguments));
+             p.template broadcast<&python_chare<Index>::receive>(name_of_python(method), value::pickled(arguments));
            })
       .def(
           "reduction", [](const proxy& p) { return std::make_shared<wait>([p] { return reduction_of(p); }); },

@@ -1,6 +1,9 @@
 #include "python_chare.h"
 
-#include <string_view>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
 namespace imbrex_python {
 
@@ -24,17 +27,32 @@ held_object::~held_object() {
   if (PyObject_SetAttrString(object_.get(), "_chare", Py_None) != 0) PyErr_Clear();
 }
 
-void held_object::hold(const char* by, const value& from, chare_interface* of, const char* where) {
+const char* method_of_class(const char* cls, const char* method) {
+  struct hash {
+    std::size_t operator()(const std::pair<const char*, const char*>& names) const {
+      return std::hash<const char*>()(names.first) * 31 + std::hash<const char*>()(names.second);
+    }
+  };
+  thread_local std::unordered_map<std::pair<const char*, const char*>, const char*, hash> known;
+  const char*& both = known[{cls, method}];
+  if (both == nullptr) both = ix::kept_name(std::string(cls) + "." + method);
+  return both;
+}
+
+void held_object::hold(const char* by, const value& from, chare_interface* of, const std::string& where) {
   const with_python here;
   try {
     const nb::object object = helper(by)(from.get(), nb::cast(of, nb::rv_policy::reference));
+    name_ = ix::kept_name(nb::cast<std::string>(object.type().attr("__qualname__")));
     object_ = owned(nb::object(object).release().ptr());
   } catch (nb::python_error& e) {
     throw python_failure::of(e, where);
   }
 }
 
-void held_object::make(const value& made, chare_interface* of) { hold("make", made, of, "the constructor of a chare"); }
+void held_object::make(const made_with& made, chare_interface* of) {
+  hold("make", made.what, of, method_of_class(made.cls.get(), "__init__"));
+}
 
 void held_object::read(const value& state, chare_interface* of) { hold("read", state, of, "__setstate__ of a chare"); }
 
@@ -47,12 +65,11 @@ value held_object::state() const {
   }
 }
 
-held_object::begun held_object::begin(const std::string& method, const value& arguments) const {
+held_object::begun held_object::begin(const char* method, const value& arguments) const {
   const with_python here;
   const nb::handle object(object_.get());
   begun b;
-  b.where = nb::cast<std::string>(object.type().attr("__qualname__")) + "." + method;
-  const ix::trace_range shown(b.where);
+  b.where = method_of_class(name_, method);
   try {
     const nb::tuple given = nb::cast<nb::tuple>(arguments.get());
     const nb::object result = helper("invoke")(object, method, given[0], given[1]);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "names.h"
 #include "value.h"
 #include "wait.h"
 
@@ -66,23 +67,26 @@ class held_object {
   /// Whoever still has the object finds no chare behind it.
   ~held_object();
   bool is_there() const { return static_cast<bool>(object_); }
-  /// `made`: class, arguments, named arguments.
-  void make(const value& made, chare_interface* of);
+  /// `made`: of class, arguments, named arguments.
+  void make(const made_with& made, chare_interface* of);
   void read(const value& state, chare_interface* of);
   value state() const;
+  /// Of its class.
+  const char* name() const { return name_; }
   /// Begins a method: a coroutine to be driven, or what it has returned.
   struct begun {
     owned coroutine;
     value result;
-    std::string where;
+    const char* where = nullptr;
   };
-  begun begin(const std::string& method, const value& arguments) const;
+  begun begin(const char* method, const value& arguments) const;
 
  private:
   /// What the function `by` of imbrex._chare makes.
-  void hold(const char* by, const value& from, chare_interface* of, const char* where);
+  void hold(const char* by, const value& from, chare_interface* of, const std::string& where);
 
   owned object_;
+  const char* name_ = nullptr;
 };
 
 /// The chare behind an object of Python, whose class derives from imbrex.Chare.
@@ -93,17 +97,27 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
 
  public:
   python_chare() = default;
-  explicit python_chare(const value& made) { held_.make(made, this); }
+  explicit python_chare(const made_with& made) { held_.make(made, this); }
+
+  /// \name What reports and traces say: the names of Python (object/entry/shown_name.h)
+  ///@{
+  static const char* chare_name() { return "a chare of Python"; }
+  static const char* chare_name(const made_with& made) { return made.cls.get(); }
+  const char* own_name() const override { return held_.name(); }
+  static const char* entry_name(const char* chare, const name_of_python& method, const value&) {
+    return chare == chare_name() ? method.get() : method_of_class(chare, method.get());
+  }
+  ///@}
 
   /// An entry method of the class; what it returns is dropped.
-  ix::task<> receive(std::string method, value arguments) {
-    auto run = answer(std::move(method), std::move(arguments));
+  ix::task<> receive(name_of_python method, value arguments) {
+    auto run = answer(method, std::move(arguments));
     co_await std::move(run);
   }
-  ix::task<value> answer(std::string method, value arguments) {
-    held_object::begun b = held_.begin(method, arguments);
+  ix::task<value> answer(name_of_python method, value arguments) {
+    held_object::begun b = held_.begin(method.get(), arguments);
     if (!b.coroutine) co_return b.result;
-    auto run = drive(std::move(b.coroutine), std::move(b.where));
+    auto run = drive(std::move(b.coroutine), b.where);
     value v = co_await std::move(run);
     co_return v;
   }

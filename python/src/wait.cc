@@ -18,15 +18,14 @@ struct step {
 
 step returned(nb::handle stop) { return {nullptr, value(nb::object(stop.attr("value")))}; }
 
-step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& failed, const std::string& where) {
+step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& failed, const char* where) {
   const with_python here;
-  const ix::trace_range shown(where);
   try {
     const nb::handle c(coroutine);
     const nb::object what = failed ? c.attr("throw")(as_python_exception(failed)) : c.attr("send")(sent.get());
     wait_pointer w;
     if (!nb::try_cast(what, w)) {
-      throw ix::usage_error(where +
+      throw ix::usage_error(std::string(where) +
                             " awaits something that is not of imbrex: " + nb::cast<std::string>(nb::repr(what)));
     }
     return {std::move(w), {}};
@@ -38,7 +37,7 @@ step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& f
 
 }  // namespace
 
-ix::task<value> drive(owned coroutine, std::string where) {
+ix::task<value> drive(owned coroutine, const char* where) {
   value sent;
   std::exception_ptr failed;
   for (;;) {

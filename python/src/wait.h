@@ -19,8 +19,8 @@ struct wait {
 using wait_pointer = std::shared_ptr<wait>;
 
 /// Runs a coroutine of Python to its end, and gives what it returns; what it throws is a `python_failure`. `where`: for
-/// that.
-ix::task<value> drive(owned coroutine, std::string where);
+/// that; lives as long.
+ix::task<value> drive(owned coroutine, const char* where);
 
 /// Until all of them, waits and coroutines, are over; gives a list of what they gave.
 wait_pointer gather(std::vector<nb::object> all);

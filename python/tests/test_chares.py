@@ -203,16 +203,47 @@ def test_a_trace_names_classes_and_methods(tmp_path):
     trace = tmp_path / "trace.json"
     assert run(main, f"--imbrex-trace={trace}") == 0
     names = {e.get("name") for e in json.loads(trace.read_text())["traceEvents"]}
-    assert {"Block.run", "Block.halo", "the main chare"} <= names
+    assert {"Block.run", "Block.halo", "the main chare", "creation of Block", "broadcast of Block.run"} <= names
+    assert not [n for n in names if n and "python_chare" in n]
 
 
-def test_what_never_comes_is_reported(capfd):
+@pytest.mark.parametrize("ranks", ["--imbrex-ranks=1", "--imbrex-ranks=2"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_never_comes_is_reported(capfd, ranks, alone):
     async def main(rt):
-        blocks = rt.create_array(Waiting, 2)
-        await blocks[1].call.wait_for_ever()
+        await (rt.create(Waiting) if alone else rt.create_array(Waiting, 2)[1]).call.wait_for_ever()
+
+    assert run(main, ranks) == 70
+    said = capfd.readouterr().err
+    who = "Waiting" if alone else "Waiting(1)"
+    assert f"Waiting.wait_for_ever of {who} waits for Waiting.message(7)" in said
+    assert "the reply of " in said and "wait_for_ever from" in said
+    assert "imbrex_python" not in said
+
+
+class Unlucky(ix.Chare):
+    def __init__(self, where=None):
+        if self.index == where:
+            raise ValueError("unlucky")
+
+    def fails(self):
+        raise ValueError("unlucky")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("what", ["made", "sent"])
+def test_failures_name_the_class(capfd, alone, what):
+    async def main(rt):
+        where = "nowhere" if what == "sent" else None if alone else 1
+        one = rt.create(Unlucky, where) if alone else rt.create_array(Unlucky, 2, where)[1]
+        one.send.fails()
+        await rt.quiescence()
 
     assert run(main) == 70
-    assert "Waiting.message(7)" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    who = "Unlucky" if alone else "Unlucky(1)"
+    assert f"{'the constructor' if what == 'made' else 'Unlucky.fails'} of {who} on PE" in said
+    assert "imbrex_python" not in said
 
 
 class Waiting(ix.Chare):

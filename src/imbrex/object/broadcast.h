@@ -26,10 +26,17 @@ class entry_call final : public broadcast_call {
   void invoke(scheduler& pe, element_base& e) const override {
     args_tuple args = args_;
     if (pe.track != nullptr) [[unlikely]]
-      pe.track->begin(E::name(), trace_category::entry);
+      pe.track->begin(shown_name<E>(e, args), trace_category::entry);
     imbrex::invoke<E>(pe, e, args, reply_to{});
     if (pe.track != nullptr) [[unlikely]]
       pe.track->end();
+  }
+  const char* name(const char* chare) const override {
+    if constexpr (names_entry<E, args_tuple>) {
+      return entry_name_of<E>(chare != nullptr ? chare : class_name<typename E::chare_type>(), args_);
+    } else {
+      return E::name();
+    }
   }
   void size(sizing_archive& ar) const override { ar& beside(args_); }
   void write(output_archive& ar) const override { ar& beside(args_); }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,6 +9,7 @@
 #include "imbrex/object/collection/broadcast_slices.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/entry/broadcast_call.h"
+#include "imbrex/object/entry/shown_name.h"
 
 /// A broadcast: down the PE tree rooted at the sender, or down a section's own tree, then to the elements of each PE.
 /// Each element hears it exactly once, wherever it moves meanwhile; broadcasts of one PE with equal priority are heard
@@ -17,6 +18,13 @@
 namespace imbrex {
 
 namespace detail {
+
+/// What traces call a broadcast of `call` to `array`.
+template <class Index>
+const char* name_of_broadcast(scheduler& pe, collection_id array, const broadcast_call& call) {
+  const array_part<Index>* const part = find_part<Index>(pe, array);
+  return kept_name(std::string("broadcast of ") + call.name(part != nullptr ? part->chare_name() : nullptr));
+}
 
 /// A broadcast that an element missed because it moved, on its way to it.
 template <class Index>
@@ -112,6 +120,7 @@ struct broadcast_body {
   shared_call call;
 
   static constexpr bool may_part = true;
+  const char* name_of_work(scheduler& pe) const { return detail::name_of_broadcast<Index>(pe, array, *call); }
   void operator()(scheduler& pe) {
     pe.relay(*this, priority(level));
     local{array, level, {broadcast_id::stream_of(root, level), number}, std::move(call)}(pe);
@@ -162,6 +171,7 @@ struct section_broadcast_body {
   shared_call call;
 
   static constexpr bool may_part = true;
+  const char* name_of_work(scheduler& pe) const { return detail::name_of_broadcast<Index>(pe, array, *call); }
   void operator()(scheduler& pe) {
     array_part<Index>* const part = find_part<Index>(pe, array);
     if (part == nullptr || !part->complete()) {

@@ -25,7 +25,8 @@ class chare_part final : public array_part<typename C::index_type> {
   using Index = typename C::index_type;
 
   chare_part(chare_pe& pe, collection_id id, const array_shape<Index, Map>& shape)
-      : array_part<Index>(pe, id, detail::type_name<C>(), shape.extent, shape.filled),
+      : array_part<Index>(pe, id, shape.name.empty() ? detail::class_name<C>() : kept_name(shape.name), shape.extent,
+                          shape.filled),
         map_(shape.map),
         filled_(shape.filled) {}
 
@@ -51,7 +52,7 @@ class chare_part final : public array_part<typename C::index_type> {
   }
 
   collection_recipe recipe() const override {
-    array_shape<Index, Map> shape{this->extent(), map_, filled_};
+    array_shape<Index, Map> shape{this->extent(), map_, filled_, this->chare_name()};
     return {kind_.name(), to_bytes(shape)};
   }
   saved_state save(element_base& e, device_saver& saver) override { return detail::save_element<C>(*this, e, saver); }

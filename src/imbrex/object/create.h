@@ -34,6 +34,11 @@ struct create_body {
 
   bool announced = false;  ///< on the creator: the part is there already
 
+  const char* name_of_work(scheduler&) const
+    requires detail::names_chares<C>
+  {
+    return kept_name("creation of " + shape.name);
+  }
   void operator()(scheduler& pe) {
     if (!announced) announce(pe);
     auto& part = *find_part<Index>(pe, id);
@@ -60,7 +65,7 @@ struct create_body {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & root & id & shape.extent & shape.map & shape.filled;
+    ar & root & id & shape;
     if constexpr (Archive::is_loading) {
       std::tuple<Args...> mine;
       ar & mine;

@@ -38,7 +38,10 @@ class call_awaiter : public reply_awaiter<typename E::result> {
   typename E::result await_resume() { return this->take(); }
 
  private:
-  std::string text() const { return fmt::format("the reply of {} from element {}", E::name(), to_text(index_)); }
+  std::string text() const {
+    return fmt::format("the reply of {} from element {}", shown_name<E>(scheduler::current(), array_, index_, args_),
+                       to_text(index_));
+  }
 
   collection_id array_;
   Index index_;

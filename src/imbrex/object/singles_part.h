@@ -21,7 +21,7 @@ namespace detail {
 template <class C>
 class singles_part final : public array_part<no_index> {
  public:
-  singles_part(chare_pe& pe, collection_id id) : array_part<no_index>(pe, id, type_name<C>()) {}
+  singles_part(chare_pe& pe, collection_id id) : array_part<no_index>(pe, id, class_name<C>()) {}
   static std::unique_ptr<collection> make(chare_pe& pe, collection_id id) {
     return std::make_unique<singles_part>(pe, id);
   }
@@ -63,6 +63,12 @@ struct single_body {
   no_index index;
   std::tuple<Args...> args;
 
+  const char* name_of_work(scheduler&) const
+    requires detail::names_chares<C>
+  {
+    const auto name = [](const auto&... a) { return detail::class_name<C>(a...); };
+    return kept_name(std::string("creation of ") + std::apply(name, args));
+  }
   void operator()(scheduler& pe) {
     seed_pool::of(pe).note_singletons();
     auto& part = static_cast<array_part<no_index>&>(*chare_pe::of(pe).find_collection(detail::singles_of<C>()));

@@ -22,7 +22,9 @@
 ///     static constexpr bool may_part = ...;               optional: whether its serialize leaves large arrays out, by
 ///                                                         `beside` (default false); then it is performed where it was
 ///                                                         read
-///     const char* name() const;                           optional: what a trace calls it
+///     const char* name(scheduler& pe) const;              optional: what a trace calls it, an entry method
+///     const char* name_of_work(scheduler& pe) const;      optional: the same, work of the runtime; else its type is
+///     said
 namespace imbrex {
 
 class scheduler;

@@ -326,8 +326,10 @@ template <class H>
     constexpr auto again = [](scheduler& p, void* b, std::uint64_t none) {
       perform_body(p, *static_cast<H*>(b), none);
     };
-    if constexpr (requires { body.name(); }) {
-      perform_traced(pe, body.name(), trace_category::entry, flow, again, &body);
+    if constexpr (requires { body.name(pe); }) {
+      perform_traced(pe, body.name(pe), trace_category::entry, flow, again, &body);
+    } else if constexpr (requires { body.name_of_work(pe); }) {
+      perform_traced(pe, body.name_of_work(pe), trace_category::runtime, flow, again, &body);
     } else {
       perform_traced(pe, detail::type_name<H>(), trace_category::runtime, flow, again, &body);
     }

@@ -103,7 +103,7 @@ class runtime {
             detail::type_name<C>()));
       }
       if (shape.filled && volume(shape.extent) == 0) {
-        throw usage_error(fmt::format("an array of {} with extent {} has no elements", detail::type_name<C>(),
+        throw usage_error(fmt::format("an array of {} with extent {} has no elements", detail::class_name<C>(args...),
                                       to_text(shape.extent)));
       }
     } else if (shape.filled) {
@@ -174,6 +174,9 @@ class runtime {
     create_body<C, Map, detail::kept_argument<A>...> body;
     body.id = chare_pe::of(pe).new_collection_id();
     body.shape = shape;
+    if constexpr (requires { C::chare_name(args...); }) {
+      if (shape.name.empty()) body.shape.name = C::chare_name(args...);
+    }
     body.args = std::make_shared<const std::tuple<detail::kept_argument<A>...>>(std::forward<A>(args)...);
     const collection_id id = body.id;
     body.root = pe.id();

@@ -65,10 +65,11 @@ class array_part : public collection {
     return look_up(Index(i));  // a copy: what the caller has may stay in registers
   }
 
-  std::string text(const element_base& e) const override {
-    return chare_name() + to_text(static_cast<const element<Index>&>(e).index);
+  std::string index_text(const element_base& e) const override {
+    return to_text(static_cast<const element<Index>&>(e).index);
   }
   void send_missed(const element_base& to, const broadcast_id& id, const shared_call& call) override;
+  const char* name_of_index(const Index&) const { return chare_name(); }
   int place_of(const element_base& e, std::array<double, 3>& place) const override {
     if constexpr (is_grid_index<Index>) {
       if (volume(extent_) == 0) return 0;

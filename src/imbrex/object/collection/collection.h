@@ -36,7 +36,11 @@ class collection : public saved_part {
   const char* chare_name() const { return chare_name_; }
   const std::vector<element_base*>& here() const { return here_; }
   /// "block(1, 2, 3)".
-  virtual std::string text(const element_base& e) const = 0;
+  std::string text(const element_base& e) const { return name_of(e) + index_text(e); }
+  /// What its class is called.
+  virtual const char* name_of(const element_base&) const { return chare_name_; }
+  /// "(1, 2, 3)"; empty of a singleton.
+  virtual std::string index_text(const element_base& e) const = 0;
   /// Calls `f` for every element this PE knows of.
   virtual void for_each_known(const std::function<void(element_base&)>& f) const = 0;
 

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/base/type_name.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/entry/known_slots.h"
+#include "imbrex/object/entry/shown_name.h"
 
 /// How one element comes to be.
 namespace imbrex::detail {
@@ -35,10 +35,11 @@ void* allocate_object() {
 template <class C, class Tuple>
 bool construct_element(scheduler& pe, collection& part, element_base& e, const Tuple& args) {
   void* memory = nullptr;
+  const char* const name = std::apply([](const auto&... a) { return class_name<C>(a...); }, args);
   try {
     memory = allocate_object<C>();
     chare_pe::of(pe).constructing = &e;
-    pe.constructing_type = type_name<C>();
+    pe.constructing_type = name;
     const actor_turn turn(pe, &e);
     C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
     pe.constructing_type = nullptr;
@@ -50,7 +51,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
     chare_pe::of(pe).constructing = nullptr;
     pe.constructing_type = nullptr;
     if (memory != nullptr) free_object_memory(memory, alignof(C));
-    chare_pe::of(pe).fail_method(&e, "the constructor", std::current_exception());
+    chare_pe::of(pe).fail_entry("the constructor of " + (name + part.index_text(e)), std::current_exception());
     return false;
   }
 }

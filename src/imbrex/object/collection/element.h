@@ -29,6 +29,8 @@ class chare_base {
   chare_base(const chare_base&) = delete;
   chare_base& operator=(const chare_base&) = delete;
   virtual ~chare_base() = default;
+  /// What reports call its class, if not its name in C++ (entry/shown_name.h); null: that.
+  virtual const char* own_name() const { return nullptr; }
 
  protected:
   /// Only while the runtime constructs an element; else throws `usage_error`.

@@ -14,6 +14,7 @@
 #include "imbrex/object/data/hetero_argument.h"
 #include "imbrex/object/entry/entry.h"
 #include "imbrex/object/entry/known_slots.h"
+#include "imbrex/object/entry/shown_name.h"
 
 /// An entry method invocation, from the sender's call to the method's run. The walk of a message: `proxy` ->
 /// `send_entry` (finds the element or its PE) -> `scheduler::send` -> `entry_body::operator()` -> `bring_to_element`
@@ -90,6 +91,29 @@ void conclude_entry(scheduler& pe, entry_activity& a) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What reports and traces call entry E, called with `arguments`, of `e`; or of element `i` of `array`.
+template <class E, class Args>
+const char* shown_name(const element_base& e, const Args& arguments) {
+  if constexpr (names_entry<E, Args>) {
+    return entry_name_of<E>(e.part->name_of(e), arguments);
+  } else {
+    return E::name();
+  }
+}
+template <class E, class Index, class Args>
+const char* shown_name(scheduler& pe, collection_id array, const Index& i, const Args& arguments) {
+  if constexpr (names_entry<E, Args>) {
+    array_part<Index>* const part = find_part<Index>(pe, array);
+    return entry_name_of<E>(part != nullptr ? part->name_of_index(i) : class_name<typename E::chare_type>(), arguments);
+  } else {
+    return E::name();
+  }
+}
+
+}  // namespace detail
+
 /// Calls the entry method on an element that lives here, all of whose data have arrived. Arguments are moved out of
 /// `args`.
 template <class E, class Args>
@@ -98,14 +122,15 @@ template <class E, class Args>
   using R = typename E::result;
   C& object = *static_cast<C*>(e.object);
   const actor_turn turn(pe, &e);
+  const char* const name = detail::shown_name<E>(e, args);
   std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {
       static_cast<void>(&detail::registered_slot<E>::one);
-      std::apply([&](auto&... a) { (object.*E::method).arrive(E::name(), detail::arrived(a)...); }, args);
+      std::apply([&](auto&... a) { (object.*E::method).arrive(name, detail::arrived(a)...); }, args);
     } else if constexpr (E::kind == entry_kind::coroutine) {
       auto t = std::apply([&](auto&... a) { return (object.*E::method)(detail::arrived(a)...); }, args);
-      entry_activity::start(pe, &e, E::name(), std::move(t), reply, &detail::conclude_entry<R>);
+      entry_activity::start(pe, &e, name, std::move(t), reply, &detail::conclude_entry<R>);
     } else if constexpr (std::is_void_v<R>) {
       std::apply([&](auto&... a) { (object.*E::method)(detail::arrived(a)...); }, args);
       if (reply.wanted()) send_reply<R>(pe, reply, std::monostate{});
@@ -117,7 +142,7 @@ template <class E, class Args>
   } catch (...) {
     thrown = std::current_exception();
   }
-  detail::fail<R>(pe, &e, E::name(), reply, std::move(thrown));
+  detail::fail<R>(pe, &e, name, reply, std::move(thrown));
 }
 
 /// A GPU message whose data are arriving: the chare's post method, if it has one, says where they go; when all are
@@ -275,7 +300,7 @@ struct entry_body : element_message<Index> {
   reply_to reply;
   args_tuple args;
 
-  const char* name() const { return E::name(); }
+  const char* name(scheduler& pe) const { return detail::shown_name<E>(pe, array, index, args); }
   static constexpr bool aggregated = [] {
     using C = typename E::class_type;
     if constexpr (requires { typename C::aggregated; }) {
@@ -353,7 +378,7 @@ struct entry_body : element_message<Index> {
   }
 
   void refuse_deleted(scheduler& pe, const collection& part) {
-    refuse<typename E::result>(pe, reply, detail::deleted_text(name(), part.chare_name(), to_text(index)));
+    refuse<typename E::result>(pe, reply, detail::deleted_text(name(pe), part.chare_name(), to_text(index)));
   }
 };
 

@@ -85,7 +85,15 @@ pe_id singles::next_stop_to(const no_index& i) {
   return e->object != nullptr ? pe().id() : e->where;
 }
 
-std::string singles::text(const element_base&) const { return chare_name(); }
+const char* singles::name_of(const element_base& e) const {
+  const char* const own = e.object != nullptr ? e.object->own_name() : nullptr;
+  return own != nullptr ? own : chare_name();
+}
+
+const char* singles::name_of_index(const no_index& i) {
+  const record_type* const e = find(i);
+  return e != nullptr ? name_of(*e) : chare_name();
+}
 
 void singles::for_each_known(const std::function<void(element_base&)>& f) const {
   slots_.for_each(f);

@@ -80,7 +80,9 @@ class array_part<no_index> : public collection {
   /// Where a message to `i` goes from here; this PE when it lives here or is yet to come.
   pe_id next_stop_to(const no_index& i);
 
-  std::string text(const element_base& e) const override;
+  const char* name_of(const element_base& e) const override;
+  const char* name_of_index(const no_index& i);
+  std::string index_text(const element_base&) const override { return {}; }
   int place_of(const element_base&, std::array<double, 3>&) const override { return 0; }
   void for_each_known(const std::function<void(element_base&)>& f) const override;
 

@@ -39,6 +39,8 @@ class broadcast_call {
 
   /// Calls the method on an element that is here, with copies of the arguments.
   virtual void invoke(scheduler& pe, element_base& e) const = 0;
+  /// What traces call the method, of elements called `chare`; null: of which nothing is known here.
+  virtual const char* name(const char* chare) const = 0;
   /// \name The arguments for another rank; `kind.read` is the way back
   ///@{
   virtual void size(sizing_archive& ar) const = 0;

@@ -99,10 +99,11 @@ struct array_shape {
   Index extent{};
   Map map{};
   bool filled = true;  ///< false: starts empty, elements are inserted
+  std::string name{};  ///< what reports call its chares; empty: by their class
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & extent & map & filled;
+    ar & extent & map & filled & name;
   }
 };
 
