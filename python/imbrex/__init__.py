@@ -23,7 +23,7 @@ See docs/python.md.
 from ._errors import Error, RemoteError, UsageError
 from ._imbrex import Channel, Runtime, Task
 from ._chare import Chare, concatenate, max, min, product, sum, when
-from ._run import gather, program, run
+from ._run import gather, run
 from ._kernels import Kernel, Kernels
 from ._objects import Object, commute, read, read_write, write
 from ._tasks import DeviceArray, GpuStream, all_tasks, on_gpu, submit
@@ -49,7 +49,6 @@ __all__ = [
     "min",
     "on_gpu",
     "product",
-    "program",
     "read",
     "read_write",
     "run",

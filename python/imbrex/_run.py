@@ -12,20 +12,38 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, overload
 
 from . import _imbrex
 from ._chare import Chare
-from ._errors import UsageError
+from ._errors import Error, UsageError
 
 
-def run(main: Callable, argv: list[str] | None = None, *, pes: int | None = None) -> int:
+@overload
+def run(main: Callable, argv: list[str] | None = None, *, pes: int | None = None) -> int: ...
+@overload
+def run(main: str, *, launcher: str = "", trace: bool = False, **options: Any) -> dict[str, Any]: ...
+def run(main: Any, argv: list[str] | None = None, *, pes: int | None = None, **more: Any) -> Any:
     """Runs a job whose main chare is the coroutine `main(rt)`, or `main(rt, words)` with the words of the command line
     that are not imbrex's own. All processes of an `mpirun` or `srun` call this. `pes`: PEs, that is threads, of this
     process, unless `--imbrex-pes` says; one where it does not say either, since threads of Python compute one at a time.
-    Returns the exit code, the same everywhere. One job at a time. Ctrl-C ends the process."""
+    Returns the exit code, the same everywhere. One job at a time. Ctrl-C ends the process.
+
+    Or an application of imbrex, by its name: `run("jacobi3d", x=192, i=100, imbrex_pes=2)` gives its report as a dict.
+    `launcher`: for instance "mpirun -n 4". An option of one letter is written `-x`, others `--with-dashes`. With `trace=True`
+    the events of `--imbrex-trace` are in the dict as "trace". Throws `imbrex.Error` with what it said when it fails."""
+    if isinstance(main, str):
+        if argv is not None:
+            raise UsageError(f"imbrex.run({main!r}) takes an application's options by name: x=192, imbrex_pes=2")
+        return _run_application(main, **more, **({} if pes is None else {"pes": pes}))
+    if more:
+        raise UsageError(f"imbrex.run(main) has no {', '.join(more)}: options go into argv")
     if not inspect.iscoroutinefunction(main):
-        raise UsageError("imbrex.run takes an `async def main(rt)`")
+        raise UsageError("imbrex.run takes an `async def main(rt)`, or the name of an application")
+    return _run_job(main, argv, pes)
+
+
+def _run_job(main: Callable, argv: list[str] | None, pes: int | None) -> int:
     words = list(sys.argv if argv is None else [sys.argv[0] or "python", *argv])
     if not any(w.startswith("--imbrex-pes") for w in words) and "IMBREX_PES" not in os.environ:
         words.insert(1, f"--imbrex-pes={pes or 1}")
@@ -105,12 +123,7 @@ def _find(name: str) -> str:
     return found
 
 
-def program(name: str, launcher: str = "", **options: Any) -> dict[str, Any]:
-    """Runs an application of imbrex, such as `program("jacobi3d", x=192, i=100, imbrex_pes=2)`, and gives its report as a
-    dict. `launcher`: for instance "mpirun -n 4". An option of one letter is written `-x`, others `--with-dashes`. With
-    `trace=True` the events of `--imbrex-trace` are in the dict as "trace". Throws `imbrex.Error` with what the program
-    said when it fails."""
-    trace = options.pop("trace", False)
+def _run_application(name: str, launcher: str = "", trace: bool = False, **options: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         report, events = Path(folder, "report.json"), Path(folder, "trace.json")
         short = {k: v for k, v in options.items() if len(k) == 1}
@@ -121,8 +134,6 @@ def program(name: str, launcher: str = "", **options: Any) -> dict[str, Any]:
             words.append(f"--imbrex-trace={events}")
         done = subprocess.run([*launcher.split(), _find(name), *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            from ._errors import Error
-
             raise Error(f"{name} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}".strip())
         result = json.loads(report.read_text())
         if trace:

@@ -1,4 +1,4 @@
-"""`imbrex.program`: applications, and what they report."""
+"""Applications by `imbrex.run`, and what they report."""
 
 import os
 import shutil
@@ -12,14 +12,14 @@ needs_jacobi3d = pytest.mark.skipif(there is None, reason="jacobi3d is not in PY
 
 @needs_jacobi3d
 def test_gives_the_report_and_the_trace():
-    report = ix.program("jacobi3d", x=32, i=4, device="host", imbrex_pes=2, repeats=1, quiet=True, trace=True)
+    report = ix.run("jacobi3d", x=32, i=4, device="host", imbrex_pes=2, repeats=1, quiet=True, trace=True)
     assert report["time_per_iteration_us"]["median"] > 0
     assert any(e.get("ph") == "X" for e in report["trace"]["traceEvents"])
 
 
 @needs_jacobi3d
 def test_in_virtual_time():
-    report = ix.program("jacobi3d", x=64, i=4, repeats=1, quiet=True, imbrex_machine="h200-x4", imbrex_ranks=1,
+    report = ix.run("jacobi3d", x=64, i=4, repeats=1, quiet=True, imbrex_machine="h200-x4", imbrex_ranks=1,
                         imbrex_gpus=4, imbrex_pes=4)
     assert report["time_per_iteration_us"]["median"] > 0
 
@@ -27,10 +27,21 @@ def test_in_virtual_time():
 @needs_jacobi3d
 def test_says_why_it_failed():
     with pytest.raises(ix.Error, match="exit code 2"):
-        ix.program("jacobi3d", x=-1)
+        ix.run("jacobi3d", x=-1)
+
+
+def test_options_that_make_no_sense_are_said():
+    with pytest.raises(ix.UsageError, match="options by name"):
+        ix.run("jacobi3d", ["-x", "32"])
+
+    async def main(rt):
+        pass
+
+    with pytest.raises(ix.UsageError, match="has no x"):
+        ix.run(main, x=32)
 
 
 def test_a_program_that_is_not_there(monkeypatch):
     monkeypatch.setenv("PYTHON_IMBREX_BIN", "/nowhere")
     with pytest.raises(ix.UsageError, match="PYTHON_IMBREX_BIN=/nowhere"):
-        ix.program("jacobi3d")
+        ix.run("jacobi3d")
