@@ -21,19 +21,24 @@ See docs/python.md.
 """
 
 from ._errors import Error, RemoteError, UsageError
-from ._imbrex import Channel, Runtime, Task
+from ._imbrex import Channel, Runtime, Task, Window
 from ._chare import Chare, concatenate, max, min, product, sum, when
 from ._run import gather, run
 from ._kernels import Kernel, Kernels
-from ._objects import Object, commute, read, read_write, write
+from ._objects import Object, commute, read, read_write, reduce, write
 from ._tasks import DeviceArray, GpuStream, all_tasks, on_gpu, submit
+from ._windows import record
+from ._graphs import Distributed, DistributedObject, Graph, run_graph
 
 __all__ = [
     "Channel",
     "Chare",
     "DeviceArray",
+    "Distributed",
+    "DistributedObject",
     "Error",
     "GpuStream",
+    "Graph",
     "Kernel",
     "Kernels",
     "Object",
@@ -41,6 +46,7 @@ __all__ = [
     "Runtime",
     "Task",
     "UsageError",
+    "Window",
     "all_tasks",
     "commute",
     "concatenate",
@@ -51,7 +57,10 @@ __all__ = [
     "product",
     "read",
     "read_write",
+    "record",
+    "reduce",
     "run",
+    "run_graph",
     "submit",
     "sum",
     "when",

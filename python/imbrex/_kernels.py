@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _imbrex
 from ._errors import UsageError
-from ._objects import Object, _numpy, _Use
+from ._objects import _numpy, _Use
 
 # The words of the dialect for numbers: as numpy and as struct call them.
 _NUMBERS = {"char": "i1", "signed char": "i1", "unsigned char": "u1", "short": "i2", "unsigned short": "u2", "int": "i4",
@@ -79,7 +79,8 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}({', '.join(p[0] for p in self._parameters)})>"
 
-    def _submit(self, args: tuple, options: tuple, over: Any, groups: Any, group: Any, shared_bytes: int) -> _imbrex.Task:
+    def _prepare(self, args: tuple, over: Any, groups: Any, group: Any, shared_bytes: int, of: type) -> tuple:
+        """The shape, the uses of objects of class `of`, and the values of the others as bytes."""
         if len(args) != len(self._parameters):
             raise UsageError(f"kernel '{self.__name__}' has {len(self._parameters)} parameters ("
                              f"{', '.join(p[0] for p in self._parameters)}), and was given {len(args)}")
@@ -89,19 +90,21 @@ class Kernel:
                 values.append(self._packed(a, name, kind))
                 continue
             values.append(b"")
-            uses.append(self._use(a, name, kind, access))
-        return _imbrex.submit_kernel(self._unit, self.__name__, (*self._shape(over, groups, group), shared_bytes), uses, values, options)
+            uses.append(self._use(a, name, kind, access, of))
+        return (*self._shape(over, groups, group), shared_bytes), uses, values
 
-    def _use(self, a: Any, name: str, kind: str, access: str) -> tuple:
-        if isinstance(a, Object):
+    def _use(self, a: Any, name: str, kind: str, access: str, of: type) -> _Use:
+        if isinstance(a, of):
             a = _Use(a, access)
-        if not isinstance(a, _Use):
-            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is a pointer: it takes an imbrex.Object, not {a!r}")
+        if not isinstance(a, _Use) or not isinstance(a.object, of):
+            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is a pointer: it takes an imbrex.{of.__name__}, not {a!r}")
         wanted = _NUMBERS.get(kind) or _ELEMENTS.get(kind)
         if wanted is not None and a.object.dtype != _numpy().dtype(wanted):
-            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' points to {kind}, and the Object has "
+            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' points to {kind}, and the {of.__name__} has "
                              f"{a.object.dtype.name}: make it of dtype {_numpy().dtype(wanted).name!r}")
-        return (a.object._handle, a.mode)
+        if a.mode == "reduce" and access == "read":
+            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is const: nothing is reduced into it")
+        return a
 
     def _packed(self, a: Any, name: str, kind: str) -> bytes:
         code = _NUMBERS.get(kind)

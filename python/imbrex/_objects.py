@@ -17,6 +17,17 @@ def _numpy() -> Any:
     return numpy
 
 
+def _shape_of(shape: int | tuple) -> tuple:
+    return tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+
+
+def _type_of(dtype: Any) -> Any:
+    found = _numpy().dtype(dtype)
+    if found.hasobject:
+        raise UsageError(f"objects of type {found}: elements are plain numbers")
+    return found
+
+
 class Object:
     """Elements that live wherever they are needed: the runtime keeps copies on the host and on devices, brings the newest
     to where a task runs, and lets tasks use them in the order in which they were submitted. `shape`: a number or a tuple;
@@ -26,11 +37,9 @@ class Object:
     __slots__ = ("_handle", "shape", "dtype")
 
     def __init__(self, shape: int | tuple, dtype: Any = "float64") -> None:
-        self.shape = tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
-        self.dtype = _numpy().dtype(dtype)
-        if any(n < 0 for n in self.shape) or self.dtype.hasobject:
-            raise UsageError(f"an Object of shape {self.shape} and type {self.dtype}: sizes are not negative, and elements are "
-                             "plain numbers")
+        self.shape, self.dtype = _shape_of(shape), _type_of(dtype)
+        if any(n < 0 for n in self.shape):
+            raise UsageError(f"an Object of shape {self.shape}: sizes are not negative")
         self._handle = _imbrex.make_object(self.nbytes)
 
     @classmethod
@@ -38,7 +47,9 @@ class Object:
         """With the elements of an array of the host, which are copied now."""
         copy = _numpy().array(array, order="C", copy=True)
         new = cls(copy.shape, copy.dtype)
-        _imbrex.submit_function(_Copy(copy), ["host"], [(new._handle, "write")], ("copy", 0, None, -1, []))
+        if _imbrex.is_recording():
+            raise UsageError("Object.of copies now, and a window runs later: make it before, and record a task that fills it")
+        _imbrex.submit_function(_Copy(copy), ["host"], [(new._handle, "write", ())], ("copy", 0, None, -1, []))
         return new
 
     @property
@@ -126,10 +137,17 @@ def _as_array(memory: Any, shape: tuple, dtype: Any) -> Any:
 
 
 class _Use:
-    def __init__(self, of: Object, mode: str) -> None:
-        if not isinstance(of, Object):
+    """What a task does with an object, or with one of a graph, which has shape and dtype, too."""
+
+    def __init__(self, of: Any, mode: str, how: tuple = ()) -> None:
+        if not hasattr(of, "shape") or not (isinstance(of, Object) or hasattr(of, "_which")):
             raise UsageError(f"imbrex.{mode}(x) is for an imbrex.Object, not for {of!r}")
-        self.object, self.mode = of, mode
+        self.object, self.mode, self.how = of, mode, how
+
+    @property
+    def given(self) -> tuple:
+        """What the module takes for it."""
+        return (self.object._handle, self.mode, self.how)
 
 
 def read(x: Object) -> _Use:
@@ -150,3 +168,12 @@ def read_write(x: Object) -> _Use:
 def commute(x: Object) -> _Use:
     """As an argument of a task: it changes `x` as others do that commute, one at a time, in any order."""
     return _Use(x, "commute")
+
+
+def reduce(x: Object, op: str, parts: int = 8) -> _Use:
+    """As an argument of a task: it adds to `x` by `imbrex.sum`, `product`, `min` or `max`, apart from others that do. It finds
+    what some of them have left, or the operation's neutral elements if it is the first of these, and changes that: `x += found`.
+    The tasks are in `parts` by turns, as many of which run at once, and what is in these comes together in `x`, and with what
+    it had if it had anything, when it is next used otherwise. The bits are the same whoever runs what. Of int32, uint32, int64,
+    uint64, float32 and float64."""
+    return _Use(x, "reduce", (op, getattr(x, "dtype", None) and x.dtype.name, parts))

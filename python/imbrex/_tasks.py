@@ -78,12 +78,49 @@ class _Call:
         return None
 
 
+class _Prepared:
+    """A task, checked, as the module takes it."""
+
+    def __init__(self) -> None:
+        self.uses: list[_Use] = []
+        self.kernel: tuple | None = None  # its text and name
+        self.shape: tuple = ()
+        self.values: list[bytes] = []
+        self.call: Any = None
+        self.places: list[str] = []
+
+
+def _prepared(what: Any, args: tuple, over: Any, groups: Any, group: Any, shared_bytes: int, of: type) -> _Prepared:
+    """With objects of class `of`."""
+    p = _Prepared()
+    if isinstance(what, Kernel):
+        p.kernel = (what._unit, what.__name__)
+        p.shape, p.uses, p.values = what._prepare(args, over, groups, group, shared_bytes, of)
+        return p
+    if over is not None or groups is not None or group is not None or shared_bytes:
+        raise UsageError("over, groups, group and shared_bytes are for kernels")
+    gpu, function = (what.function, what.host) if isinstance(what, on_gpu) else (None, what)
+    for f in (gpu, function):
+        if inspect.iscoroutinefunction(f):
+            raise UsageError(f"{f.__qualname__} is a coroutine: a task computes, and waits for nothing")
+        if f is not None and not callable(f):
+            raise UsageError(f"a task is a function, imbrex.on_gpu(f) or a kernel, not {f!r}")
+    given = tuple(_Use(a, "read_write") if isinstance(a, of) else a for a in args)
+    p.uses = [u for u in given if isinstance(u, _Use)]
+    for u in p.uses:
+        if not isinstance(u.object, of):
+            raise UsageError(f"{u.object!r} is no imbrex.{of.__name__}: objects of a graph are for g.submit, others for imbrex.submit")
+    p.places = [kind for kind, f in (("host", function), ("cuda", gpu)) if f is not None]
+    p.call = _Call(function, gpu, given)
+    return p
+
+
 def submit(what: Any, *args: Any, name: str = "", priority: int = 0, on: str | None = None, number: int = -1,
            after: tuple | list = (), over: int | tuple | None = None, groups: int | tuple | None = None,
            group: int | tuple | None = None, shared_bytes: int = 0) -> _imbrex.Task:
     """Submits a task, and returns it at once: `await` it for its end, what its function returned, or what it threw. It
     runs when all that was submitted before is over that it conflicts with, by the objects among `args`: `imbrex.read(x)`,
-    `write(x)`, `read_write(x)`, `commute(x)`; other arguments are values.
+    `write(x)`, `read_write(x)`, `commute(x)`, `reduce(x, op)`; other arguments are values.
 
     `what`: a function, which is called on the host with arrays of numpy in the place of objects (`x` alone is
     `read_write(x)`); it is no coroutine, returns before its arrays are used elsewhere, and may run on another thread of the process. Or
@@ -93,24 +130,12 @@ def submit(what: Any, *args: Any, name: str = "", priority: int = 0, on: str | N
 
     `on`, `number`: "host", "cuda" or "opencl", and which of these devices. `priority`: the higher, the sooner. `after`: tasks
     that it waits for besides."""
-    if isinstance(what, Kernel):
-        return what._submit(args, (name, priority, on, number, list(after)), over, groups, group, shared_bytes)
-    if over is not None or groups is not None or group is not None or shared_bytes:
-        raise UsageError("over, groups, group and shared_bytes are for kernels")
-    gpu = None
-    function = what
-    if isinstance(what, on_gpu):
-        gpu, function = what.function, what.host
-    for f in (gpu, function):
-        if inspect.iscoroutinefunction(f):
-            raise UsageError(f"{f.__qualname__} is a coroutine: a task computes, and waits for nothing")
-        if f is not None and not callable(f):
-            raise UsageError(f"a task is a function, imbrex.on_gpu(f) or a kernel, not {f!r}")
-    uses = [_Use(a, "read_write") if isinstance(a, Object) else a for a in args]
-    places = [kind for kind, f in (("host", function), ("cuda", gpu)) if f is not None]
     options = (name or getattr(what, "__name__", "task"), priority, on, number, list(after))
-    return _imbrex.submit_function(_Call(function, gpu, tuple(uses)), places,
-                                   [(u.object._handle, u.mode) for u in uses if isinstance(u, _Use)], options)
+    p = _prepared(what, args, over, groups, group, shared_bytes, Object)
+    uses = [u.given for u in p.uses]
+    if p.kernel is not None:
+        return _imbrex.submit_kernel(*p.kernel, p.shape, uses, p.values, options)
+    return _imbrex.submit_function(p.call, p.places, uses, options)
 
 
 def all_tasks() -> Any:

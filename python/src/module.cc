@@ -2,6 +2,7 @@
 
 #include "home.h"
 #include "proxies.h"
+#include "recording.h"
 
 namespace imbrex_python {
 
@@ -128,7 +129,10 @@ NB_MODULE(_imbrex, m) {
   bind_runtime(m);
   bind_proxies(m);
   bind_channels(m);
+  bind_objects(m);
   bind_tasks(m);
+  bind_windows(m);
+  bind_graphs(m);
   nb::register_exception_translator(
       [](const std::exception_ptr& e, void*) {
         try {

@@ -1,137 +1,15 @@
-#include <fmt/format.h>
-#include <imbrex/device/interop/cuda_native.h>
+#include <imbrex/hetero/submission/untyped_reduction.h>
 #include <imbrex/hetero/submission/untyped_task.h>
 #include <imbrex/text_kernels.h>
-#include <nanobind/ndarray.h>
 
-#include <variant>
-
-#include "home.h"
+#include "objects.h"
 #include "proxies.h"
+#include "recording.h"
+#include "submitted.h"
 
 namespace imbrex_python {
 
 namespace {
-
-using bytes_object = ix::hetero_object<std::byte>;
-using object_handle = of_home<bytes_object>;
-using object_pointer = std::shared_ptr<object_handle>;
-constexpr const char* an_object = "an Object";
-
-ix::access_mode mode_of(const std::string& mode) {
-  if (mode == "read") return ix::access_mode::read;
-  if (mode == "write") return ix::access_mode::write;
-  if (mode == "read_write") return ix::access_mode::read_write;
-  if (mode == "commute") return ix::access_mode::commute;
-  throw ix::usage_error("there is no access mode '" + mode + "': read, write, read_write, commute");
-}
-
-// ------------------------------------------------------------------------------------------------ objects
-
-object_pointer make_object(std::size_t bytes) {
-  check_in_job();
-  see_to_what_was_left();
-  return std::make_shared<object_handle>(bytes_object(bytes));
-}
-
-object_pointer slice_of(const object_handle& o, std::size_t first, std::size_t count) {
-  return std::make_shared<object_handle>(o.here(an_object).slice(first, count));
-}
-
-ix::device_kind kind_of(const std::string& name) {
-  for (const ix::device_kind k : {ix::device_kind::host, ix::device_kind::cuda, ix::device_kind::opencl}) {
-    if (name == ix::to_string(k)) return k;
-  }
-  throw ix::usage_error("there is no device '" + name + "': host, cuda, opencl");
-}
-
-/// Memory as an array of bytes. `is_kept`, if any, is false when no array of Python is of it any more.
-nb::object bytes_of(std::byte* data, std::size_t bytes, bool reads, const std::shared_ptr<bool>& is_kept = nullptr) {
-  const auto end = [](void* p) noexcept {
-    const std::unique_ptr<std::shared_ptr<bool>> kept(static_cast<std::shared_ptr<bool>*>(p));
-    if (*kept != nullptr) **kept = false;
-  };
-  if (is_kept != nullptr) *is_kept = true;
-  const nb::capsule owner(new std::shared_ptr<bool>(is_kept), end);
-  auto* const first = reinterpret_cast<unsigned char*>(data);
-  if (reads) return nb::cast(nb::ndarray<nb::numpy, const unsigned char, nb::ndim<1>>(first, {bytes}, owner));
-  return nb::cast(nb::ndarray<nb::numpy, unsigned char, nb::ndim<1>>(first, {bytes}, owner));
-}
-
-// ------------------------------------------------------------------------------------------------ views
-
-/// An object's bytes on the host, as long as the block of Python that asked for them.
-class view {
- public:
-  view(const object_handle& o, const std::string& mode) : object_(o.here(an_object)), mode_(mode_of(mode)) {
-    see_to_what_was_left();
-    if (mode == "commute") throw ix::usage_error("a view has its place in the order of uses: read, write, read_write");
-  }
-  static wait_pointer begin(std::shared_ptr<view> v) {
-    return std::make_shared<wait>([v = std::move(v)] {
-      if (v->mode_ == ix::access_mode::read) return taken(v, ix::access_mode::read);
-      return v->mode_ == ix::access_mode::write ? taken(v, ix::access_mode::write)
-                                                : taken(v, ix::access_mode::read_write);
-    });
-  }
-  void end() { held_ = {}; }
-
- private:
-  template <class T>
-  using kept_view = std::unique_ptr<of_home<ix::host_view<T>>>;
-
-  template <ix::access_mode::kind Mode>
-  static ix::task<value> taken(std::shared_ptr<view> v, ix::access_mode::constant<Mode> mode) {
-    constexpr bool reads = Mode == ix::access_mode::kind::read;
-    using element = std::conditional_t<reads, const std::byte, std::byte>;
-    auto access = v->object_.here(an_object).host(mode);
-    auto there = co_await access;
-    element* const data = there.data();
-    const std::size_t bytes = there.size();
-    v->held_ = std::make_unique<of_home<ix::host_view<element>>>(std::move(there));
-    const with_python here;
-    co_return value(bytes_of(const_cast<std::byte*>(data), bytes, reads));
-  }
-
-  object_handle object_;
-  ix::access_mode mode_;
-  std::variant<std::monostate, kept_view<const std::byte>, kept_view<std::byte>> held_;
-};
-
-// ------------------------------------------------------------------------------------------------ tasks
-
-/// What a task's function of Python returned, or threw.
-struct outcome {
-  value result;
-  std::unique_ptr<python_failure> failure;
-};
-
-class submitted {
- public:
-  submitted(ix::hetero_task t, std::shared_ptr<outcome> o) : task_(std::move(t)), outcome_(std::move(o)) {}
-  static wait_pointer until_over(const std::shared_ptr<submitted>& t) {
-    static_cast<void>(t->task());
-    return std::make_shared<wait>([t] { return over(t->task(), t->outcome_); });
-  }
-  ix::hetero_task& task() const { return task_.here("a task"); }
-
- private:
-  static ix::task<value> over(ix::hetero_task t, std::shared_ptr<outcome> o) {
-    std::exception_ptr failed;
-    try {
-      co_await t;
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    // The runtime's has the same text with the task's name in front, but not the object.
-    if (failed && o->failure != nullptr) throw python_failure(*o->failure);
-    if (failed) std::rethrow_exception(failed);
-    co_return o->result;
-  }
-
-  of_home<ix::hetero_task> task_;
-  std::shared_ptr<outcome> outcome_;
-};
 
 struct named_options {
   explicit named_options(const nb::tuple& t) {
@@ -149,66 +27,40 @@ struct named_options {
   ix::task_options options;
 };
 
-std::vector<ix::untyped_use> uses_of(const nb::list& given) {
-  std::vector<ix::untyped_use> uses;
-  for (const nb::handle h : given) {
-    const auto pair = nb::cast<nb::tuple>(h);
-    const bytes_object& o = nb::cast<object_pointer>(pair[0])->here(an_object);
-    uses.push_back({o.data(), mode_of(nb::cast<std::string>(pair[1]))});
-  }
-  return uses;
+ix::element_operation operation_of(const std::string& name) {
+  if (name == "sum") return ix::element_operation::sum;
+  if (name == "product") return ix::element_operation::product;
+  if (name == "min") return ix::element_operation::min;
+  if (name == "max") return ix::element_operation::max;
+  throw ix::usage_error("a task does not reduce by '" + name + "': imbrex.sum, product, min, max");
 }
 
-/// A function of Python that is called with the memory of the task's objects: on the host as arrays of bytes, which it
-/// may not keep; on a GPU as addresses, with the stream's number.
-class python_function {
- public:
-  python_function(const nb::object& f, std::string name, std::vector<std::pair<std::size_t, bool>> objects,
-                  std::shared_ptr<outcome> o)
-      : function_(f), name_(std::move(name)), objects_(std::move(objects)), outcome_(std::move(o)) {}
+ix::number_type number_of(const std::string& dtype) {
+  if (dtype == "int32") return ix::number_type::int32;
+  if (dtype == "uint32") return ix::number_type::uint32;
+  if (dtype == "int64") return ix::number_type::int64;
+  if (dtype == "uint64") return ix::number_type::uint64;
+  if (dtype == "float32") return ix::number_type::float32;
+  if (dtype == "float64") return ix::number_type::float64;
+  throw ix::usage_error("tasks do not reduce into an Object of " + dtype +
+                        ": int32, uint32, int64, uint64, float32, float64");
+}
 
-  void operator()(const ix::untyped_call& c) const {
-    if (c.order == nullptr) return call(c, nullptr);
-    ix::enqueue_native(*c.order, "python", [&](CUstream_st* native) { call(c, native); });
-  }
+/// Of (object, mode), or of (object, "reduce", (operation, dtype, parts)).
+ix::untyped_use use_of(const nb::tuple& t) {
+  const bytes_object& o = nb::cast<object_pointer>(t[0])->here(an_object);
+  const auto mode = nb::cast<std::string>(t[1]);
+  if (mode != "reduce") return {o.data(), mode_of(mode)};
+  const auto how = nb::cast<nb::tuple>(t[2]);
+  return ix::untyped_reduce(*o.data(), number_of(nb::cast<std::string>(how[1])),
+                            operation_of(nb::cast<std::string>(how[0])), nb::cast<std::size_t>(how[2]));
+}
 
- private:
-  void call(const ix::untyped_call& c, CUstream_st* native) const {
-    const with_python here;
-    const ix::trace_range shown(name_);
-    std::vector<std::shared_ptr<bool>> kept;
-    try {
-      nb::list memory;
-      for (std::size_t i = 0; i < objects_.size(); ++i) {
-        const auto [bytes, reads] = objects_[i];
-        if (c.order != nullptr) {
-          memory.append(reinterpret_cast<std::uintptr_t>(c.objects[i]));
-        } else {
-          kept.push_back(std::make_shared<bool>(true));
-          memory.append(bytes_of(c.objects[i], bytes, reads, kept.back()));
-        }
-      }
-      nb::object stream = nb::none();
-      if (c.order != nullptr) stream = nb::int_(reinterpret_cast<std::uintptr_t>(native));
-      outcome_->result = value(function_.get()(std::move(memory), stream));
-    } catch (nb::python_error& e) {
-      outcome_->failure = std::make_unique<python_failure>(python_failure::of(e, name_));
-      throw python_failure(*outcome_->failure);
-    }
-    for (const std::shared_ptr<bool>& k : kept) {
-      if (!*k) continue;
-      throw ix::usage_error(
-          name_ +
-          " keeps an array that it was called with, whose memory is another's afterwards: let it keep "
-          "a copy");
-    }
-  }
-
-  value function_;
-  std::string name_;
-  std::vector<std::pair<std::size_t, bool>> objects_;  // bytes, and whether they are only read
-  std::shared_ptr<outcome> outcome_;
-};
+std::vector<ix::untyped_use> uses_of(const nb::list& given) {
+  std::vector<ix::untyped_use> uses;
+  for (const nb::handle h : given) uses.push_back(use_of(nb::cast<nb::tuple>(h)));
+  return uses;
+}
 
 /// `where`: "host", "cuda", or both.
 std::shared_ptr<submitted> submit_function(const nb::object& f, const std::vector<std::string>& where,
@@ -216,28 +68,13 @@ std::shared_ptr<submitted> submit_function(const nb::object& f, const std::vecto
   check_in_job();
   see_to_what_was_left();
   const named_options o(options);
-  std::uint8_t places = 0;
-  for (const std::string& w : where) {
-    const ix::device_kind k = kind_of(w);
-    places |= k == ix::device_kind::host ? ix::task_node::on_the_host : ix::task_node::on_devices(k);
-  }
-  const std::vector<ix::untyped_use> uses = uses_of(given);
+  std::vector<ix::untyped_use> uses = uses_of(given);
   std::vector<std::pair<std::size_t, bool>> objects;
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    const auto pair = nb::cast<nb::tuple>(given[i]);
-    objects.emplace_back(nb::cast<object_pointer>(pair[0])->here(an_object).size(),
-                         uses[i].mode == ix::access_mode::read);
-  }
+  for (const ix::untyped_use& u : uses) objects.emplace_back(u.data->bytes, u.mode == ix::access_mode::read);
   const auto result = std::make_shared<outcome>();
-  ix::hetero_task t = ix::submit_untyped(ix::hetero_domain::current(), o.options, places, uses,
+  ix::hetero_task t = ix::submit_untyped(ix::hetero_domain::current(), o.options, places_of(where), std::move(uses),
                                          python_function(f, o.name, std::move(objects), result));
-  return std::make_shared<submitted>(std::move(t), result);
-}
-
-// ------------------------------------------------------------------------------------------------ kernels
-
-ix::extent3 extent_of(const nb::tuple& t) {
-  return {nb::cast<unsigned>(t[0]), nb::cast<unsigned>(t[1]), nb::cast<unsigned>(t[2])};
+  return std::make_shared<submitted>(std::move(t), result, is_recording());
 }
 
 std::shared_ptr<submitted> submit_kernel(const ix::text_kernels& all, const std::string& name, const nb::tuple& shape,
@@ -246,18 +83,9 @@ std::shared_ptr<submitted> submit_kernel(const ix::text_kernels& all, const std:
   check_in_job();
   see_to_what_was_left();
   const named_options o(options);
-  const ix::launch_shape s{.groups = extent_of(nb::cast<nb::tuple>(shape[0])),
-                           .group = extent_of(nb::cast<nb::tuple>(shape[1])),
-                           .shared_bytes = nb::cast<std::size_t>(shape[2])};
-  std::vector<std::vector<std::byte>> bytes;
-  for (const nb::object& v : values) {
-    const auto b = nb::cast<nb::bytes>(v);
-    const auto* const first = static_cast<const std::byte*>(b.data());
-    bytes.emplace_back(first, first + b.size());
-  }
-  ix::hetero_task t =
-      ix::submit_untyped(ix::hetero_domain::current(), o.options, all.get(name), s, uses_of(given), std::move(bytes));
-  return std::make_shared<submitted>(std::move(t), std::make_shared<outcome>());
+  ix::hetero_task t = ix::submit_untyped(ix::hetero_domain::current(), o.options, all.get(name), shape_of(shape),
+                                         uses_of(given), bytes_of_values(values));
+  return std::make_shared<submitted>(std::move(t), nullptr, is_recording());
 }
 
 nb::list parameters_of(const ix::text_kernels& all, const std::string& name) {
@@ -281,31 +109,16 @@ ix::task<value> all_over() {
 }  // namespace
 
 void bind_tasks(nb::module_& m) {
-  nb::class_<object_handle>(m, "_Object")
-      .def("slice", &slice_of)
-      .def("prefetch",
-           [](const object_handle& o, const std::string& kind, int number) {
-             const bytes_object& there = o.here(an_object);
-             const ix::device_kind k = kind_of(kind);
-             const auto where = k == ix::device_kind::host ? ix::task_node::on_the_host : ix::task_node::on_devices(k);
-             ix::submit_untyped(*there.domain(), {.name = "prefetch", .on = k, .number = number}, where,
-                                {{there.data(), ix::access_mode::read}}, [](const ix::untyped_call&) {});
-           })
-      .def("evict", [](const object_handle& o) { o.here(an_object).evict(); })
-      .def("release", &object_handle::give_up);
-  nb::class_<view>(m, "_View")
-      .def(nb::init<const object_handle&, const std::string&>())
-      .def("begin", &view::begin)
-      .def("end", &view::end);
   nb::class_<submitted>(
       m, "Task", "A task that was submitted. `await t` waits until it is over, and gives what its function returned.")
       .def("_until_over", &submitted::until_over)
       .def_prop_ro(
-          "done", [](const submitted& t) { return t.task().done(); }, "Whether it is over.")
+          "done", [](const submitted& t) { return t.running().done(); }, "Whether it is over.")
       .def_prop_ro(
-          "where", [](const submitted& t) { return t.task().where(); },
+          "where", [](const submitted& t) { return t.running().where(); },
           "Where it ran or will run; empty before that is known.")
-      .def("cancel", [](const submitted& t) { return t.task().cancel(); }, "It need not run. False: it is too late.");
+      .def(
+          "cancel", [](const submitted& t) { return t.running().cancel(); }, "It need not run. False: it is too late.");
   nb::class_<ix::text_kernels>(m, "_Kernels")
       .def(nb::init<const std::string&, const std::string&>())
       .def("names", &ix::text_kernels::names)
@@ -314,7 +127,6 @@ void bind_tasks(nb::module_& m) {
         const ix::extent3 g = all.get(name).fixed_group;
         return nb::make_tuple(g.x, g.y, g.z);
       });
-  m.def("make_object", &make_object);
   m.def("submit_function", &submit_function);
   m.def("submit_kernel", &submit_kernel);
   m.def("all_tasks", [] {

@@ -1,5 +1,7 @@
 #include "wait.h"
 
+#include "recording.h"
+
 namespace imbrex_python {
 
 ix::task<value> wait::go() {
@@ -23,6 +25,10 @@ step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& f
   try {
     const nb::handle c(coroutine);
     const nb::object what = failed ? c.attr("throw")(as_python_exception(failed)) : c.attr("send")(sent.get());
+    if (give_up_recording()) {
+      throw ix::usage_error(std::string(where) +
+                            " awaits something while a window is recorded: record it first, then wait");
+    }
     wait_pointer w;
     if (!nb::try_cast(what, w)) {
       throw ix::usage_error(std::string(where) +

@@ -44,16 +44,16 @@ template <class T>
 constexpr bool devices_know = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, long> ||
                               std::is_same_v<T, unsigned long> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
+/// What devices do for `op` on `T`; `none`: nothing.
 template <class T, class Op>
-constexpr element_operation operation_on_devices() {
-  if constexpr (!devices_know<T>) {
-    return element_operation::none;
-  } else if constexpr (requires {
-                         { Op::on_elements } -> std::convertible_to<element_operation>;
-                       }) {
-    constexpr bool of_bits = Op::on_elements >= element_operation::bit_and;
-    return of_bits && std::is_floating_point_v<T> ? element_operation::none : Op::on_elements;
+constexpr element_operation operation_on_devices(const Op& op) {
+  if constexpr (devices_know<T> && requires {
+                  { op.on_elements } -> std::convertible_to<element_operation>;
+                }) {
+    const bool of_bits = op.on_elements >= element_operation::bit_and;
+    return of_bits && std::is_floating_point_v<T> ? element_operation::none : op.on_elements;
   } else {
+    static_cast<void>(op);
     return element_operation::none;
   }
 }
@@ -71,10 +71,10 @@ struct combining {
   Op op;
   const combining_kernel<T>* by_kernel = nullptr;  ///< of the program's; null: what is built in, if anything
 
-  static constexpr element_operation built_in = operation_on_devices<T, Op>();
+  constexpr element_operation built_in() const { return operation_on_devices<T>(op); }
   static std::uint8_t everywhere() { return task_node::on_the_host | task_function<void (*)(stream&)>::on_all_devices; }
   std::uint8_t runs_on() const {
-    return by_kernel != nullptr || built_in != element_operation::none ? everywhere() : task_node::on_the_host;
+    return by_kernel != nullptr || built_in() != element_operation::none ? everywhere() : task_node::on_the_host;
   }
   void row(T* into, const T* from, std::size_t n) const {
     for (std::size_t i = 0; i < n; ++i) op(into[i], T(from[i]));
@@ -84,8 +84,8 @@ struct combining {
       in_pieces(n, [&](std::size_t at, int some) {
         launch(s, *by_kernel, launch_shape::over(static_cast<std::size_t>(some)), some, into + at, from + at);
       });
-    } else if constexpr (built_in != element_operation::none) {
-      combine_on(s, built_in, into, from, n);
+    } else if constexpr (devices_know<T>) {
+      combine_on(s, built_in(), into, from, n);
     }
   }
 };

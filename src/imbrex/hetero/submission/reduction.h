@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -90,7 +91,12 @@ class reduction final : public open_reduction {
         identity_(a.identity),
         width_(a.width) {}
 
-  bool is_of(std::size_t width) const { return width_ == width; }
+  bool is_of(const Op& op, std::size_t width) const {
+    if constexpr (std::equality_comparable<Op>) {
+      if (!(combine_.op == op)) return false;
+    }
+    return width_ == width;
+  }
   /// Where the next task adds to.
   const hetero_object<T>& next_part() {
     const std::size_t i = turn_++ % width_;
@@ -172,7 +178,7 @@ reduction<T, Op>& reduction_of(hetero_domain& domain, const reduction_into<Objec
   }
   hetero_data& d = *o.data();
   auto* open = dynamic_cast<reduction<T, Op>*>(d.reducing);
-  if (open == nullptr || !open->is_of(a.width)) {
+  if (open == nullptr || !open->is_of(a.op, a.width)) {
     if (d.reducing != nullptr) domain.close_reduction(d, 0);
     open = new reduction<T, Op>(domain, d, o.size(), a, shape);
     d.reducing = open;

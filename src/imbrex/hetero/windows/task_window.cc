@@ -200,9 +200,7 @@ hetero_task submit_each(recorded_window& w) {
 
 }  // namespace
 
-namespace detail {
-
-window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
+window_recording::window_recording(hetero_domain& domain) : domain_(domain) {
   if (task_journal::of_task_away() != nullptr) {
     throw usage_error("a window of tasks is recorded inside a task: record it in a chare");
   }
@@ -217,20 +215,19 @@ window_recorder::window_recorder(hetero_domain& domain) : domain_(domain) {
   domain.recording = window_;
 }
 
-window_recorder::~window_recorder() {
-  domain_.recording = nullptr;
+window_recording::~window_recording() {
   if (window_ == nullptr) return;
+  domain_.recording = nullptr;
   domain_.drop_reductions();
   window_->release();
 }
 
-recorded_window* window_recorder::finish() {
+task_window window_recording::finish() {
   domain_.close_reductions();
   window_->sum_up();
-  return std::exchange(window_, nullptr);
+  domain_.recording = nullptr;
+  return task_window(std::exchange(window_, nullptr));
 }
-
-}  // namespace detail
 
 // ------------------------------------------------------------------------------------------------ the handle
 

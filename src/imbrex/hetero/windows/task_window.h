@@ -62,27 +62,26 @@ class task_window {
   bool was_graph() const;
 
  private:
-  template <class F>
-  friend task_window record(hetero_domain& domain, F&& f);
+  friend class window_recording;
   explicit task_window(recorded_window* w) : of_(w) {}
 
   recorded_window* of_ = nullptr;
 };
 
-namespace detail {
-/// While it lives, tasks submitted to the domain are kept instead.
-class window_recorder {
+/// `record` for who has no function to give it: while it lives, tasks submitted to the domain are kept instead; without
+/// `finish` for nobody. What `record` says holds, and the PE does nothing else meanwhile: no coroutine waits.
+class window_recording {
  public:
-  explicit window_recorder(hetero_domain& domain);
-  ~window_recorder();
-  window_recorder(const window_recorder&) = delete;
-  recorded_window* finish();
+  explicit window_recording(hetero_domain& domain);
+  ~window_recording();
+  window_recording(const window_recording&) = delete;
+  /// The window; tasks that are submitted from now on run. Once.
+  task_window finish();
 
  private:
   hetero_domain& domain_;
   recorded_window* window_ = nullptr;
 };
-}  // namespace detail
 
 /// Calls `f`, and keeps the tasks that it submits to the domain instead of running them. Their handles are for `after`
 /// of other tasks of the window, and for nothing else. `f` submits functions and kernels, and asks for no views; it
@@ -90,9 +89,9 @@ class window_recorder {
 /// nothing is kept.
 template <class F>
 task_window record(hetero_domain& domain, F&& f) {
-  detail::window_recorder recorder(domain);
+  window_recording recording(domain);
   std::forward<F>(f)();
-  return task_window(recorder.finish());
+  return recording.finish();
 }
 
 /// Of the calling PE.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -43,7 +44,12 @@ class graph_reduction_of final : public graph_reduction {
   graph_reduction_of(task_graph& g, const ref_to_reduce<T, Op>& a, std::size_t size)
       : graph_(g), into_(a), parts_(g, g.num_ranks(), size), has_(static_cast<std::size_t>(g.num_ranks())) {}
 
-  bool is(const ref_to_reduce<T, Op>& a) const { return into_.width == a.width; }
+  bool is(const ref_to_reduce<T, Op>& a) const {
+    if constexpr (std::equality_comparable<Op>) {
+      if (!(into_.op == a.op)) return false;
+    }
+    return into_.width == a.width;
+  }
   /// A task that adds to it runs on this rank.
   void runs_on(rank_id r) { has_[static_cast<std::size_t>(r)] = true; }
   /// Where it adds to, on the calling rank.

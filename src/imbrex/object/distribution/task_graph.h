@@ -167,6 +167,12 @@ class task_graph {
   void close_reduction(detail::shared_object& into, int priority);
   void drop_reduction(detail::shared_object& into);
   ///@}
+  /// What every task's submission is: `senders` has room for one of each use, `open(where)` opens the reductions, and
+  /// `start(options)` submits the task to the domain of the rank that it runs on.
+  template <class Open, class Start>
+  hetero_task submit_uses(const graph_task_options& o, std::span<const detail::graph_use> uses,
+                          std::span<rank_id> senders, std::span<detail::shared_object* const> reduced, Open open,
+                          Start start);
   /// A set is gone that kept so many copies.
   void remove_kept(std::size_t n) { num_kept_ -= n; }
   /// What another rank's graph sent.
@@ -319,20 +325,28 @@ template <class Parameters, class Start, class... A>
 hetero_task task_graph::submit_as(const graph_task_options& o, Start start, const A&... arguments) {
   const auto uses = detail::graph_uses<Parameters>::of(arguments...);
   const auto reduced = detail::objects_to_reduce(arguments...);
+  std::array<rank_id, std::tuple_size_v<std::remove_const_t<decltype(uses)>>> senders;
+  return submit_uses(
+      o, uses, senders, reduced, [&](rank_id where) { (detail::open_reduction_of(*this, arguments, where), ...); },
+      [&](const task_options& here) { return start(here, detail::graph_argument<A>::here(arguments)...); });
+}
+
+template <class Open, class Start>
+hetero_task task_graph::submit_uses(const graph_task_options& o, std::span<const detail::graph_use> uses,
+                                    std::span<rank_id> senders, std::span<detail::shared_object* const> reduced,
+                                    Open open, Start start) {
   for (const detail::graph_use& u : uses) {
     if (u.what->reducing != nullptr) close_reduction(*u.what, o.priority);
   }
   const rank_id where = place(o, uses, reduced);
-  (detail::open_reduction_of(*this, arguments, where), ...);
-  std::array<rank_id, std::tuple_size_v<std::remove_const_t<decltype(uses)>>> senders;
+  open(where);
   for (std::size_t i = 0; i < uses.size(); ++i) senders[i] = note_reader(where, uses[i]);
   hetero_task mine;
   if (concerns_me(where, uses, senders)) {
     for (std::size_t i = 0; i < uses.size(); ++i) bring(where, uses[i], senders[i]);
     if (where == rank_) {
       mine = start(
-          task_options{.name = o.name, .priority = o.priority, .on = o.on, .number = o.number, .bundle = o.bundle},
-          detail::graph_argument<A>::here(arguments)...);
+          task_options{.name = o.name, .priority = o.priority, .on = o.on, .number = o.number, .bundle = o.bundle});
     }
     for (const detail::graph_use& u : uses) send_home(where, u);
   }

@@ -1,0 +1,121 @@
+#include "objects.h"
+
+#include <imbrex/hetero/submission/untyped_task.h>
+#include <nanobind/ndarray.h>
+
+#include <type_traits>
+#include <variant>
+
+#include "proxies.h"
+#include "recording.h"
+
+namespace imbrex_python {
+
+ix::access_mode mode_of(const std::string& mode) {
+  if (mode == "read") return ix::access_mode::read;
+  if (mode == "write") return ix::access_mode::write;
+  if (mode == "read_write") return ix::access_mode::read_write;
+  if (mode == "commute") return ix::access_mode::commute;
+  throw ix::usage_error("there is no access mode '" + mode + "': read, write, read_write, commute");
+}
+
+ix::device_kind kind_of(const std::string& name) {
+  for (const ix::device_kind k : {ix::device_kind::host, ix::device_kind::cuda, ix::device_kind::opencl}) {
+    if (name == ix::to_string(k)) return k;
+  }
+  throw ix::usage_error("there is no device '" + name + "': host, cuda, opencl");
+}
+
+std::uint8_t places_of(const std::vector<std::string>& where) {
+  std::uint8_t places = 0;
+  for (const std::string& w : where) {
+    const ix::device_kind k = kind_of(w);
+    places |= k == ix::device_kind::host ? ix::task_node::on_the_host : ix::task_node::on_devices(k);
+  }
+  return places;
+}
+
+nb::object bytes_of(std::byte* data, std::size_t bytes, bool reads, const std::shared_ptr<bool>& is_kept) {
+  const auto end = [](void* p) noexcept {
+    const std::unique_ptr<std::shared_ptr<bool>> kept(static_cast<std::shared_ptr<bool>*>(p));
+    if (*kept != nullptr) **kept = false;
+  };
+  if (is_kept != nullptr) *is_kept = true;
+  const nb::capsule owner(new std::shared_ptr<bool>(is_kept), end);
+  auto* const first = reinterpret_cast<unsigned char*>(data);
+  if (reads) return nb::cast(nb::ndarray<nb::numpy, const unsigned char, nb::ndim<1>>(first, {bytes}, owner));
+  return nb::cast(nb::ndarray<nb::numpy, unsigned char, nb::ndim<1>>(first, {bytes}, owner));
+}
+
+namespace {
+
+object_pointer make_object(std::size_t bytes) {
+  check_in_job();
+  see_to_what_was_left();
+  return std::make_shared<object_handle>(bytes_object(bytes));
+}
+
+object_pointer slice_of(const object_handle& o, std::size_t first, std::size_t count) {
+  return std::make_shared<object_handle>(o.here(an_object).slice(first, count));
+}
+
+void prefetch(const object_handle& o, const std::string& kind, int number) {
+  const bytes_object& there = o.here(an_object);
+  ix::submit_untyped(*there.domain(), {.name = "prefetch", .on = kind_of(kind), .number = number}, places_of({kind}),
+                     {{there.data(), ix::access_mode::read}}, [](const ix::untyped_call&) {});
+}
+
+/// An object's bytes on the host, as long as the block of Python that asked for them.
+class view {
+ public:
+  view(const object_handle& o, const std::string& mode) : object_(o.here(an_object)), mode_(mode_of(mode)) {
+    see_to_what_was_left();
+    if (mode == "commute") throw ix::usage_error("a view has its place in the order of uses: read, write, read_write");
+  }
+  static wait_pointer begin(std::shared_ptr<view> v) {
+    return std::make_shared<wait>([v = std::move(v)] {
+      if (v->mode_ == ix::access_mode::read) return taken(v, ix::access_mode::read);
+      return v->mode_ == ix::access_mode::write ? taken(v, ix::access_mode::write)
+                                                : taken(v, ix::access_mode::read_write);
+    });
+  }
+  void end() { held_ = {}; }
+
+ private:
+  template <class T>
+  using kept_view = std::unique_ptr<of_home<ix::host_view<T>>>;
+
+  template <ix::access_mode::kind Mode>
+  static ix::task<value> taken(std::shared_ptr<view> v, ix::access_mode::constant<Mode> mode) {
+    constexpr bool reads = Mode == ix::access_mode::kind::read;
+    using element = std::conditional_t<reads, const std::byte, std::byte>;
+    auto access = v->object_.here(an_object).host(mode);
+    auto there = co_await access;
+    element* const data = there.data();
+    const std::size_t bytes = there.size();
+    v->held_ = std::make_unique<of_home<ix::host_view<element>>>(std::move(there));
+    const with_python here;
+    co_return value(bytes_of(const_cast<std::byte*>(data), bytes, reads));
+  }
+
+  object_handle object_;
+  ix::access_mode mode_;
+  std::variant<std::monostate, kept_view<const std::byte>, kept_view<std::byte>> held_;
+};
+
+}  // namespace
+
+void bind_objects(nb::module_& m) {
+  nb::class_<object_handle>(m, "_Object")
+      .def("slice", &slice_of)
+      .def("prefetch", &prefetch)
+      .def("evict", [](const object_handle& o) { o.here(an_object).evict(); })
+      .def("release", &object_handle::give_up);
+  nb::class_<view>(m, "_View")
+      .def(nb::init<const object_handle&, const std::string&>())
+      .def("begin", &view::begin)
+      .def("end", &view::end);
+  m.def("make_object", &make_object);
+}
+
+}  // namespace imbrex_python

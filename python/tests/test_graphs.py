@@ -1,0 +1,194 @@
+"""One graph of tasks over all ranks: of one process, of loopback ranks, and of mpirun."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import imbrex as ix
+from job import job
+
+STEP = """
+IX_KERNEL(halve, (int n, IX_GLOBAL double* x)) { IX_ITEMS_BELOW(n) { x[IX_GLOBAL_ID(0)] *= 0.5; } }
+"""
+RANKS = [["--imbrex-ranks=1", "--imbrex-pes=1"], ["--imbrex-ranks=2", "--imbrex-pes=1"], ["--imbrex-ranks=3", "--imbrex-pes=2"]]
+over_ranks = pytest.mark.parametrize("words", RANKS, ids=" ".join)
+needs_compiler = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+
+
+def fill(x, value):
+    x.fill(value)
+
+
+def mix(x, y):
+    y += 2 * x
+
+
+async def ring(g, n, steps, owners):
+    a = ix.Distributed(g, n, (3, 4), "int64", owners=owners)
+    for i in range(n):
+        g.submit(fill, ix.write(a[i]), i)
+    for _ in range(steps):
+        for i in range(n):
+            g.submit(mix, ix.read(a[i]), a[(i + 1) % n])
+        await g.fewer_tasks_than(50)
+    found = [int((await g.values(x))[2, 3]) for x in a]
+    return found, [x.owner for x in a], g.num_ranks
+
+
+def ring_in_sequence(n, steps):
+    a = list(range(n))
+    for _ in range(steps):
+        for i in range(n):
+            a[(i + 1) % n] += 2 * a[i]
+    return a
+
+
+def owner_of(i, ranks):
+    return (i * i) % ranks
+
+
+@over_ranks
+@pytest.mark.parametrize("owners", ["block", "round_robin", "block_cyclic", 0, owner_of])
+def test_a_graph_gives_what_one_process_gives(words, owners):
+    @job(*words, pes=None)
+    async def main(rt):
+        found, owned, ranks = await ix.run_graph(rt, ring, 7, 4, owners=owners)
+        assert found == ring_in_sequence(7, 4)
+        assert ranks == rt.num_ranks
+        if owners == "round_robin":
+            assert owned == [i % ranks for i in range(7)]
+        if owners is owner_of:
+            assert owned == [i * i % ranks for i in range(7)]
+
+
+async def squares(g):
+    a = ix.Distributed(g, (3, 2), 5, owners=lambda i, ranks: (i[0] + i[1]) % ranks)
+    k = ix.Kernels(STEP)
+    for x in range(3):
+        for y in range(2):
+            g.submit(fill, ix.write(a[x, y]), 8 * x + y)
+            t = g.submit(k.halve, 5, a[x, y], over=5)
+            assert (t is None) == (a[x, y].owner != g.rank)
+    g.migrate(a[0, 0], g.num_ranks - 1)
+    assert a[0, 0].owner == g.num_ranks - 1
+    g.submit(k.halve, 5, a[0, 0], over=5, rank=0)
+    g.evict(a[1, 1])
+    await g.barrier()
+    await g.done()
+    return [float((await g.values(x)).sum()) for x in a]
+
+
+@needs_compiler
+@over_ranks
+def test_kernels_and_owners_that_change(words):
+    @job(*words, pes=None)
+    async def main(rt):
+        assert await ix.run_graph(rt, squares) == [0, 20, 40, 2.5, 22.5, 42.5]
+
+
+def divides(x):
+    raise ZeroDivisionError("on purpose")
+
+
+async def fails_on_the_last(g):
+    a = ix.Distributed(g, g.num_ranks, 3)
+    g.submit(divides, ix.write(a[g.num_ranks - 1]), name="divides")
+    g.submit(mix, ix.read(a[g.num_ranks - 1]), ix.write(a[0]))
+    await g.done()
+
+
+async def differs(g):
+    a = ix.Distributed(g, 2, 3)
+    for _ in range(1 + g.rank):
+        g.submit(fill, ix.write(a[0]), 1)
+
+
+async def raises(g):
+    raise KeyError(f"rank {g.rank}")
+
+
+left = []
+
+
+async def leaves(g):
+    left.append((g, ix.Distributed(g, 2, 3)))
+
+
+@over_ranks
+def test_failures_arrive(words):
+    @job(*words, pes=None)
+    async def main(rt):
+        with pytest.raises((ix.Error, ZeroDivisionError), match="on purpose"):
+            await ix.run_graph(rt, fails_on_the_last)
+        with pytest.raises(KeyError, match="rank"):
+            await ix.run_graph(rt, raises)
+        if rt.num_ranks > 1:
+            with pytest.raises(ix.UsageError):
+                await ix.run_graph(rt, differs)
+        assert await ix.run_graph(rt, ring, 2, 1, "block") is not None
+
+
+async def mistakes(g):
+    a = ix.Distributed(g, 2, 3)
+    x = ix.Object(3)
+    for wrong, words in [
+        (lambda: a[2], "there is none"),
+        (lambda: a[0, 0], "there is none"),
+        (lambda: ix.Distributed(g, 2, 3, owners="mine"), "belong to"),
+        (lambda: ix.Distributed(g, 2, 3, owners=77), "there are ranks 0 to"),
+        (lambda: ix.Distributed(g, (1, 1, 1, 1), 3), "one to three dimensions"),
+        (lambda: ix.submit(fill, ix.write(a[0]), 1), "for g.submit"),
+        (lambda: g.submit(fill, ix.write(x), 1), "for g.submit"),
+        (lambda: g.submit(mix, ix.read(a[0]), ix.reduce(a[1], ix.sum)), "do not reduce"),
+    ]:
+        with pytest.raises(ix.UsageError, match=words):
+            wrong()
+
+
+def test_mistakes_are_named():
+    @job()
+    async def main(rt):
+        await ix.run_graph(rt, mistakes)
+        await ix.run_graph(rt, leaves)
+        g, a = left.pop()
+        with pytest.raises(ix.UsageError, match="this graph is over"):
+            g.submit(fill, ix.write(a[0]), 1)
+        with pytest.raises(ix.UsageError, match="takes an `async def"):
+            ix.run_graph(rt, fill)
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, {folder!r})
+import imbrex as ix
+from test_graphs import ring, ring_in_sequence, squares
+
+async def main(rt):
+    found, owned, ranks = await ix.run_graph(rt, ring, 11, 5, "round_robin")
+    assert found == ring_in_sequence(11, 5) and ranks == rt.num_ranks == {ranks}
+    assert await ix.run_graph(rt, squares) == [0, 20, 40, 2.5, 22.5, 42.5]
+    print("all is well")
+
+raise SystemExit(ix.run(main))
+"""
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_over_processes(tmp_path, ranks):
+    program = tmp_path / "far.py"
+    program.write_text(PROGRAM.format(folder=str(Path(__file__).parent), ranks=ranks))
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       PYTHONPATH=os.pathsep.join([str(Path(ix.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(["mpirun", "--oversubscribe", "-n", str(ranks), sys.executable, "-B", str(program)],
+                          capture_output=True, text=True, env=environment, timeout=120, check=False)
+    if "transport" in done.stderr and "not built" in done.stderr:
+        pytest.skip("this imbrex has no MPI")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all is well" in done.stdout

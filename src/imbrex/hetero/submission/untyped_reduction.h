@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+
+#include "imbrex/hetero/submission/element_operation.h"
+#include "imbrex/hetero/submission/untyped_task.h"
+
+/// Reductions into objects (reduction.h) of numbers whose type is known when the program runs.
+namespace imbrex {
+
+enum class number_type { int32, uint32, int64, uint64, float32, float64 };
+std::size_t bytes_of(number_type t);
+
+/// What an untyped task uses that reduces into `into`, an object of such numbers, by `op`: the part that it adds to,
+/// for the next `submit_untyped` and no later one. `parts`: of how many parts by turns. On the PE of the object's
+/// domain. Throws `usage_error` elsewhere, for no parts, for an operation of bits on numbers that are not whole, and
+/// where the object is not a number of such numbers.
+untyped_use untyped_reduce(hetero_data& into, number_type numbers, element_operation op, std::size_t parts = 8);
+
+}  // namespace imbrex
