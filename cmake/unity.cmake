@@ -38,7 +38,7 @@ function(imbrex_unite target)
 endfunction()
 
 # imbrex_unite_tests(target): its sources named _test, each of which keeps its names in a namespace of its own. Those
-# that bring the dialect of kernels, whose words are macros, are compiled alone.
+# that bring the dialect of kernels, whose words are macros, are compiled alone, and one that is about names in two files.
 function(imbrex_unite_tests target)
   if(NOT IMBREX_UNITY_BUILD)
     return()
@@ -48,7 +48,7 @@ function(imbrex_unite_tests target)
   list(SORT sources)
   set(together)
   foreach(source IN LISTS sources)
-    file(STRINGS "${source}" of_dialect REGEX "kernel_dialect\\.h|\\.hk\"|IX_INLINE" LIMIT_COUNT 1)
+    file(STRINGS "${source}" of_dialect REGEX "kernel_dialect\\.h|\\.hk\"|IX_INLINE|equal_names\\.h" LIMIT_COUNT 1)
     if(NOT of_dialect)
       list(APPEND together "${source}")
     endif()

@@ -8,7 +8,6 @@
 #include <chrono>
 
 namespace fake_cuda {
-namespace fake_machine {
 
 thread_local int current_gpu = 0;
 thread_local cudaError_t last_error = cudaSuccess;
@@ -201,5 +200,4 @@ bool reaches(int gpu, const void* memory) {
   return a->by == origin::pool ? m.pool_access.contains({gpu, a->gpu}) : m.enabled.contains({gpu, a->gpu});
 }
 
-}  // namespace fake_machine
 }  // namespace fake_cuda

@@ -11,7 +11,6 @@
 IX_INLINE_KERNEL(only_on_cpu, (int n, IX_GLOBAL int* x), if (i < n) x[i] = i);
 
 namespace imbrex_test {
-namespace kernel_cases {
 
 namespace {
 template <class T>
@@ -136,5 +135,4 @@ std::vector<given> run_case_on_cpu(const kernel_case& c) {
   return results;
 }
 
-}  // namespace kernel_cases
 }  // namespace imbrex_test

@@ -10,9 +10,10 @@
 
 #include "imbrex/base/memory/sanitizer.h"
 
+namespace imbrex::sessions {
+
 namespace allocation_cache_test {
 
-namespace imbrex::sessions {
 namespace {
 
 using answer = allocation_cache::answer;
@@ -184,6 +185,6 @@ TEST(AllocationCache, LookUpsBesideChangesSeeOneOrTheOther) {
 }
 
 }  // namespace
-}  // namespace imbrex::sessions
-
 }  // namespace allocation_cache_test
+
+}  // namespace imbrex::sessions

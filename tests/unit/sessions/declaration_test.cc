@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
+namespace imbrex::sessions {
+
 namespace declaration_test {
 
-namespace imbrex::sessions {
 namespace {
 
 TEST(Declaration, FourPatterns) {
@@ -58,6 +59,6 @@ TEST(Declaration, FitsIntoAByte) {
 }
 
 }  // namespace
-}  // namespace imbrex::sessions
-
 }  // namespace declaration_test
+
+}  // namespace imbrex::sessions

@@ -5,9 +5,10 @@
 #include <thread>
 #include <vector>
 
+namespace imbrex::sessions {
+
 namespace handle_table_test {
 
-namespace imbrex::sessions {
 namespace {
 
 const declaration on_hosts{place::host, place::host, false};
@@ -66,6 +67,6 @@ TEST(HandleTable, LookUpsBesideChangesSeeTheirOwn) {
 }
 
 }  // namespace
-}  // namespace imbrex::sessions
-
 }  // namespace handle_table_test
+
+}  // namespace imbrex::sessions

@@ -7,12 +7,8 @@ using imbrex_test::answers;
 
 #define IMBREX_TEST_FILE "other"
 #include "unit/object/entry/equal_names_worker.h"
-
-namespace equal_names_other {
 #undef IMBREX_TEST_FILE
 
-}  // namespace equal_names_other
+}  // namespace
 
 ix::task<answers> imbrex_test::ask_the_other_file(ix::runtime& rt) { return ask(rt); }
-
-}  // namespace

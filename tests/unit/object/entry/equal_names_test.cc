@@ -12,8 +12,6 @@ using imbrex_test::answers;
 
 #define IMBREX_TEST_FILE "one"
 #include "unit/object/entry/equal_names_worker.h"
-
-namespace equal_names_test {
 #undef IMBREX_TEST_FILE
 
 ix::task<int> both(ix::runtime& rt) {
@@ -24,10 +22,8 @@ ix::task<int> both(ix::runtime& rt) {
   co_return 0;
 }
 
-}  // namespace equal_names_test
+}  // namespace
 
 ix::task<answers> imbrex_test::ask_one_file(ix::runtime& rt) { return ask(rt); }
 
 TEST(equal_names, of_two_files_stay_apart) { imbrex_test::run_over_all_shapes(&both); }
-
-}  // namespace
