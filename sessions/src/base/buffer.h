@@ -27,6 +27,7 @@ struct buffer {
 
   const void* address = nullptr;
   MPI_Count count = 0;
+  int parts = 0;  ///< of a partitioned message: so many equal ones, handed over one by one
   const void* counts = nullptr;
   const void* displs = nullptr;
   MPI_Datatype type{};
@@ -67,6 +68,11 @@ struct buffer {
   buffer in_part() const {
     buffer b = *this;
     b.filled = filling::in_part;
+    return b;
+  }
+  buffer in_parts(int n) const {
+    buffer b = *this;
+    b.parts = n;
     return b;
   }
   /// Of a reduction that is scattered: in place, what comes in for all members lies here.

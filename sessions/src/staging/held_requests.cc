@@ -15,6 +15,12 @@ held_table<held_request>& all() {
   return *made;
 }
 
+/// Of requests until they are freed: threads hand over parts while others have taken the request to test it.
+held_table<staged_pointer>& partitioned() {
+  static auto* made = new held_table<staged_pointer>;
+  return *made;
+}
+
 bool is_complete(MPI_Request request, MPI_Status& status) {
   int flag = 0;
   auto* ask = real<int(MPI_Request, int*, MPI_Status*)>(id_Request_get_status);
@@ -35,7 +41,14 @@ void hold_until_complete(MPI_Request request, staged_pointer operation, where w)
 }
 
 void hold_persistent(MPI_Request request, staged_pointer operation) {
+  if (operation->in_parts()) partitioned().put(value_of(request), operation);
   all().put(value_of(request), {std::move(operation), true, 0});
+}
+
+staged_pointer partitioned_of(MPI_Request request) {
+  const std::vector<staged_pointer> seen =
+      partitioned().see(value_of(request), [](const staged_pointer&) { return true; });
+  return seen.empty() ? nullptr : seen.front();
 }
 
 void begin_persistent(MPI_Request request) {
@@ -96,6 +109,7 @@ void taken_requests::note_result_among(int result, int i, MPI_Status* status) {
 }
 
 bool take_freed(MPI_Request* request) {
+  partitioned().take(value_of(*request));
   held_table<held_request>::taken_entry taken = all().take(value_of(*request));
   if (taken.empty() || !taken.mapped().operation->active()) return false;
   look_after(*request, std::move(taken.mapped()));

@@ -23,6 +23,9 @@ void begin_persistent(MPI_Request request);
 /// For what does not free the request. Null where it is not staged.
 staged_pointer staged_of(MPI_Request request);
 
+/// The partitioned message of a request, also while another thread waits for or tests it. Null where it is not staged.
+staged_pointer partitioned_of(MPI_Request request);
+
 /// The staged ones among the requests of a call that may free them: taken before the MPI is called, and in the end put
 /// back where they go on. Those whose handles the MPI set to null without completing them are abandoned.
 class taken_requests {

@@ -73,11 +73,28 @@ staged_buffer::staged_buffer(const buffer& b, bool in_place) {
   find_pieces(b, s, in_one);
   const bool kept =
       in_place || b.filled == buffer::filling::in_part || (b.filled == buffer::filling::by_status && !s.in_order);
-  refreshed_ = b.sent || kept;
+  refreshed_ = (b.sent && b.parts == 0) || kept;
   returned_ = b.received;
   by_status_ = b.filled == buffer::filling::by_status && !refreshed_;
   pinned_ = take_pinned(bytes_, context_of(first));
   copies_are_synchronous_ = in_one && copies_are_synchronous(device_);
+  if (b.parts > 0) find_parts(b, in_one);
+}
+
+void staged_buffer::find_parts(const buffer& b, bool in_one) {
+  buffer one = b;
+  one.count = b.count / b.parts;
+  const data_runs runs = runs_of(one);
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  mpi.Type_get_extent(b.type, &lower, &extent);
+  std::vector<std::vector<data_run>> all;
+  for (int i = 0; i < b.parts; ++i) {
+    data_runs part;
+    part.add_repeated(runs, i * one.count * extent - begin_, 1, 0);
+    all.push_back(in_one ? part.all() : pieces_on_device(device_, part, context_of(device_)));
+  }
+  parts_ = std::make_unique<buffer_parts>(std::move(all));
 }
 
 void staged_buffer::find_pieces(const buffer& b, const span& s, bool in_one) {
@@ -109,6 +126,7 @@ staged_buffer& staged_buffer::operator=(staged_buffer&& other) noexcept {
   refreshed_ = other.refreshed_;
   returned_ = other.returned_;
   by_status_ = other.by_status_;
+  parts_ = std::move(other.parts_);
   pinned_ = other.pinned_;
   other.pinned_ = {};
   return *this;
@@ -116,6 +134,7 @@ staged_buffer& staged_buffer::operator=(staged_buffer&& other) noexcept {
 
 bool staged_buffer::start_refresh() {
   if (!staged()) return false;
+  if (parts_ != nullptr) parts_->begin();
   if (!copies_are_synchronous_) wait_for_default_streams(pinned_.context);
   if (!refreshed_) return false;
   if (copied_whole_) {
@@ -128,11 +147,35 @@ bool staged_buffer::start_refresh() {
 
 void staged_buffer::start_return(std::size_t arrived) {
   if (!staged() || !returned_) return;
+  if (parts_ != nullptr && parts_->any_taken()) return start_return_of_parts();
   const std::size_t filled = by_status_ ? std::min(arrived, bytes_) : bytes_;
   if (!pieces_.empty()) {
     start_copies_to_device(device_, pinned_, by_status_ ? beginning_of(pieces_, filled) : pieces_);
   } else if (filled > 0) {
     start_copy_to_device(device_, pinned_, filled);
+  }
+}
+
+void staged_buffer::refresh_part(int part) {
+  if (!parts_->has(part)) return;
+  if (!copies_are_synchronous_) wait_for_default_streams(pinned_.context);
+  start_copies_to_host(pinned_, device_, parts_->data_of(part));
+  finish_copies();
+}
+
+void staged_buffer::return_part(int part) {
+  if (!parts_->has(part) || !parts_->take(part)) return;
+  start_copies_to_device(device_, pinned_, parts_->data_of(part));
+  finish_copies();
+  parts_->give(part);
+}
+
+/// Those that were returned before may be the program's again to write to.
+void staged_buffer::start_return_of_parts() {
+  for (int i = 0; i < parts_->size(); ++i) {
+    if (!parts_->take(i)) continue;
+    start_copies_to_device(device_, pinned_, parts_->data_of(i));
+    parts_->give(i);
   }
 }
 

@@ -1,8 +1,10 @@
 // A buffer of a call, and its stand-in on the host while it is device memory.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "driver/buffer_parts.h"
 #include "driver/staging_memory.h"
 #include "staging/staged_span.h"
 
@@ -32,19 +34,29 @@ class staged_buffer {
   /// kernel's. `arrived`: how many bytes, where that is the status's to say.
   void start_return(std::size_t arrived);
 
+  /// Of a partitioned message: brings one part to the host, or back, and waits for that. Back: once in each turn of the
+  /// operation, whoever asks; the others wait for it.
+  /// A part that there is not is for the MPI to complain of.
+  void refresh_part(int part);
+  void return_part(int part);
+
  private:
+  void find_parts(const buffer& b, bool in_one);
+  void start_return_of_parts();
+
   /// The memory lies in one allocation, or in several.
   void find_pieces(const buffer& b, const span& s, bool in_one);
 
   char* device_ = nullptr;  ///< the first byte
   MPI_Aint begin_ = 0;      ///< where that is, from the buffer's address
   std::size_t bytes_ = 0;
-  std::vector<data_run> pieces_;        ///< the data, from the first byte; none: all bytes
-  bool copied_whole_ = true;            ///< to the host, gaps too
-  bool copies_are_synchronous_ = true;  ///< copies to it are over when they return: nobody has to wait for them
-  bool refreshed_ = false;              ///< its contents are needed on the host
-  bool returned_ = false;               ///< the MPI fills it,
-  bool by_status_ = false;              ///< but perhaps only its beginning
+  std::vector<data_run> pieces_;         ///< the data, from the first byte; none: all bytes
+  bool copied_whole_ = true;             ///< to the host, gaps too
+  bool copies_are_synchronous_ = true;   ///< copies to it are over when they return: nobody has to wait for them
+  bool refreshed_ = false;               ///< its contents are needed on the host
+  bool returned_ = false;                ///< the MPI fills it,
+  bool by_status_ = false;               ///< but perhaps only its beginning
+  std::unique_ptr<buffer_parts> parts_;  ///< of a partitioned message
   pinned_memory pinned_;
 };
 

@@ -21,10 +21,8 @@ enum class call_kind {
   refused
 };
 
-/// Partitions of a message are handed over one by one, and memory of a window is the MPI's to reach at any time.
-constexpr bool is_refused(std::string_view name) {
-  return name == "Psend_init" || name == "Precv_init" || name == "Win_attach";
-}
+/// Memory of a window is the MPI's to reach at any time.
+constexpr bool is_refused(std::string_view name) { return name == "Win_attach"; }
 
 template <class... Params>
 using last_of = std::tuple_element_t<sizeof...(Params) - 1, std::tuple<Params...>>;

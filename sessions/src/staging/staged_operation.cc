@@ -18,7 +18,10 @@ std::size_t arrived_bytes(MPI_Status* status) {
 staged_operation::staged_operation(std::initializer_list<buffer> buffers) {
   bool in_place = false;
   for (const buffer& b : buffers) in_place = in_place || (!b.absent && b.address == MPI_IN_PLACE);
-  for (const buffer& b : buffers) buffers_[num_buffers_++] = staged_buffer(b, in_place);
+  for (const buffer& b : buffers) {
+    buffers_[num_buffers_++] = staged_buffer(b, in_place);
+    in_parts_ = in_parts_ || b.parts > 0;
+  }
 }
 
 bool staged_operation::staged() const {
@@ -33,6 +36,12 @@ void staged_operation::begin() {
   bool started = false;
   for (int i = 0; i < num_buffers_; ++i) started = buffers_[i].start_refresh() || started;
   if (started) finish_copies();
+}
+
+/// Another thread may have found the whole message complete.
+void staged_operation::return_part(int part) {
+  buffers_[0].return_part(part);
+  wait_until_finished();
 }
 
 bool staged_operation::complete(MPI_Status* status) { return return_buffers(arrived_bytes(status)); }

@@ -29,6 +29,11 @@ class staged_operation {
   bool complete(MPI_Status* status);
   /// The same with the status of a request: a receive may have been cancelled. (Those of blocking calls need not tell.)
   bool complete_request(MPI_Status* status);
+  /// Of a partitioned message: as staged_buffer has them.
+  bool in_parts() const { return in_parts_; }
+  void refresh_part(int part) { buffers_[0].refresh_part(part); }
+  void return_part(int part);
+
   void finished() { set(phase::idle); }
   void wait_until_finished() const { phase_.wait(phase::returning, std::memory_order_acquire); }
 
@@ -47,6 +52,7 @@ class staged_operation {
 
   staged_buffer buffers_[max_noted];
   int num_buffers_ = 0;
+  bool in_parts_ = false;
   std::atomic<phase> phase_{phase::idle};
 };
 

@@ -10,15 +10,6 @@ namespace imbrex::sessions::IX_MPI {
 
 void* called_routines[num_routines];
 
-namespace {
-
-const char* remedy_for(routine_id id) {
-  if (id == id_Psend_init || id == id_Precv_init) return "send the message whole (MPI_Send_init, MPI_Recv_init)";
-  return "make the window on host memory (MPI_Win_allocate) and copy between it and the device yourself";
-}
-
-}  // namespace
-
 void take_staging_routines(bool stage) {
   for (int i = 0; i < num_routines; ++i) called_routines[i] = real_routines[i];
   if (!stage) return;
@@ -34,8 +25,10 @@ void before_staged_end() { wait_for_freed(); }
 
 void refuse_device_buffer(routine_id id, const void* buffer) {
   if (called_routines[id] != real_routines[id] || place_of(buffer) != place::device) return;
-  give_up("%s: stage does not cover this routine, and buffer %p is device memory; %s, or use a CUDA-aware MPI",
-          name_of(id), buffer, remedy_for(id));
+  give_up(
+      "%s: stage does not cover this routine, and buffer %p is device memory; make the window on host memory "
+      "(MPI_Win_allocate) and copy between it and the device yourself, or use a CUDA-aware MPI",
+      name_of(id), buffer);
 }
 
 }  // namespace imbrex::sessions::IX_MPI

@@ -2,10 +2,10 @@
 //
 // Each routine of routines.def is called with stand-ins on the host for its device buffers. What it reads is copied
 // there before the call, what it fills is copied back when the MPI is done with it: at once, when the request is found
-// complete, when the window is synchronised, at the end of a split file access. Nonblocking sends are begun when their
-// calls return, so that nobody waits for a later call of theirs; of several in a row, one is on its way while the next
-// is being copied. Receives are copied back as they complete, and waited for once per call. Large copies go in pieces
-// of IMBREX_SESSIONS_CHUNK_BYTES. A buffer of the host passes as it is.
+// complete, when the window is synchronised, at the end of a split file access. Partitions of a message go one by one.
+// Nonblocking sends are begun when their calls return, so that nobody waits for a later call of theirs; of several in a
+// row, one is on its way while the next is being copied. Receives are copied back as they complete, and waited for once
+// per call. Large copies go in pieces of IMBREX_SESSIONS_CHUNK_BYTES. A buffer of the host passes as it is.
 //
 // What is not covered is refused: the process ends, with the routine's name.
 #pragma once

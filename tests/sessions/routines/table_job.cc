@@ -103,6 +103,8 @@ void finish(const std::string& name, bool has_request) {
     reinterpret_cast<int (*)(MPI_File, void*, MPI_Status*)>(dlsym(RTLD_DEFAULT, end.c_str()))(file, buf, status);
   }
   if (ends(plain, "_init")) MPI_Start(request);
+  if (plain == "Psend_init")
+    reinterpret_cast<int (*)(int, MPI_Request)>(dlsym(RTLD_DEFAULT, "MPI_Pready"))(0, *request);
   if (has_request) MPI_Wait(request, status);
   if (!has_request) MPI_Win_flush(rank, win);
 }
