@@ -20,7 +20,7 @@ std::string shown(const nb::object& o) { return nb::cast<std::string>(nb::repr(n
 template <class Array>
 bool take(const nb::object& o, bool on_gpu, array_memory& to) {
   Array a;
-  if (!nb::try_cast(o, a)) return false;
+  if (!nb::try_cast(o, a, false)) return false;  // converting it would make a copy
   to.data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(a.data())));
   to.bytes = a.nbytes();
   to.on_gpu = on_gpu;

@@ -311,6 +311,31 @@ def test_channels_carry_arrays():
     assert "16 bytes" in found["wrong"] and "24" in found["wrong"]
 
 
+class Gappy(ix.Chare):
+    async def wrong(self):
+        channel = self.channel(self.array[1 - self.index], 0, 0)
+        a = np.zeros((4, 6))
+        a.flags.writeable = False
+        refused = 0
+        for use, array in [(channel.send, a[:, ::2]), (channel.send, a.T), (channel.send, [1, 2]), (channel.recv, np.zeros((4, 6))[:, ::2]),
+                           (channel.recv, np.zeros((4, 6)).T), (channel.recv, a), (channel.recv, [1, 2])]:
+            try:
+                use(array)
+            except ix.UsageError as e:
+                refused += "C order without gaps" in str(e)
+        return refused
+
+
+def test_channels_take_no_arrays_with_gaps():
+    found = []
+
+    async def main(rt):
+        found.append(await rt.create_array(Gappy, 2)[0].call.wrong())
+
+    assert run(main) == 0
+    assert found == [7]
+
+
 class Traveller(ix.Chare):
     def __init__(self):
         self.seen = [self.pe]
