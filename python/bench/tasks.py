@@ -1,6 +1,6 @@
-"""python/bench/tasks.py [tasks]: what a task costs, in us, medians of five: functions that do nothing, one after the other on
+"""python/bench/tasks.py [tasks [options of imbrex]]: what a task costs, in us, medians of five: functions that do nothing, one after the other on
 one object and each on its own, a kernel of one group from a string, submitted and waited for together; one submitted and
-awaited at a time. Beside them concurrent.futures' threads, which know no data and so no dependences."""
+awaited at a time; steps of ten tasks, submitted one by one and replayed as a window. Beside them concurrent.futures' threads, which know no data and so no dependences."""
 
 import statistics
 import sys
@@ -24,9 +24,9 @@ def median_us(times):
 async def repeated(f):
     times = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = ix.clock()
         await f()
-        times.append(time.perf_counter() - began)
+        times.append(ix.clock() - began)
     return median_us(times)
 
 
@@ -58,8 +58,28 @@ async def main(rt):
         for _ in range(N):
             await ix.submit(nothing, x)
 
+    def step(what, *options, **named):
+        for _ in range(5):
+            ix.submit(what, *options, many[0], **named)
+            ix.submit(what, *options, many[1], **named)
+
+    windows = []
+    for what, options, named in ((nothing, (), {}), (k.nothing, (8,), {"over": 8})):
+        with ix.record() as w:
+            step(what, *options, **named)
+        windows.append(w)
+
+    async def steps(submit_one):
+        for _ in range(N // 10):
+            submit_one()
+        await ix.all_tasks()
+
     for name, f in [("functions on one object", chain), ("functions on 100 objects", apart), ("kernels from a string", kernels),
-                    ("functions, each awaited", awaited)]:
+                    ("functions, each awaited", awaited),
+                    ("functions in steps of ten", lambda: steps(lambda: step(nothing))),
+                    ("the same as a window", lambda: steps(windows[0].replay)),
+                    ("kernels in steps of ten", lambda: steps(lambda: step(k.nothing, 8, over=8))),
+                    ("the same as a window", lambda: steps(windows[1].replay))]:
         print(f"imbrex, {name}: {await repeated(f):.2f} us a task")
 
 
@@ -79,6 +99,6 @@ def threads():
 
 
 if __name__ == "__main__":
-    code = ix.run(main, [])
+    code = ix.run(main, sys.argv[2:])
     threads()
     raise SystemExit(code)

@@ -23,7 +23,7 @@ See docs/python.md.
 from ._errors import Error, RemoteError, UsageError
 from ._imbrex import Channel, Runtime, Task, Window
 from ._chare import Chare, concatenate, max, min, product, sum, when
-from ._run import gather, run
+from ._run import clock, gather, run
 from ._kernels import Kernel, Kernels
 from ._objects import Object, commute, read, read_write, reduce, write
 from ._tasks import DeviceArray, GpuStream, all_tasks, on_gpu, submit
@@ -48,6 +48,7 @@ __all__ = [
     "UsageError",
     "Window",
     "all_tasks",
+    "clock",
     "commute",
     "concatenate",
     "gather",

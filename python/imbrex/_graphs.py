@@ -117,12 +117,10 @@ class Graph:
                rank: int = -1, over: int | tuple | None = None, groups: int | tuple | None = None,
                group: int | tuple | None = None, shared_bytes: int = 0) -> _imbrex.Task | None:
         """As `imbrex.submit`, with objects of a `Distributed`. Runs on `rank`, else where the first object lives that it
-        writes, else the first that it reads, else on rank 0. Gives the task on that rank, None on others: `await g.done()`."""
+        writes, else the first that it reads, else the first that it reduces into, else on rank 0. Gives the task on that rank, None on others: `await g.done()`."""
         options = (name or getattr(what, "__name__", "task"), priority, on, number, rank)
         p = _prepared(what, args, over, groups, group, shared_bytes, DistributedObject)
-        uses = [(u.object._which, u.mode) for u in p.uses]
-        if any(u.mode == "reduce" for u in p.uses):
-            raise UsageError("tasks of a graph over ranks do not reduce into objects from Python: submit tasks that add up")
+        uses = [(u.object._which, u.mode, u.how) for u in p.uses]
         if p.kernel is not None:
             return self._here.submit_kernel(p.kernel[0], p.kernel[1], p.shape, uses, p.values, options)
         return self._here.submit_function(p.call, p.places, uses, [u.object.of.nbytes for u in p.uses], options)

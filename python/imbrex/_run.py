@@ -62,6 +62,11 @@ def begin(main: Callable, rt: _imbrex.Runtime, words: list[str]) -> Any:
     return main(rt) if len(inspect.signature(main).parameters) == 1 else main(rt, words)
 
 
+def clock() -> float:
+    """Seconds, as of `time.perf_counter`; in a run in virtual time those of the simulated machine."""
+    return _imbrex.clock()
+
+
 def gather(*all: Any) -> Any:
     """`a, b = await imbrex.gather(x, y)`: of several waits or coroutines at once, in whatever order they end."""
     return _imbrex.gather(list(all))

@@ -73,13 +73,19 @@ struct graph_options {
   ix::graph_task_options options;
 };
 
-/// Of ((set, x, y, z), mode).
+/// Of ((set, x, y, z), mode), or of ((set, x, y, z), "reduce", (operation, dtype, parts)).
+ix::untyped_graph_use use_of(const graph_handle& g, const nb::tuple& t) {
+  const auto mode = nb::cast<std::string>(t[1]);
+  if (mode != "reduce") return {g.object(t[0]), mode_of(mode)};
+  const auto how = nb::cast<nb::tuple>(t[2]);
+  return {g.object(t[0]), ix::access_mode::read_write,
+          ix::untyped_graph_reduction{number_of(nb::cast<std::string>(how[1])),
+                                      operation_of(nb::cast<std::string>(how[0])), nb::cast<std::size_t>(how[2])}};
+}
+
 std::vector<ix::untyped_graph_use> uses_of(const graph_handle& g, const nb::list& given) {
   std::vector<ix::untyped_graph_use> uses;
-  for (const nb::handle h : given) {
-    const auto pair = nb::cast<nb::tuple>(h);
-    uses.push_back({g.object(pair[0]), mode_of(nb::cast<std::string>(pair[1]))});
-  }
+  for (const nb::handle h : given) uses.push_back(use_of(g, nb::cast<nb::tuple>(h)));
   return uses;
 }
 
@@ -97,7 +103,7 @@ nb::object submit_function(const graph_handle& g, const nb::object& f, const std
   const std::vector<ix::untyped_graph_use> uses = uses_of(g, given);
   std::vector<std::pair<std::size_t, bool>> objects;
   for (std::size_t i = 0; i < uses.size(); ++i)
-    objects.emplace_back(bytes.at(i), uses[i].mode == ix::access_mode::read);
+    objects.emplace_back(bytes.at(i), !uses[i].reduces && uses[i].mode == ix::access_mode::read);
   const auto result = std::make_shared<outcome>();
   return on_its_rank(ix::submit_untyped(graph, o.options, places_of(where), uses,
                                         python_function(f, o.name, std::move(objects), result)),

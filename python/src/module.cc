@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <imbrex/clock.h>
 
 #include "home.h"
 #include "proxies.h"
@@ -119,6 +120,7 @@ void bind_runtime(nb::module_& m) {
       .def(
           "exit", [](ix::runtime& rt, int code) { check_in_job(), rt.exit(code); },
           "Ends the job now, on all ranks, with this exit code.");
+  m.def("clock", [] { return std::chrono::duration<double>(ix::clock::now().time_since_epoch()).count(); });
   m.def("run", &run);
 }
 

@@ -26,6 +26,25 @@ ix::device_kind kind_of(const std::string& name) {
   throw ix::usage_error("there is no device '" + name + "': host, cuda, opencl");
 }
 
+ix::element_operation operation_of(const std::string& name) {
+  if (name == "sum") return ix::element_operation::sum;
+  if (name == "product") return ix::element_operation::product;
+  if (name == "min") return ix::element_operation::min;
+  if (name == "max") return ix::element_operation::max;
+  throw ix::usage_error("a task does not reduce by '" + name + "': imbrex.sum, product, min, max");
+}
+
+ix::number_type number_of(const std::string& dtype) {
+  if (dtype == "int32") return ix::number_type::int32;
+  if (dtype == "uint32") return ix::number_type::uint32;
+  if (dtype == "int64") return ix::number_type::int64;
+  if (dtype == "uint64") return ix::number_type::uint64;
+  if (dtype == "float32") return ix::number_type::float32;
+  if (dtype == "float64") return ix::number_type::float64;
+  throw ix::usage_error("tasks do not reduce into an Object of " + dtype +
+                        ": int32, uint32, int64, uint64, float32, float64");
+}
+
 std::uint8_t places_of(const std::vector<std::string>& where) {
   std::uint8_t places = 0;
   for (const std::string& w : where) {

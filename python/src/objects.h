@@ -1,5 +1,6 @@
 #pragma once
 
+#include <imbrex/hetero/submission/untyped_reduction.h>
 #include <imbrex/imbrex.h>
 #include <nanobind/nanobind.h>
 
@@ -22,6 +23,8 @@ inline constexpr const char* an_object = "an Object";
 ///@{
 ix::access_mode mode_of(const std::string& mode);
 ix::device_kind kind_of(const std::string& name);
+ix::element_operation operation_of(const std::string& name);
+ix::number_type number_of(const std::string& dtype);
 /// Bits of `task_node`, of "host" and "cuda".
 std::uint8_t places_of(const std::vector<std::string>& where);
 ///@}

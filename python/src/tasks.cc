@@ -27,25 +27,6 @@ struct named_options {
   ix::task_options options;
 };
 
-ix::element_operation operation_of(const std::string& name) {
-  if (name == "sum") return ix::element_operation::sum;
-  if (name == "product") return ix::element_operation::product;
-  if (name == "min") return ix::element_operation::min;
-  if (name == "max") return ix::element_operation::max;
-  throw ix::usage_error("a task does not reduce by '" + name + "': imbrex.sum, product, min, max");
-}
-
-ix::number_type number_of(const std::string& dtype) {
-  if (dtype == "int32") return ix::number_type::int32;
-  if (dtype == "uint32") return ix::number_type::uint32;
-  if (dtype == "int64") return ix::number_type::int64;
-  if (dtype == "uint64") return ix::number_type::uint64;
-  if (dtype == "float32") return ix::number_type::float32;
-  if (dtype == "float64") return ix::number_type::float64;
-  throw ix::usage_error("tasks do not reduce into an Object of " + dtype +
-                        ": int32, uint32, int64, uint64, float32, float64");
-}
-
 /// Of (object, mode), or of (object, "reduce", (operation, dtype, parts)).
 ix::untyped_use use_of(const nb::tuple& t) {
   const bytes_object& o = nb::cast<object_pointer>(t[0])->here(an_object);

@@ -91,6 +91,40 @@ def test_kernels_and_owners_that_change(words):
         assert await ix.run_graph(rt, squares) == [0, 20, 40, 2.5, 22.5, 42.5]
 
 
+def add(x, value):
+    x += value
+
+
+async def sums(g):
+    a = ix.Distributed(g, 6, 4, "int32", owners="round_robin")
+    total, top = ix.Distributed(g, 1, 4, "int32", owners=g.num_ranks - 1), ix.Distributed(g, 1, 4)
+    for i in range(6):
+        g.submit(fill, ix.write(a[i]), i)
+    g.submit(fill, ix.write(total[0]), 1000)
+    for _ in range(3):
+        for i in range(6):
+            g.submit(add_both, ix.read(a[i]), ix.reduce(total[0], ix.sum))
+            g.submit(keep_larger, ix.read(a[i]), ix.reduce(top[0], ix.max))
+    g.submit(add, ix.reduce(total[0], ix.max), 77)  # on its own, where the object is
+    await g.done()
+    return int((await g.values(total[0]))[0]), float((await g.values(top[0]))[3])
+
+
+def add_both(x, into):
+    into += x
+
+
+def keep_larger(x, into):
+    np.maximum(into, x, out=into)
+
+
+@over_ranks
+def test_reductions_over_ranks(words):
+    @job(*words, pes=None)
+    async def main(rt):
+        assert await ix.run_graph(rt, sums) == (1045, 5)
+
+
 def divides(x):
     raise ZeroDivisionError("on purpose")
 
@@ -144,7 +178,7 @@ async def mistakes(g):
         (lambda: ix.Distributed(g, (1, 1, 1, 1), 3), "one to three dimensions"),
         (lambda: ix.submit(fill, ix.write(a[0]), 1), "for g.submit"),
         (lambda: g.submit(fill, ix.write(x), 1), "for g.submit"),
-        (lambda: g.submit(mix, ix.read(a[0]), ix.reduce(a[1], ix.sum)), "do not reduce"),
+        (lambda: g.submit(fill, ix.reduce(a[1], ix.concatenate), 1), "does not reduce by"),
     ]:
         with pytest.raises(ix.UsageError, match=words):
             wrong()
@@ -166,12 +200,13 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {folder!r})
 import imbrex as ix
-from test_graphs import ring, ring_in_sequence, squares
+from test_graphs import ring, ring_in_sequence, squares, sums
 
 async def main(rt):
     found, owned, ranks = await ix.run_graph(rt, ring, 11, 5, "round_robin")
     assert found == ring_in_sequence(11, 5) and ranks == rt.num_ranks == {ranks}
     assert await ix.run_graph(rt, squares) == [0, 20, 40, 2.5, 22.5, 42.5]
+    assert await ix.run_graph(rt, sums) == (1045, 5)
     print("all is well")
 
 raise SystemExit(ix.run(main))

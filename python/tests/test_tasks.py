@@ -1,7 +1,6 @@
 """Objects, tasks on them, and kernels from strings."""
 
 import gc
-import random
 import shutil
 
 import numpy as np
@@ -86,58 +85,6 @@ def test_shapes_types_and_rows():
         assert (await ix.Object.of(np.zeros((0, 3))).get()).shape == (0, 3)
         with pytest.raises(ix.UsageError, match="nobody has written it"):
             await ix.Object(3).get()
-
-
-MIX = """
-IX_KERNEL(mixed, (int n, IX_GLOBAL double* out, IX_GLOBAL const double* a, IX_GLOBAL const double* b)) {
-  IX_ITEMS_BELOW(n) { int i = IX_GLOBAL_ID(0); out[i] = fmod(a[i] + 2 * b[i], 1009.0); }
-}
-"""
-
-
-@needs_compiler
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("words", [["--imbrex-pes=1"], ["--imbrex-pes=3"], ["--imbrex-pes=2", "--imbrex-schedule-seed=5"],
-                                   ["--imbrex-device=opencl", "--imbrex-pes=1"],
-                                   ["--imbrex-machine=h200-x4", "--imbrex-device=cuda", "--imbrex-pes=1"],
-                                   ["--imbrex-pes=2", "--imbrex-task-memory-mb=1"]], ids=" ".join)
-def test_random_graphs_give_what_sequential_execution_gives(seed, words):
-    """Functions and kernels, on whole objects and rows of them, with views in between and handles that go."""
-
-    def mix(out, a, b):
-        out[...] = (a + 2 * b) % 1009
-
-    @job(*words, pes=None)
-    async def main(rt):
-        rand = random.Random(seed)
-        k = ix.Kernels(MIX)
-        n = 600
-        expected = [np.full(n, i + 1.0) for i in range(4)]
-        objects = [ix.Object.of(e) for e in expected]
-        for _ in range(120):
-            out, a, b = rand.sample(range(4), 3)
-            first, last = 0, n
-            if rand.random() < 0.4:
-                first = rand.randrange(n - 50)
-                last = first + rand.randrange(1, 50)
-            part = [objects[i][first:last] if last - first < n else objects[i] for i in (out, a, b)]
-            how = rand.random()
-            if how < 0.4:
-                ix.submit(mix, part[0] if rand.random() < 0.5 else ix.write(part[0]), ix.read(part[1]), ix.read(part[2]))
-            elif how < 0.9:
-                group = rand.choice([1, 7, 64])
-                ix.submit(k.mixed, last - first, part[0], part[1], part[2], over=last - first, group=group, priority=rand.randrange(3))
-            else:
-                async with part[0].host("read_write") as x:
-                    mix(x, expected[a][first:last], expected[b][first:last])
-            mix(expected[out][first:last], expected[a][first:last], expected[b][first:last])
-            if rand.random() < 0.05:
-                objects[out].evict()
-            if rand.random() < 0.1:
-                assert (await objects[a].get() == expected[a]).all()
-        await ix.all_tasks()
-        for o, e in zip(objects, expected):
-            assert (await o.get() == e).all()
 
 
 def test_chares_on_every_pe_have_objects_and_tasks_of_their_own():

@@ -79,24 +79,55 @@ untyped_use part_of(hetero_data& into, element_operation op, std::size_t parts) 
   return {detail::reduction_of(*into.domain, argument, object).next_part().data(), access_mode::read_write};
 }
 
+template <class T>
+std::function<void(const untyped_call&)> combining_of(element_operation op, std::size_t bytes) {
+  const detail::combining<T, any_operation> combine{any_operation{op}};
+  return [combine, n = bytes / sizeof(T)](const untyped_call& c) {
+    auto* const into = reinterpret_cast<T*>(c.objects[0]);
+    const auto* const from = reinterpret_cast<const T*>(c.objects[1]);
+    c.order != nullptr ? combine.all(*c.order, into, from, n) : combine.row(into, from, n);
+  };
+}
+
+/// Gives what `f` gives for the type.
+template <class F>
+auto for_type(number_type t, F f) {
+  switch (t) {
+    case number_type::int32: return f(int{});
+    case number_type::uint32: return f(unsigned{});
+    case number_type::int64: return f(long{});
+    case number_type::uint64: return f(0UL);
+    case number_type::float32: return f(float{});
+    case number_type::float64: break;
+  }
+  return f(double{});
+}
+
 }  // namespace
 
 std::size_t bytes_of(number_type t) {
-  return t == number_type::int32 || t == number_type::uint32 || t == number_type::float32 ? 4 : 8;
+  return for_type(t, [](auto zero) { return sizeof zero; });
 }
 
 untyped_use untyped_reduce(hetero_data& into, number_type numbers, element_operation op, std::size_t parts) {
   if (op == element_operation::none)
     throw usage_error("a task reduces by no operation: say sum, product, min, max or one of bits");
-  switch (numbers) {
-    case number_type::int32: return part_of<int>(into, op, parts);
-    case number_type::uint32: return part_of<unsigned>(into, op, parts);
-    case number_type::int64: return part_of<long>(into, op, parts);
-    case number_type::uint64: return part_of<unsigned long>(into, op, parts);
-    case number_type::float32: return part_of<float>(into, op, parts);
-    case number_type::float64: break;
-  }
-  return part_of<double>(into, op, parts);
+  return for_type(numbers, [&](auto zero) { return part_of<decltype(zero)>(into, op, parts); });
 }
+
+std::function<void(const untyped_call&)> untyped_combining(number_type numbers, element_operation op,
+                                                           std::size_t bytes) {
+  return for_type(numbers, [&](auto zero) { return combining_of<decltype(zero)>(op, bytes); });
+}
+
+std::function<void(const untyped_call&)> untyped_taking(std::size_t bytes) {
+  return [bytes](const untyped_call& c) {
+    const detail::taking<std::byte> take;
+    c.order != nullptr ? take.all(*c.order, c.objects[0], c.objects[1], bytes)
+                       : take.row(c.objects[0], c.objects[1], bytes);
+  };
+}
+
+std::uint8_t untyped_combining_runs_on() { return detail::combining<int, any_operation>::everywhere(); }
 
 }  // namespace imbrex

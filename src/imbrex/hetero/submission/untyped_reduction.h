@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 
 #include "imbrex/hetero/submission/element_operation.h"
 #include "imbrex/hetero/submission/untyped_task.h"
@@ -16,5 +18,14 @@ std::size_t bytes_of(number_type t);
 /// domain. Throws `usage_error` elsewhere, for no parts, for an operation of bits on numbers that are not whole, and
 /// where the object is not a number of such numbers.
 untyped_use untyped_reduce(hetero_data& into, number_type numbers, element_operation op, std::size_t parts = 8);
+
+/// What brings two parts of such a reduction together: a function for `submit_untyped` that changes its first object,
+/// of `bytes`, by its second one, on the host or a device.
+std::function<void(const untyped_call&)> untyped_combining(number_type numbers, element_operation op,
+                                                           std::size_t bytes);
+/// And that makes the first one like the second.
+std::function<void(const untyped_call&)> untyped_taking(std::size_t bytes);
+/// Where both run.
+std::uint8_t untyped_combining_runs_on();
 
 }  // namespace imbrex

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "imbrex/hetero/submission/untyped_reduction.h"
 #include "imbrex/hetero/submission/untyped_task.h"
 #include "imbrex/object/distribution/distributed.h"
 #include "imbrex/object/distribution/task_graph.h"
@@ -12,9 +14,18 @@
 /// Tasks of a graph over all ranks whose parameters are known when the program runs, as `submit_untyped` of one PE's.
 namespace imbrex {
 
+/// That a task reduces into an object, of such numbers (`reduce`): it runs where its other objects say.
+struct untyped_graph_reduction {
+  number_type numbers = number_type::float64;
+  element_operation op = element_operation::sum;
+  std::size_t parts = 8;  ///< on each rank
+  friend bool operator==(const untyped_graph_reduction&, const untyped_graph_reduction&) = default;
+};
+
 struct untyped_graph_use {
   distributed_ref<std::byte> object;
   access_mode mode;
+  std::optional<untyped_graph_reduction> reduces = {};  ///< then the mode means nothing
 };
 
 /// `task_graph::submit` of a function of what it is called with. By all ranks; `f` is called on one. Gives the task
