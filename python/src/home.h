@@ -2,6 +2,7 @@
 
 #include <imbrex/imbrex.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -35,16 +36,16 @@ class of_home {
   /// Throws `usage_error`, calling it `what`, on another PE, after the job, and when it has been given up.
   T& here(const char* what) const {
     check_in_job();
-    if (object_ == nullptr) throw ix::usage_error(std::string(what) + " has been released");
+    T* const object = object_.load(std::memory_order_relaxed);  // given up by this PE, or left to it
+    if (object == nullptr) throw ix::usage_error(std::string(what) + " has been released");
     if (job_ != job_number()) throw ix::usage_error(std::string(what) + " belongs to a job that has ended");
     if (home_ != ix::executor::current()) {
       throw ix::usage_error(std::string(what) + " belongs to another PE: it is used by chares of the PE that made it");
     }
-    return *object_;
+    return *object;
   }
-  bool is_there() const { return object_ != nullptr; }
   void give_up() {
-    T* const v = std::exchange(object_, nullptr);
+    T* const v = object_.exchange(nullptr);
     if (v == nullptr || job_ != job_number()) return;
     if (ix::executor::current() == home_) {
       delete v;
@@ -54,7 +55,7 @@ class of_home {
   }
 
  private:
-  T* object_;
+  std::atomic<T*> object_;  // other threads of Python may release it at the same time
   ix::executor* home_;
   std::uint64_t job_;
 };

@@ -9,6 +9,10 @@ namespace imbrex_python {
 
 namespace {
 
+#ifdef Py_GIL_DISABLED
+bool take_turn() { return false; }
+void end_turn() {}
+#else
 /// PEs wait for each other here, before the interpreter's own lock: to wake a thread that sleeps there takes some 25
 /// microseconds, and most pieces of Python are over sooner.
 std::atomic<bool> somebody_has_turn{false};
@@ -25,6 +29,9 @@ bool take_turn() {
   } while (imbrex::cycle_count() - began < patience);
   return false;
 }
+
+void end_turn() { somebody_has_turn.store(false, std::memory_order_release); }
+#endif
 
 /// Of a thread that Python has not made: known to it from the first use to the thread's end.
 struct known_thread {
@@ -56,7 +63,7 @@ with_python::with_python() {
 
 with_python::~with_python() {
   if (taken_) PyEval_SaveThread();
-  if (has_turn_) somebody_has_turn.store(false, std::memory_order_release);
+  if (has_turn_) end_turn();
 }
 
 owned::~owned() {

@@ -7,7 +7,9 @@
 namespace imbrex_python {
 
 /// While one lives, this thread may use Python: a PE's thread takes the interpreter for a piece of Python and gives it
-/// up in between, so that others can compute. Nested ones do nothing. Never across a `co_await`.
+/// up in between, so that others can compute; where there is no such lock (CPython's free-threaded build), so that
+/// nobody waits for it who stops all that run Python. Nested ones do nothing. Never across a `co_await`, nor for what
+/// blocks.
 class with_python {
  public:
   with_python();

@@ -66,7 +66,6 @@ class held_object {
   held_object(held_object&&) = delete;
   /// Whoever still has the object finds no chare behind it.
   ~held_object();
-  bool is_there() const { return static_cast<bool>(object_); }
   /// `made`: of class, arguments, named arguments.
   void make(const made_with& made, chare_interface* of);
   void read(const value& state, chare_interface* of);

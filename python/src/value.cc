@@ -100,9 +100,12 @@ std::string& value::packed() {
   static std::string none;
   if (shared_ == nullptr) return none;
   const with_python here;
+  const nb::ft_lock_guard alone(shared_->packing);
   if (shared_->bytes == nullptr) {
     try {
-      shared_->bytes = std::make_shared<std::string>(pickle(nb::handle(shared_->object.get())));
+      auto made = std::make_shared<std::string>(pickle(nb::handle(shared_->object.get())));
+      // Pickling may have let another thread do the same.
+      if (shared_->bytes == nullptr) shared_->bytes = std::move(made);
     } catch (nb::python_error& e) {
       throw ix::usage_error(std::string("what goes to another rank has to be pickled, but this cannot: ") + e.what());
     }

@@ -46,7 +46,8 @@ class value {
  private:
   struct shared {
     owned object;                        // empty: it is pickled
-    std::shared_ptr<std::string> bytes;  // what pickle made of it; null: nothing yet. With the interpreter
+    std::shared_ptr<std::string> bytes;  // what pickle made of it; null: nothing yet. Once set, it stays
+    nb::ft_mutex packing;                // where there is no lock of the interpreter
     bool is_given = false;               // arrays lie in the bytes that somebody has got
   };
   std::string& packed();

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import imbrex as ix
@@ -498,3 +499,30 @@ def test_control_c_ends_a_job_that_waits(tmp_path):
     assert job.stdout.readline() == "asleep\n"
     job.send_signal(signal.SIGINT)
     assert job.wait(timeout=20) == -signal.SIGINT
+
+
+def test_importing_leaves_the_lock_of_the_interpreter_off():
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("this CPython is not free-threaded")
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "import sys, imbrex; sys.exit(sys._is_gil_enabled())"], check=False,
+                          env=dict(os.environ, PYTHONPATH=str(Path(ix.__file__).parent.parent)))
+    assert done.returncode == 0
+
+
+class Passing(ix.Chare):
+    def take(self, shared, count):
+        return shared["n"] + count
+
+
+def test_one_value_goes_to_several_processes_at_once():
+    """What was sent to one rank and to another is pickled by both PEs' threads."""
+    found = []
+
+    async def main(rt):
+        array = rt.create_array(Passing, 8)
+        for i in range(50):
+            shared = {"n": i, "array": np.full(1000, i)}
+            found.append(await ix.gather(*(array[k].call.take(shared, k) for k in range(8))))
+
+    assert run(main, "--imbrex-ranks=2", pes=2) == 0
+    assert found == [[i + k for k in range(8)] for i in range(50)]
