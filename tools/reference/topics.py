@@ -29,7 +29,7 @@ TOPICS = [
            **_all("async/when_all.h", "async/when_any.h", "object/callback.h", "object/entry/slot.h", "async/completion.h"),
            "imbrex/async/work.h": ["priority", "priorities"],
            **_all("base/serialize.h", "base/polymorphic.h", "pe/exception_types.h", "object/state/element_state.h"),
-           "imbrex/object/moving/restart.h": ["entry_list"], "imbrex/pe/remote/message_bundles.h": ["entries"]}),
+           "imbrex/object/moving/restart.h": ["entry_list"], "imbrex/pe/message_bundles.h": ["entries"]}),
     Topic("reductions", "Reductions",
           "Operations, and where results go. Chares contribute by `chare::contribute`, `allreduce` and `barrier` "
           "([chares](chares.md)); broadcasts are the proxies'.", _all("object/reduction.h")),

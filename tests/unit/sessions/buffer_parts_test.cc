@@ -8,6 +8,8 @@
 
 namespace imbrex::sessions {
 
+namespace buffer_parts_test {
+
 namespace {
 
 buffer_parts three_parts() { return buffer_parts({{{0, 8}}, {{8, 8}}, {{16, 4}, {32, 4}}}); }
@@ -66,5 +68,7 @@ TEST(BufferParts, WhoComesSecondWaitsForTheCopy) {
     EXPECT_EQ(taken, 3);
   }
 }
+
+}  // namespace buffer_parts_test
 
 }  // namespace imbrex::sessions

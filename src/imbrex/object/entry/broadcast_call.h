@@ -52,8 +52,12 @@ class broadcast_call {
 
 using shared_call = std::shared_ptr<const broadcast_call>;
 
+/// \name A call in a message: the number of its kind and its arguments, of which large arrays may stay out
+///@{
 void serialize(sizing_archive& ar, const shared_call& call);
 void serialize(output_archive& ar, const shared_call& call);
+/// Throws `comm_error` for a kind that this program does not have.
 void serialize(input_archive& ar, shared_call& call);
+///@}
 
 }  // namespace imbrex
