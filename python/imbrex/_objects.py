@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _imbrex
 from ._errors import UsageError
+
+if TYPE_CHECKING:
+    from ._graphs import DistributedObject
 
 
 def _numpy() -> Any:
@@ -150,27 +153,27 @@ class _Use:
         return (self.object._handle, self.mode, self.how)
 
 
-def read(x: Object) -> _Use:
+def read(x: Object | DistributedObject) -> _Use:
     """As an argument of a task: it only reads `x`; others may do so at the same time."""
     return _Use(x, "read")
 
 
-def write(x: Object) -> _Use:
+def write(x: Object | DistributedObject) -> _Use:
     """As an argument of a task: it overwrites all of `x`, and so what is there is not brought along."""
     return _Use(x, "write")
 
 
-def read_write(x: Object) -> _Use:
+def read_write(x: Object | DistributedObject) -> _Use:
     """As an argument of a task: it changes `x`. A function's arguments are this if nothing is said."""
     return _Use(x, "read_write")
 
 
-def commute(x: Object) -> _Use:
+def commute(x: Object | DistributedObject) -> _Use:
     """As an argument of a task: it changes `x` as others do that commute, one at a time, in any order."""
     return _Use(x, "commute")
 
 
-def reduce(x: Object, op: str, parts: int = 8) -> _Use:
+def reduce(x: Object | DistributedObject, op: str, parts: int = 8) -> _Use:
     """As an argument of a task: it adds to `x` by `imbrex.sum`, `product`, `min` or `max`, apart from others that do. It finds
     what some of them have left, or the operation's neutral elements if it is the first of these, and changes that: `x += found`.
     The tasks are in `parts` by turns, as many of which run at once, and what is in these comes together in `x`, and with what

@@ -1,0 +1,56 @@
+"""What type checkers see: the stub of the module, and the package."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import imbrex as ix
+import pytest
+
+PROGRAM = '''
+import imbrex as ix
+
+
+def fill(a: object, value: float) -> None: ...
+
+
+async def graph(g: ix.Graph, n: int) -> int:
+    a = ix.Distributed(g, n, 3)
+    t = g.submit(fill, ix.write(a[0]), 1)
+    if t is not None:
+        await t
+    await g.done()
+    return 3
+
+
+async def main(rt: ix.Runtime) -> int:
+    x = ix.Object(3)
+    with ix.record() as w:
+        ix.submit(fill, ix.reduce(x, ix.sum), 1)
+    await w.replay()
+    t = ix.submit(fill, x, 2)
+    await t
+    await rt.quiescence()
+    report = ix.run("jacobi3d", x=3)
+    print(report["x"], await ix.run_graph(rt, graph, 3), await ix.gather(t, t), ix.clock() + 1)
+    chares = rt.create_array(ix.Chare, 3)
+    chares.broadcast.run(3)
+    return 0
+
+
+code: int = ix.run(main)
+'''
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_program_has_types(tmp_path, wrong):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.replace("code: int", "code: str") if wrong else PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--check-untyped-defs", f"--cache-dir={tmp_path}", str(program)],
+        capture_output=True, text=True, check=False, timeout=100, env=dict(os.environ, MYPYPATH=str(Path(ix.__file__).parent.parent)))
+    assert (done.returncode != 0) == wrong, done.stdout + done.stderr
+    assert ("incompatible type" in done.stdout.lower()) == wrong
