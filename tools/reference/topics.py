@@ -21,7 +21,7 @@ def _all(*headers):
 TOPICS = [
     Topic("chares", "Chares and arrays",
           "What a program is made of, and the job it runs in: [the programming model](../programming.md).",
-          {**_all("runtime/runtime.h", "object/chare.h", "object/proxy.h", "object/entry/index.h", "object/entry/map.h",
+          {**_all("runtime/runtime.h", "object/chare.h", "object/proxy.h", "object/entry/index.h", "object/entry/map.h", "object/entry/shown_name.h",
                   "runtime/readonly.h"), "imbrex/base/ids.h": None}),
     Topic("entries", "Entry methods and waits",
           "What may be awaited, and what travels: a coroutine that waits leaves its PE to others.",
