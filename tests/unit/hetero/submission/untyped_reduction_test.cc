@@ -7,6 +7,8 @@
 #include "imbrex/base/error.h"
 #include "unit/hetero/hetero_fixture.h"
 
+namespace untyped_reduction_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::Each;
@@ -94,3 +96,5 @@ TEST(untyped_reduction, refuses_what_cannot_be) {
 }
 
 }  // namespace
+
+}  // namespace untyped_reduction_test

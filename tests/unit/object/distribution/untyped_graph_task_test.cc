@@ -12,6 +12,8 @@
 
 #include "unit/object/job.h"
 
+namespace untyped_graph_task_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 
@@ -83,3 +85,5 @@ TEST(untyped_graph_task, gives_on_all_ranks_what_one_gives) {
 }
 
 }  // namespace
+
+}  // namespace untyped_graph_task_test

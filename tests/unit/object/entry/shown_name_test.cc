@@ -6,6 +6,8 @@
 
 #include "unit/object/job.h"
 
+namespace shown_name_test {
+
 using namespace imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
@@ -79,3 +81,5 @@ TEST(shown_name, is_kept_once) {
 }
 
 }  // namespace
+
+}  // namespace shown_name_test
