@@ -39,4 +39,7 @@ struct made_with {
   }
 };
 
+/// What the runtime calls a graph whose coroutine has that name.
+inline const char* graph_name(const name_of_python& coroutine, const value&) { return coroutine.get(); }
+
 }  // namespace imbrex_python

@@ -1,5 +1,6 @@
 """One graph of tasks over all ranks: of one process, of loopback ranks, and of mpirun."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -165,6 +166,32 @@ def test_failures_arrive(words):
             with pytest.raises(ix.UsageError):
                 await ix.run_graph(rt, differs)
         assert await ix.run_graph(rt, ring, 2, 1, "block") is not None
+
+
+async def never_ends(g):
+    a, b = ix.Distributed(g, 1, 3, owners=1), ix.Distributed(g, 1, 3, owners=0)
+    if g.rank == 0:  # and rank 1 sends nothing
+        g.submit(mix, ix.read(a[0]), ix.write(b[0]))
+    await g.done()
+
+
+def test_reports_and_traces_name_the_coroutine(capfd, tmp_path):
+    async def main(rt):
+        await ix.run_graph(rt, never_ends)
+
+    assert ix.run(main, ["--imbrex-ranks=2"]) == 70
+    said = capfd.readouterr().err
+    assert "never_ends of graph(0) waits for all tasks" in said and "imbrex_python" not in said
+
+    @job("--imbrex-ranks=2", f"--imbrex-trace={tmp_path / 'trace.json'}")
+    async def traced(rt):
+        await ix.run_graph(rt, ring, 4, 2, "round_robin")
+
+    names = set()
+    for trace in tmp_path.glob("trace*.json"):
+        names |= {e.get("name") for e in json.loads(trace.read_text())["traceEvents"]}
+    assert {"ring", "data for a graph"} <= names
+    assert not [n for n in names if n and n.endswith(("::run", "::take", "::lost"))]
 
 
 async def mistakes(g):

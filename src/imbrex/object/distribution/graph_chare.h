@@ -31,12 +31,36 @@ struct graph_outcome {
   }
 };
 
-/// A graph on one rank.
+/// A graph on one rank. Reports call it by F's name in C++, or where F runs coroutines of another language by what
+/// `const char* graph_name(arguments...)` says, which is found by their types (entry/shown_name.h).
 template <auto F>
 class graph_chare;
 template <class R, class... A, task<R> (*F)(task_graph&, A...)>
 class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
+  static constexpr bool is_named = requires(const A&... a) { graph_name(a...); };
+
  public:
+  static const char* chare_name()
+    requires is_named
+  {
+    return "graph";
+  }
+  static const char* entry_name(const char*, const A&... a)
+    requires is_named
+  {
+    return graph_name(a...);
+  }
+  static const char* entry_name(const char*, rank_id, std::uint64_t, std::uint32_t, const object_parcel&)
+    requires is_named
+  {
+    return "data for a graph";
+  }
+  static const char* entry_name(const char*, rank_id, const object_failure&)
+    requires is_named
+  {
+    return "failure in a graph";
+  }
+
   graph_chare() : graph_(this->index().x, static_cast<int>(volume(this->extent())), *this) { this->pin(); }
 
   task<graph_outcome<R>> run(A... arguments) {
