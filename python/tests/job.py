@@ -1,12 +1,27 @@
 """A coroutine as a job, for tests."""
 
+import functools
+import subprocess
+import sys
+
 import imbrex as ix
+import pytest
+
+
+@functools.lru_cache
+def missing(option):
+    """What the job says that this build does not have, when asked for it by an option; empty: it has it."""
+    code = f"import imbrex as ix\nasync def main(rt): pass\nraise SystemExit(ix.run(main, [{option!r}]))"
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
+    return done.stderr if "this build has no" in done.stderr else ""
 
 
 def job(*words, pes=1):
-    """Runs a coroutine as the main chare, and passes on what it throws."""
+    """Runs a coroutine as the main chare, and passes on what it throws; skips what this build cannot."""
 
     def run(main):
+        if "--imbrex-device=opencl" in words and missing("--imbrex-device=opencl"):
+            pytest.skip(missing("--imbrex-device=opencl"))
         thrown = []
 
         async def begin(rt):
