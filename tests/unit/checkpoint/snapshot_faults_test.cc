@@ -93,11 +93,11 @@ void change_head(const std::string& path, snapshot_part part, std::size_t offset
 }
 
 TEST_F(snapshot_faults, another_version) {
-  change_head(file(0), snapshot_part::rank_file, offsetof(snapshot_head, version), 2);
+  change_head(file(0), snapshot_part::rank_file, offsetof(snapshot_head, version), 1);
   auto e = opening(newer);
   EXPECT_EQ(e.fault(), snapshot_fault::other_version);
   EXPECT_EQ(e.file(), file(0));
-  EXPECT_THAT(e.what(), HasSubstr("has version 2 of the format, this imbrex reads 1: restart with a program built"));
+  EXPECT_THAT(e.what(), HasSubstr("has version 1 of the format, this imbrex reads 2: restart with a program built"));
   change_head(manifest_path(newer), snapshot_part::manifest, offsetof(snapshot_head, version), 77);
   e = opening(newer);
   EXPECT_EQ(e.fault(), snapshot_fault::other_version);

@@ -248,11 +248,12 @@ struct element_message {
     ar & array & index & from & level & after;
   }
 
-  /// It goes on to PE `next`: the sender hears where the element is.
+  /// It goes on to PE `next`: the sender hears where the element is, or that it has ended.
   void leaves(scheduler& pe, array_part<Index>& part, const element<Index>& e, pe_id next) {
     follows_broadcasts_of(pe, part);
     if (from != no_pe && from != pe.id() && next == e.where)
-      pe.send(from, location_update<Index>{array, index, e.where, e.epoch, false}, priorities::communication);
+      pe.send(from, location_update<Index>{array, index, e.where, e.epoch, e.state == presence::deleted},
+              priorities::communication);
   }
   /// It was to stay on the sender's PE, and does not.
   void follows_broadcasts_of(const scheduler& pe, collection& part) {
