@@ -100,6 +100,7 @@ hetero_task submit_somewhere(task_graph& g, const graph_task_options& o, const s
   };
   return g.submit_uses(o, shared, senders, reduced, open, [&](const task_options& here) {
     std::vector<untyped_use> mine;
+    mine.reserve(uses.size());
     for (const untyped_graph_use& u : uses) mine.push_back(use_here(u));
     return start(here, std::move(mine));
   });
