@@ -1,7 +1,9 @@
 """The checks find what they are for."""
 
 import argparse
+import pathlib
 import sys
+import tempfile
 import unittest
 import unittest.mock
 
@@ -17,6 +19,7 @@ import papers
 import public_headers
 import source_files
 import turns
+import unit_programs
 
 
 class layers_test(unittest.TestCase):
@@ -87,6 +90,28 @@ class turns_test(unittest.TestCase):
     def test_without_a_history_all_are_looked_at(self):
         with unittest.mock.patch.object(turns, "_changed_of_late", return_value=None):
             self.assertEqual(turns.chosen(".", ["a", "b"], argparse.Namespace(recent=3, part=4)), ["a", "b"])
+
+
+class unit_programs_test(unittest.TestCase):
+    def test_what_concerns_a_program(self):
+        with tempfile.TemporaryDirectory() as here:
+            folder = pathlib.Path(here, "tests/unit/fake_gpu/room")
+            folder.mkdir(parents=True)
+            (folder / "a_test.cc").write_text("#include \"imbrex/device/cuda/cuda_stream.h\"\n#include <imbrex/imbrex.h>\n")
+            concerned = lambda name: unit_programs.concerned(pathlib.Path(here), "fake_gpu", {name})
+            self.assertTrue(concerned("tests/unit/fake_gpu/room/a_test.cc"))
+            self.assertTrue(concerned("src/imbrex/device/cuda/cuda_stream.h"))
+            self.assertTrue(concerned("src/imbrex/device/cuda/cuda_stream.cc"))
+            self.assertFalse(concerned("src/imbrex/device/cuda/cuda_copy.cc"))
+            self.assertTrue(unit_programs.concerned(pathlib.Path(here), "object", {"src/imbrex/object/location.cc"}))
+
+    def test_those_of_a_label(self):
+        with tempfile.TemporaryDirectory() as here:
+            listed = pathlib.Path(here, "tests/unit/programs.txt")
+            listed.parent.mkdir(parents=True)
+            listed.write_text("object unit;threads\nuts unit\n")
+            self.assertEqual(unit_programs.present(pathlib.Path(here), "threads"), ["object"])
+            self.assertEqual(unit_programs.present(pathlib.Path(here), None), ["object", "uts"])
 
 
 class names_test(unittest.TestCase):

@@ -29,11 +29,16 @@ def _part_of_commit(root, num_parts):
     return int(counted.stdout) % num_parts if counted.returncode == 0 else 0
 
 
-def chosen(root, names, arguments):
-    """Those of `names`, paths in the tree, that the arguments ask for."""
+def _is_changed(name, changed):
+    return name in changed
+
+
+def chosen(root, names, arguments, concerns=_is_changed):
+    """Those of `names`, paths in the tree, that the arguments ask for. concerns(name, changed paths): whether changes
+    are of a name, where names are not paths."""
     changed = _changed_of_late(root, arguments.recent) if arguments.recent else None
     if changed is None:
         return list(names)
     turn = _part_of_commit(root, arguments.part) if arguments.part else None
     return [name for i, name in enumerate(names)
-            if name in changed or (turn is not None and i % arguments.part == turn)]
+            if concerns(name, changed) or (turn is not None and i % arguments.part == turn)]

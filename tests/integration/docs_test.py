@@ -25,13 +25,19 @@ BEGIN = "#include <imbrex/imbrex.h>\n#include <imbrex/interop.h>\nnamespace ix =
 
 compiler = sys.argv[sys.argv.index("--compiler") + 1]
 flags = sys.argv[sys.argv.index("--flags") + 1:]
+folder = tempfile.TemporaryDirectory()
+begin = pathlib.Path(folder.name) / "begin.h"  # read once for all: both compilers look for what is precompiled beside it
 
 
-def compiled(text):
-    with tempfile.NamedTemporaryFile("w", suffix=".cc") as source:
-        source.write(text)
-        source.flush()
-        return subprocess.run([compiler, *flags, "-fsyntax-only", source.name], capture_output=True, text=True)
+def precompile():
+    begin.write_text(BEGIN)
+    subprocess.run([compiler, *flags, "-x", "c++-header", str(begin), "-o", f"{begin}.gch"], check=True)
+
+
+def compiled(text, *more):
+    source = pathlib.Path(folder.name) / "sample.cc"
+    source.write_text(text)
+    return subprocess.run([compiler, *flags, *more, "-fsyntax-only", str(source)], capture_output=True, text=True)
 
 
 def missing_headers(samples):
@@ -39,6 +45,7 @@ def missing_headers(samples):
     return [h for h in named if compiled(f"#if !__has_include(<{h}>)\n#error\n#endif\n").returncode != 0]
 
 
+precompile()
 for page in map(pathlib.Path, sys.argv[1:sys.argv.index("--compiler")]):
     parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     texts = {"": parts[0], **dict(zip(parts[1::2], parts[2::2]))}  # "": before the first heading
@@ -49,7 +56,7 @@ for page in map(pathlib.Path, sys.argv[1:sys.argv.index("--compiler")]):
         if missing := missing_headers(samples):
             print(f"{section}: left out, <{missing[0]}> is not here")
             continue
-        done = compiled(BEGIN + "\n".join(samples))
+        done = compiled("\n".join(samples), "-include", str(begin))
         if done.returncode != 0:
             sys.exit(f"'{section}' does not compile:\n{done.stderr}")
         print(f"{section}: {len(samples)} samples")

@@ -9,8 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <iterator>
+#include <string_view>
 
 #include "machine/measured_kernel.hk"
 
@@ -22,6 +25,25 @@ namespace ix = imbrex;
 using clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_output = 64 << 10;
+
+/// The environment without what launchers tell their processes: a job that is tried is no part of the one that this is.
+std::vector<char*> without_launchers() {
+  std::vector<char*> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const auto begins = [text](std::string_view prefix) { return text.starts_with(prefix); };
+    constexpr std::string_view prefixes[] = {"PMI",
+                                             "SLURM_",
+                                             "OMPI_COMM_WORLD_",
+                                             "OMPI_MCA_ess",
+                                             "OMPI_MCA_orte_ess",
+                                             "OMPI_MCA_orte_hnp_uri",
+                                             "OMPI_MCA_orte_local_daemon_uri"};
+    if (std::none_of(std::begin(prefixes), std::end(prefixes), begins)) kept.push_back(*variable);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
 
 /// In a group of its own, so that mpirun's children can be killed with it.
 pid_t spawn(const std::vector<std::string>& words, int out) {
@@ -37,8 +59,9 @@ pid_t spawn(const std::vector<std::string>& words, int out) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> environment = without_launchers();
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, pointers[0], &actions, &attributes, pointers.data(), environ);
+  const int failed = posix_spawnp(&child, pointers[0], &actions, &attributes, pointers.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failed == 0 ? child : -1;

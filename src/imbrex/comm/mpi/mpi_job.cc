@@ -1,15 +1,19 @@
 #include "imbrex/comm/mpi/mpi_job.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/log.h"
 #include "imbrex/comm/mpi/mpi_recovery.h"
 #include "imbrex/comm/mpi/mpi_transport.h"
 #include "imbrex/comm/rank_lost.h"
@@ -46,6 +50,30 @@ bool launcher_present() {
 }
 
 namespace {
+
+/// By whatever name, a launcher says by what its processes find each other.
+bool process_manager_present() {
+  constexpr std::string_view prefixes[] = {"PMI", "PALS_", "OMPI_COMM_WORLD_", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_"};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const auto begins = [text = std::string_view(*variable)](std::string_view prefix) {
+      return text.starts_with(prefix);
+    };
+    if (std::any_of(std::begin(prefixes), std::end(prefixes), begins)) return true;
+  }
+  return false;
+}
+
+/// Said before mpi is initialised: Open MPI ends the process there, and speaks of how it was built.
+void warn_of_missing_process_manager() {
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  const char* task = std::getenv("SLURM_PROCID");
+  if (tasks == nullptr || std::atoi(tasks) < 2 || process_manager_present()) return;
+  if (task != nullptr && std::atoi(task) > 0) return;
+  log_warning(
+      fmt::format("srun started {} processes without a PMI, by which those of mpi find each other: use srun --mpi=pmix "
+                  "(or pmi2; srun --mpi=list names what there is), or mpirun within the allocation",
+                  tasks));
+}
 
 void need_serialized(int provided, const char* who_decided, const char* remedy) {
   if (provided >= MPI_THREAD_SERIALIZED) return;
@@ -114,6 +142,7 @@ mpi_job::mpi_job(int num_spares) {
         "mpi was already finalised in this process: it can take part in one mpi job only, unless the "
         "program initialises and finalises mpi itself");
   }
+  if (initialised == 0) warn_of_missing_process_manager();
   try {
     if (initialised != 0 || !open_session()) open_world();
     check_ranks_are_started();
