@@ -1,8 +1,8 @@
-# The field of Jacobi3D in ParaView: a slice through the middle, surfaces of equal value, and the box, coloured alike. Not tried
-# by a ParaView so far; written for 5.10 and newer.
+# The field of Jacobi3D in ParaView: a slice through the middle, surfaces of equal value, and the box, coloured alike. Tried with
+# ParaView 5.11; written for 5.10 and newer.
 #
 #   paraview --script=field.py          opens field.vti beside this file
-#   pvpython field.py [FILE] [PNG]      the same without a window, as a picture
+#   pvpython field.py [FILE] [PNG]      the same as a picture; without a display: xvfb-run pvpython field.py ...
 import os
 import sys
 
@@ -28,7 +28,7 @@ box.SetRepresentationType("Outline")
 
 middle = Slice(Input=field)
 middle.SliceType.Origin = [(x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2]
-middle.SliceType.Normal = [0, 0, 1]
+middle.SliceType.Normal = [0, 1, 0]
 shown = Show(middle, view)
 ColorBy(shown, (place, array.GetName()))
 shown.RescaleTransferFunctionToDataRange(True)
@@ -37,8 +37,12 @@ shown.SetScalarBarVisibility(view, True)
 points = CellDatatoPointData(Input=field) if cells else field  # surfaces are of values at points
 surfaces = Contour(Input=points, ContourBy=["POINTS", array.GetName()], Isosurfaces=[low + (high - low) * k / 4 for k in (1, 2, 3)])
 seen = Show(surfaces, view)
-seen.Opacity = 0.3
+ColorBy(seen, ("POINTS", array.GetName()))
+seen.Opacity = 0.4
 
+view.CameraViewUp = [0, 0, 1]
+view.CameraFocalPoint = [(x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2]
+view.CameraPosition = [x0 - 2 * (x1 - x0), y0 - 4 * (y1 - y0), z1 + 2 * (z1 - z0)]
 ResetCamera(view)
 Render(view)
 if len(words) > 1:
