@@ -25,7 +25,8 @@ from ._imbrex import Channel, Runtime, Task, Window
 from ._chare import Chare, concatenate, max, min, product, sum, when
 from ._run import clock, gather, run
 from ._kernels import Kernel, Kernels
-from ._objects import Object, commute, read, read_write, reduce, write
+from ._objects import Object, commute, read, read_write, write
+from ._reductions import reduce
 from ._tasks import DeviceArray, GpuStream, all_tasks, on_gpu, submit
 from ._windows import record
 from ._graphs import Distributed, DistributedObject, Graph, run_graph

@@ -98,13 +98,19 @@ class Kernel:
             a = _Use(a, access)
         if not isinstance(a, _Use) or not isinstance(a.object, of):
             raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is a pointer: it takes an imbrex.{of.__name__}, not {a!r}")
-        wanted = _NUMBERS.get(kind) or _ELEMENTS.get(kind)
-        if wanted is not None and a.object.dtype != _numpy().dtype(wanted):
+        wanted = self._element(kind)
+        if wanted is not None and a.object.dtype != wanted:
             raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' points to {kind}, and the {of.__name__} has "
-                             f"{a.object.dtype.name}: make it of dtype {_numpy().dtype(wanted).name!r}")
+                             f"{a.object.dtype.name}: make it of dtype {wanted.name!r}")
         if a.mode == "reduce" and access == "read":
             raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is const: nothing is reduced into it")
         return a
+
+    @staticmethod
+    def _element(kind: str) -> Any:
+        """What numpy calls what a pointer of that kind points to, or is a pair of; None: a struct, which it does not know."""
+        wanted = _NUMBERS.get(kind) or _ELEMENTS.get(kind)
+        return None if wanted is None else _numpy().dtype(wanted)
 
     def _packed(self, a: Any, name: str, kind: str) -> bytes:
         code = _NUMBERS.get(kind)

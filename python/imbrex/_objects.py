@@ -171,12 +171,3 @@ def read_write(x: Object | DistributedObject) -> _Use:
 def commute(x: Object | DistributedObject) -> _Use:
     """As an argument of a task: it changes `x` as others do that commute, one at a time, in any order."""
     return _Use(x, "commute")
-
-
-def reduce(x: Object | DistributedObject, op: str, parts: int = 8) -> _Use:
-    """As an argument of a task: it adds to `x` by `imbrex.sum`, `product`, `min` or `max`, apart from others that do. It finds
-    what some of them have left, or the operation's neutral elements if it is the first of these, and changes that: `x += found`.
-    The tasks are in `parts` by turns, as many of which run at once, and what is in these comes together in `x`, and with what
-    it had if it had anything, when it is next used otherwise. The bits are the same whoever runs what. Of int32, uint32, int64,
-    uint64, float32 and float64."""
-    return _Use(x, "reduce", (op, getattr(x, "dtype", None) and x.dtype.name, parts))

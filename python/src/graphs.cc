@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <imbrex/object/distribution/untyped_graph_task.h>
 #include <imbrex/task_graph.h>
 #include <imbrex/text_kernels.h>
 
@@ -9,6 +8,7 @@
 #include "names.h"
 #include "objects.h"
 #include "proxies.h"
+#include "reductions.h"
 #include "submitted.h"
 
 namespace imbrex_python {
@@ -77,10 +77,7 @@ struct graph_options {
 ix::untyped_graph_use use_of(const graph_handle& g, const nb::tuple& t) {
   const auto mode = nb::cast<std::string>(t[1]);
   if (mode != "reduce") return {g.object(t[0]), mode_of(mode)};
-  const auto how = nb::cast<nb::tuple>(t[2]);
-  return {g.object(t[0]), ix::access_mode::read_write,
-          ix::untyped_graph_reduction{number_of(nb::cast<std::string>(how[1])),
-                                      operation_of(nb::cast<std::string>(how[0])), nb::cast<std::size_t>(how[2])}};
+  return {g.object(t[0]), ix::access_mode::read_write, reduction_of(t[2])};
 }
 
 std::vector<ix::untyped_graph_use> uses_of(const graph_handle& g, const nb::list& given) {
@@ -106,7 +103,7 @@ nb::object submit_function(const graph_handle& g, const nb::object& f, const std
     objects.emplace_back(bytes.at(i), !uses[i].reduces && uses[i].mode == ix::access_mode::read);
   const auto result = std::make_shared<outcome>();
   return on_its_rank(ix::submit_untyped(graph, o.options, places_of(where), uses,
-                                        python_function(f, o.name, std::move(objects), result)),
+                                        python_function(value(f), o.name, std::move(objects), result)),
                      result);
 }
 

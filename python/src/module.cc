@@ -4,6 +4,7 @@
 #include "home.h"
 #include "proxies.h"
 #include "recording.h"
+#include "reductions.h"
 
 namespace imbrex_python {
 
@@ -133,6 +134,7 @@ NB_MODULE(_imbrex, m) {
   bind_channels(m);
   bind_objects(m);
   bind_tasks(m);
+  bind_reductions(m);
   bind_windows(m);
   bind_graphs(m);
   nb::register_exception_translator(

@@ -46,9 +46,9 @@ class submitted {
 class python_function {
  public:
   /// `objects`: bytes of each, and whether it is only read.
-  python_function(const nb::object& f, std::string name, std::vector<std::pair<std::size_t, bool>> objects,
+  python_function(value f, std::string name, std::vector<std::pair<std::size_t, bool>> objects,
                   std::shared_ptr<outcome> o)
-      : function_(f), name_(std::move(name)), objects_(std::move(objects)), outcome_(std::move(o)) {}
+      : function_(std::move(f)), name_(std::move(name)), objects_(std::move(objects)), outcome_(std::move(o)) {}
 
   void operator()(const ix::untyped_call& c) const;
 

@@ -1,10 +1,10 @@
-#include <imbrex/hetero/submission/untyped_reduction.h>
 #include <imbrex/hetero/submission/untyped_task.h>
 #include <imbrex/text_kernels.h>
 
 #include "objects.h"
 #include "proxies.h"
 #include "recording.h"
+#include "reductions.h"
 #include "submitted.h"
 
 namespace imbrex_python {
@@ -32,9 +32,7 @@ ix::untyped_use use_of(const nb::tuple& t) {
   const bytes_object& o = nb::cast<object_pointer>(t[0])->here(an_object);
   const auto mode = nb::cast<std::string>(t[1]);
   if (mode != "reduce") return {o.data(), mode_of(mode)};
-  const auto how = nb::cast<nb::tuple>(t[2]);
-  return ix::untyped_reduce(*o.data(), number_of(nb::cast<std::string>(how[1])),
-                            operation_of(nb::cast<std::string>(how[0])), nb::cast<std::size_t>(how[2]));
+  return reduce_into(o, reduction_of(t[2]));
 }
 
 std::vector<ix::untyped_use> uses_of(const nb::list& given) {
@@ -54,7 +52,7 @@ std::shared_ptr<submitted> submit_function(const nb::object& f, const std::vecto
   for (const ix::untyped_use& u : uses) objects.emplace_back(u.data->bytes, u.mode == ix::access_mode::read);
   const auto result = std::make_shared<outcome>();
   ix::hetero_task t = ix::submit_untyped(ix::hetero_domain::current(), o.options, places_of(where), std::move(uses),
-                                         python_function(f, o.name, std::move(objects), result));
+                                         python_function(value(f), o.name, std::move(objects), result));
   return std::make_shared<submitted>(std::move(t), result, is_recording());
 }
 

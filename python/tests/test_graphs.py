@@ -107,8 +107,21 @@ async def sums(g):
             g.submit(add_both, ix.read(a[i]), ix.reduce(total[0], ix.sum))
             g.submit(keep_larger, ix.read(a[i]), ix.reduce(top[0], ix.max))
     g.submit(add, ix.reduce(total[0], ix.max), 77)  # on its own, where the object is
+    seen = ix.Distributed(g, 1, (2, 4), "uint8", owners=g.num_ranks - 1)
+    for i in range(6):
+        g.submit(set_bit, ix.read(a[i]), ix.reduce(seen[0], np.bitwise_or, 2))
+        g.submit(set_bit, ix.read(a[i]), ix.reduce(seen[0], either, 2, identity=[0, 0, 0, 0]))
     await g.done()
+    assert ((await g.values(seen[0])) == 63).all()
     return int((await g.values(total[0]))[0]), float((await g.values(top[0]))[3])
+
+
+def set_bit(x, into):
+    into |= (1 << x).astype("u1")
+
+
+def either(a, b):
+    return a | b
 
 
 def add_both(x, into):
@@ -137,6 +150,18 @@ async def fails_on_the_last(g):
     await g.done()
 
 
+def cannot(a, b):
+    raise ZeroDivisionError("on purpose, when combining")
+
+
+async def fails_when_combining(g):
+    a, total = ix.Distributed(g, 5, 4, owners="round_robin"), ix.Distributed(g, 1, 4)
+    for i in range(5):
+        g.submit(fill, ix.write(a[i]), i)
+        g.submit(add_both, ix.read(a[i]), ix.reduce(total[0], cannot, identity=0))
+    await g.values(total[0])
+
+
 async def differs(g):
     a = ix.Distributed(g, 2, 3)
     for _ in range(1 + g.rank):
@@ -160,6 +185,8 @@ def test_failures_arrive(words):
     async def main(rt):
         with pytest.raises((ix.Error, ZeroDivisionError), match="on purpose"):
             await ix.run_graph(rt, fails_on_the_last)
+        with pytest.raises(ix.Error, match="on purpose, when combining"):
+            await ix.run_graph(rt, fails_when_combining)
         with pytest.raises(KeyError, match="rank"):
             await ix.run_graph(rt, raises)
         if rt.num_ranks > 1:

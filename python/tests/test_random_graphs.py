@@ -1,4 +1,4 @@
-"""Random graphs of tasks, as they run and one task after the other: functions, kernels, reductions and windows of these, on whole
+"""Random graphs of tasks, as they run and one task after the other: functions, kernels, reductions, by operations of one's own too, and windows of these, on whole
 objects and rows of them, with views in between, evictions, and handles that go; and on the objects of a graph over ranks."""
 
 import random
@@ -16,6 +16,12 @@ IX_KERNEL(mixed, (int n, IX_GLOBAL double* out, IX_GLOBAL const double* a, IX_GL
 }
 IX_KERNEL(summed, (int n, IX_GLOBAL const double* a, IX_GLOBAL double* into)) {
   IX_ITEMS_BELOW(n) { int i = IX_GLOBAL_ID(0); into[i] += fmod(a[i], 13.0); }
+}
+IX_KERNEL(summed_modulo, (int n, IX_GLOBAL const double* a, IX_GLOBAL double* into)) {
+  IX_ITEMS_BELOW(n) { int i = IX_GLOBAL_ID(0); into[i] = fmod(into[i] + a[i], 1009.0); }
+}
+IX_KERNEL(sums_modulo, (int n, IX_GLOBAL double* into, IX_GLOBAL const double* from)) {
+  IX_ITEMS_BELOW(n) { int i = IX_GLOBAL_ID(0); into[i] = fmod(into[i] + from[i], 1009.0); }
 }
 IX_KERNEL(largest, (int n, IX_GLOBAL const double* a, IX_GLOBAL double* into)) {
   IX_ITEMS_BELOW(n) { int i = IX_GLOBAL_ID(0); if (a[i] > into[i]) into[i] = a[i]; }
@@ -41,7 +47,26 @@ def keep_larger(a, into):
     np.maximum(into, a, out=into)
 
 
-REDUCTIONS = [(add, "summed", ix.sum), (keep_larger, "largest", ix.max)]
+def add_modulo(a, into):
+    into[...] = (into + a) % 1009
+
+
+def both_modulo(a, b):
+    return (a + b) % 1009
+
+
+def both_modulo_in_place(a, b):
+    add_modulo(b, a)
+
+
+# What a task does, by a function and by a kernel, and what makes the use of what it reduces into.
+REDUCTIONS = [(add, "summed", lambda x, parts, kernels: ix.reduce(x, ix.sum, parts)),
+              (keep_larger, "largest", lambda x, parts, kernels: ix.reduce(x, ix.max, parts)),
+              (keep_larger, "largest", lambda x, parts, kernels: ix.reduce(x, np.fmax, parts, identity=-np.inf)),
+              (add_modulo, "summed_modulo", lambda x, parts, kernels: ix.reduce(x, both_modulo, parts, identity=0)),
+              (add_modulo, "summed_modulo", lambda x, parts, kernels: ix.reduce(x, kernels.sums_modulo, parts, identity=0)),
+              (add_modulo, "summed_modulo",
+               lambda x, parts, kernels: ix.reduce(x, both_modulo_in_place, parts, identity=0, by=kernels.sums_modulo))]
 
 
 def random_task(rand, kernels):
@@ -59,10 +84,11 @@ def random_task(rand, kernels):
         return objects[i][rows] if n < N else objects[i]
 
     if rand.random() < 0.4:
-        function, kernel, op = rand.choice(REDUCTIONS)
+        function, kernel, reduce = rand.choice(REDUCTIONS)
+        parts = rand.choice([1, 3, 8])
 
         def submit(objects):
-            into = ix.reduce(part(objects, out), op)
+            into = reduce(part(objects, out), parts, kernels)
             if by_kernel:
                 return ix.submit(getattr(kernels, kernel), n, part(objects, a), into, priority=urgency, **shape)
             return ix.submit(function, ix.read(part(objects, a)), into, priority=urgency)
@@ -145,8 +171,8 @@ async def random_graph(g, seed):
         rank = rand.randrange(g.num_ranks) if rand.random() < 0.2 else -1
         by_kernel, how = rand.random() < 0.5, rand.random()
         if how < 0.4:
-            function, kernel, op = rand.choice(REDUCTIONS)
-            into = ix.reduce(a[z], op, parts=rand.choice([2, 8]))
+            function, kernel, reduce = rand.choice(REDUCTIONS)
+            into = reduce(a[z], rand.choice([2, 8]), kernels)
             if by_kernel:
                 g.submit(getattr(kernels, kernel), 50, a[x], into, over=50, rank=rank)
             else:

@@ -29,6 +29,9 @@ async def main(rt: ix.Runtime) -> int:
     x = ix.Object(3)
     with ix.record() as w:
         ix.submit(fill, ix.reduce(x, ix.sum), 1)
+    ix.submit(fill, ix.reduce(x, lambda a, b: a + b, identity=0), 1)
+    k = ix.Kernels("...")
+    ix.submit(fill, ix.reduce(x, abs, 3, identity=[0, 1, 2], by=k.add), 1)
     await w.replay()
     t = ix.submit(fill, x, 2)
     await t

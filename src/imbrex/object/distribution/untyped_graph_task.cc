@@ -18,9 +18,12 @@ class reduction_of_bytes final : public detail::graph_reduction {
         parts_(g, g.num_ranks(), bytes_),
         has_(static_cast<std::size_t>(g.num_ranks())) {}
 
-  bool is(const untyped_graph_reduction& how) const { return how_ == how; }
+  bool is(const untyped_graph_reduction& how) const { return how_.is(how); }
   void runs_on(rank_id r) { has_[static_cast<std::size_t>(r)] = true; }
-  untyped_use here() { return untyped_reduce(mine(), how_.numbers, how_.op, how_.parts); }
+  untyped_use here() {
+    return how_.own != nullptr ? untyped_reduce(mine(), how_.own, how_.parts)
+                               : untyped_reduce(mine(), how_.numbers, how_.op, how_.parts);
+  }
 
   void close(int priority) override {
     if (has_[static_cast<std::size_t>(graph_.rank())] && mine().reducing != nullptr)
@@ -36,7 +39,7 @@ class reduction_of_bytes final : public detail::graph_reduction {
     if (into_.shared().version > 0) {
       combine(into_, all[0], priority);
     } else {
-      submit(untyped_taking(bytes_), {into_, access_mode::write}, all[0], priority);
+      submit(untyped_combining_runs_on(), untyped_taking(bytes_), {into_, access_mode::write}, all[0], priority);
     }
   }
 
@@ -46,11 +49,17 @@ class reduction_of_bytes final : public detail::graph_reduction {
     return o.set->here(o.index);
   }
   void combine(distributed_ref<std::byte> into, rank_id from, int priority) {
-    submit(untyped_combining(how_.numbers, how_.op, bytes_), {into, access_mode::read_write}, from, priority);
+    const untyped_graph_use whole{into, access_mode::read_write};
+    if (how_.own != nullptr) {
+      submit(how_.own->runs_on(), how_.own->combining(bytes_), whole, from, priority);
+    } else {
+      submit(untyped_combining_runs_on(), untyped_combining(how_.numbers, how_.op, bytes_), whole, from, priority);
+    }
   }
-  void submit(std::function<void(const untyped_call&)> f, const untyped_graph_use& into, rank_id from, int priority) {
+  void submit(std::uint8_t where, std::function<void(const untyped_call&)> f, const untyped_graph_use& into,
+              rank_id from, int priority) {
     const graph_task_options o{.name = "combine", .priority = priority};
-    submit_untyped(graph_, o, untyped_combining_runs_on(), {into, {parts_(from), access_mode::read}}, std::move(f));
+    submit_untyped(graph_, o, where, {into, {parts_(from), access_mode::read}}, std::move(f));
   }
 
   task_graph& graph_;

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "imbrex/hetero/submission/own_operation.h"
 #include "imbrex/hetero/submission/untyped_reduction.h"
 #include "imbrex/hetero/submission/untyped_task.h"
 #include "imbrex/object/distribution/distributed.h"
@@ -19,7 +21,14 @@ struct untyped_graph_reduction {
   number_type numbers = number_type::float64;
   element_operation op = element_operation::sum;
   std::size_t parts = 8;  ///< on each rank
-  friend bool operator==(const untyped_graph_reduction&, const untyped_graph_reduction&) = default;
+  /// If any, the program's own, and no numbers: one on each rank, which `is` the others there where it is here.
+  std::shared_ptr<const own_operation> own = {};
+
+  /// Whether what tasks reduce so and so may come together in one part.
+  bool is(const untyped_graph_reduction& other) const {
+    if ((own == nullptr) != (other.own == nullptr) || parts != other.parts) return false;
+    return own != nullptr ? own->is(*other.own) : numbers == other.numbers && op == other.op;
+  }
 };
 
 struct untyped_graph_use {
