@@ -24,11 +24,17 @@ class DistributedObject:
 
     @property
     def shape(self) -> tuple:
-        return self.of.shape
+        nx, ny, _ = self.of._three
+        x, y, z = self.index
+        return self.of._shapes[(z * ny + y) * nx + x]
 
     @property
     def dtype(self) -> Any:
         return self.of.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def owner(self) -> int:
@@ -45,27 +51,29 @@ class DistributedObject:
 
 class Distributed:
     """Objects of a graph over all ranks, `a = imbrex.Distributed(g, (nx, ny), (100, 100), "float32")`: nx times ny objects, each
-    an array of 100 by 100, `a[i, j]`. Each belongs to a rank, by `owners`: "block", "round_robin", "block_cyclic" (ranks laid
-    out as square as they can be), a rank, or a function of the index (a number, or a tuple) and the number of ranks. Every rank
-    makes them, in the same order. Elements are undefined, and take no memory, until a task has written them."""
+    an array of 100 by 100, `a[i, j]`; or of a shape that a function says, of the index (a number, or a tuple): `a[i, j].shape`.
+    Each belongs to a rank, by `owners`: "block", "round_robin", "block_cyclic" (ranks laid
+    out as square as they can be), a rank, or a function of the index and the number of ranks. Every rank makes them, in the same
+    order, of the same shapes. Elements are undefined, and take no memory, until a task has written them. Throws `UsageError` for
+    an extent, a shape or an owner that cannot be."""
 
-    def __init__(self, g: "Graph", extent: int | tuple, shape: int | tuple, dtype: Any = "float64",
+    def __init__(self, g: "Graph", extent: int | tuple, shape: int | tuple | Callable, dtype: Any = "float64",
                  owners: str | int | Callable = "block") -> None:
-        self.graph, self.extent = g, _shape_of(extent)
-        self.shape, self.dtype = _shape_of(shape), _type_of(dtype)
-        if not 1 <= len(self.extent) <= 3 or any(n < 1 for n in self.extent) or any(n < 0 for n in self.shape):
-            raise UsageError(f"a Distributed has one to three dimensions, each of one object at least, and objects of a shape: not "
-                             f"{self.extent} of {self.shape}")
+        self.graph, self.extent, self.dtype = g, _shape_of(extent), _type_of(dtype)
+        if not 1 <= len(self.extent) <= 3 or any(n < 1 for n in self.extent):
+            raise UsageError(f"a Distributed has one to three dimensions, each of one object at least: not {self.extent}")
         self._three = (*self.extent, 1, 1)[:3]
-        self._set = g._here.make_objects(*self._three, self.nbytes, [int(o) for o in self._owners(owners, g.num_ranks)])
+        self._shapes = self._shapes_of(shape)
+        sizes = [math.prod(s) * self.dtype.itemsize for s in self._shapes]
+        self._set = g._here.make_objects(*self._three, sizes, [int(o) for o in self._owners(owners, g.num_ranks)])
 
     @property
-    def nbytes(self) -> int:
-        """Of each."""
-        return math.prod(self.shape) * self.dtype.itemsize
+    def shape(self) -> tuple | None:
+        """Of each; None where they differ."""
+        return self._shapes[0] if all(s == self._shapes[0] for s in self._shapes) else None
 
     def __repr__(self) -> str:
-        return f"imbrex.Distributed({self.extent}, {self.shape}, {self.dtype.name!r})"
+        return f"imbrex.Distributed({self.extent}, {self.shape or 'several shapes'}, {self.dtype.name!r})"
 
     def __getitem__(self, index: int | tuple) -> DistributedObject:
         i = tuple(int(n) for n in index) if isinstance(index, tuple) else (int(index),)
@@ -80,6 +88,27 @@ class Distributed:
         nx, ny, nz = self._three
         return ((x, y, z) for z in range(nz) for y in range(ny) for x in range(nx))
 
+    def _given(self) -> Iterator[int | tuple]:
+        """Indices as functions of the program have them."""
+        d = len(self.extent)
+        return (i[0] if d == 1 else i[:d] for i in self._indices())
+
+    def _shapes_of(self, shape: int | tuple | Callable) -> list[tuple]:
+        """x fastest."""
+        if not callable(shape):
+            return [self._shape(shape)] * math.prod(self.extent)
+        return [self._shape(shape(i), f" {i}") for i in self._given()]
+
+    @staticmethod
+    def _shape(said: Any, which: str = "s") -> tuple:
+        try:
+            found = _shape_of(said)
+        except (TypeError, ValueError):
+            found = (-1,)
+        if any(n < 0 for n in found):
+            raise UsageError(f"object{which} of a Distributed of shape {said!r}: that is a number or a tuple, and none negative")
+        return found
+
     def _owners(self, owners: Any, ranks: int) -> list[int]:
         n = math.prod(self.extent)
         if owners == "block":
@@ -90,8 +119,7 @@ class Distributed:
             high = max(d for d in range(1, math.isqrt(ranks) + 1) if ranks % d == 0) if len(self.extent) > 1 else ranks
             return [y % (ranks // high) * high + x % high for x, y, _ in self._indices()]
         if callable(owners):
-            d = len(self.extent)
-            return [owners(i[0] if d == 1 else i[:d], ranks) for i in self._indices()]
+            return [owners(i, ranks) for i in self._given()]
         if isinstance(owners, int):
             return [owners] * n
         raise UsageError(f"objects of a graph belong to \"block\", \"round_robin\", \"block_cyclic\", a rank, or what a function "
@@ -123,7 +151,7 @@ class Graph:
         uses = [(u.object._which, u.mode, u.how) for u in p.uses]
         if p.kernel is not None:
             return self._here.submit_kernel(p.kernel[0], p.kernel[1], p.shape, uses, p.values, options)
-        return self._here.submit_function(p.call, p.places, uses, [u.object.of.nbytes for u in p.uses], options)
+        return self._here.submit_function(p.call, p.places, uses, [u.object.nbytes for u in p.uses], options)
 
     def migrate(self, x: DistributedObject, rank: int) -> None:
         """From now on that rank owns `x`, and is sent its data. By all ranks."""

@@ -2,7 +2,6 @@
 #include <imbrex/task_graph.h>
 #include <imbrex/text_kernels.h>
 
-#include <array>
 #include <utility>
 
 #include "names.h"
@@ -42,11 +41,12 @@ class graph_handle {
     return *g->here("a graph");
   }
 
-  std::size_t make_objects(const std::array<int, 3>& extent, std::size_t bytes, std::vector<int> owners) const {
+  /// `bytes` and `owners` of each, x fastest.
+  std::size_t make_objects(const ix::index3d& extent, const std::vector<std::size_t>& bytes,
+                           std::vector<int> owners) const {
     open_graph& g = here();
-    const ix::index3d e{extent[0], extent[1], extent[2]};
-    const auto size = [bytes](const ix::index3d&) { return bytes; };
-    g.sets.push_back(std::make_unique<objects_of_graph>(g.of, e, size, given_owners{std::move(owners)}));
+    const auto size = [&](const ix::index3d& i) { return bytes.at(static_cast<std::size_t>(ix::linear(i, extent))); };
+    g.sets.push_back(std::make_unique<objects_of_graph>(g.of, extent, size, given_owners{std::move(owners)}));
     return g.sets.size() - 1;
   }
   /// (set, x, y, z).
@@ -174,9 +174,8 @@ void bind_graphs(nb::module_& m) {
       .def_prop_ro("rank", [](const graph_handle& g) { return g.here().of.rank(); })
       .def_prop_ro("num_ranks", [](const graph_handle& g) { return g.here().of.num_ranks(); })
       .def("make_objects",
-           [](const graph_handle& g, int nx, int ny, int nz, std::size_t bytes, std::vector<int> owners) {
-             return g.make_objects({nx, ny, nz}, bytes, std::move(owners));
-           })
+           [](const graph_handle& g, int nx, int ny, int nz, const std::vector<std::size_t>& bytes,
+              std::vector<int> owners) { return g.make_objects({nx, ny, nz}, bytes, std::move(owners)); })
       .def("owner", [](const graph_handle& g, const nb::tuple& which) { return g.object(which).owner(); })
       .def("migrate",
            [](const graph_handle& g, const nb::tuple& which, int to) { g.here().of.migrate(g.object(which), to); })

@@ -139,6 +139,61 @@ def test_reductions_over_ranks(words):
         assert await ix.run_graph(rt, sums) == (1045, 5)
 
 
+def shape_of(i):
+    return (i + 1, 2) if i % 3 else 3 * i
+
+
+def end_of(x, y):
+    """Where both have something."""
+    n = min(x.size, y.size)
+    y.reshape(-1)[:n] += 2 * x.reshape(-1)[:n]
+    return n
+
+
+async def sizes(g, n, owners):
+    a = ix.Distributed(g, n, shape_of, "int64", owners=owners)
+    tiles = ix.Distributed(g, (3, 2), lambda i: (i[0] + 1, 2 * i[1]), "uint8", owners=owners)
+    assert a.shape is None and [x.shape for x in a] == [(i + 1, 2) if i % 3 else (3 * i,) for i in range(n)]
+    assert [x.shape for x in tiles] == [(x + 1, 2 * y) for y in range(2) for x in range(3)] and tiles[2, 1].nbytes == 6
+    for i in range(n):
+        g.submit(fill, ix.write(a[i]), i)
+    for t in tiles:
+        g.submit(fill, ix.write(t), 3)
+        g.submit(add, ix.reduce(t, np.bitwise_or, 2), 4)
+    for _ in range(3):
+        for i in range(n):
+            t = g.submit(end_of, ix.read(a[i]), a[(i + 1) % n])
+            assert t is None or await t == min(a[i].nbytes, a[(i + 1) % n].nbytes) // 8
+    g.migrate(a[n - 1], 0)
+    longest = ix.Distributed(g, 1, lambda i: 3 * n, "int64", owners=g.num_ranks - 1)
+    assert longest.shape == (3 * n,)
+    for x in a:
+        g.submit(end_of, ix.read(x), ix.reduce(longest[0], ix.sum))
+    for t in tiles:
+        assert (await g.values(t)).tolist() == np.full(t.shape, 7).tolist()
+    return [await g.values(x) for x in a] + [await g.values(longest[0])]
+
+
+def sizes_in_sequence(n):
+    a = [np.full(shape_of(i), i) for i in range(n)]
+    for _ in range(3):
+        for i in range(n):
+            end_of(a[i], a[(i + 1) % n])
+    longest = np.zeros(3 * n, int)
+    for x in a:
+        end_of(x, longest)
+    return [*a, longest]
+
+
+@over_ranks
+@pytest.mark.parametrize("owners", ["block", "round_robin", owner_of])
+def test_objects_of_several_sizes(words, owners):
+    @job(*words, pes=None)
+    async def main(rt):
+        found = await ix.run_graph(rt, sizes, 8, owners if owners != owner_of else 0)
+        assert all((x == y).all() and x.shape == y.shape for x, y in zip(found, sizes_in_sequence(8), strict=True))
+
+
 def divides(x):
     raise ZeroDivisionError("on purpose")
 
@@ -230,6 +285,10 @@ async def mistakes(g):
         (lambda: ix.Distributed(g, 2, 3, owners="mine"), "belong to"),
         (lambda: ix.Distributed(g, 2, 3, owners=77), "there are ranks 0 to"),
         (lambda: ix.Distributed(g, (1, 1, 1, 1), 3), "one to three dimensions"),
+        (lambda: ix.Distributed(g, 2, (3, -1)), "none negative"),
+        (lambda: ix.Distributed(g, 3, lambda i: 1 - i), "object 2 of a Distributed of shape -1"),
+        (lambda: ix.Distributed(g, 3, lambda i: None), "object 0 of a Distributed of shape None"),
+        (lambda: g.submit(fill, ix.write(ix.Distributed(g, 2, 3)), 1), "for an imbrex.Object"),
         (lambda: ix.submit(fill, ix.write(a[0]), 1), "for g.submit"),
         (lambda: g.submit(fill, ix.write(x), 1), "for g.submit"),
         (lambda: g.submit(fill, ix.reduce(a[1], ix.concatenate), 1), "does not reduce by"),
@@ -254,13 +313,15 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {folder!r})
 import imbrex as ix
-from test_graphs import ring, ring_in_sequence, squares, sums
+from test_graphs import ring, ring_in_sequence, sizes, sizes_in_sequence, squares, sums
 
 async def main(rt):
     found, owned, ranks = await ix.run_graph(rt, ring, 11, 5, "round_robin")
     assert found == ring_in_sequence(11, 5) and ranks == rt.num_ranks == {ranks}
     assert await ix.run_graph(rt, squares) == [0, 20, 40, 2.5, 22.5, 42.5]
     assert await ix.run_graph(rt, sums) == (1045, 5)
+    found = await ix.run_graph(rt, sizes, 8, "round_robin")
+    assert all((x == y).all() for x, y in zip(found, sizes_in_sequence(8), strict=True))
     print("all is well")
 
 raise SystemExit(ix.run(main))
@@ -269,7 +330,7 @@ raise SystemExit(ix.run(main))
 
 @needs_compiler
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_over_processes(tmp_path, ranks):
     if missing("--imbrex-transport=mpi"):
         pytest.skip(missing("--imbrex-transport=mpi"))

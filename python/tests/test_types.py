@@ -18,6 +18,8 @@ def fill(a: object, value: float) -> None: ...
 
 async def graph(g: ix.Graph, n: int) -> int:
     a = ix.Distributed(g, n, 3)
+    b = ix.Distributed(g, n, lambda i: (i, 3))
+    print(a.shape, b[0].shape, b[0].nbytes)
     t = g.submit(fill, ix.write(a[0]), 1)
     if t is not None:
         await t
