@@ -227,6 +227,28 @@ async def raises(g):
     raise KeyError(f"rank {g.rank}")
 
 
+async def makes_others(g, shape, dtype, owners):
+    a = ix.Distributed(g, 2, 3 + g.rank if shape else 3, "f4" if dtype and g.rank else "f8",
+                       owners=(lambda i, ranks: (i + g.rank) % ranks) if owners else "round_robin")
+    for i in range(2):
+        g.submit(fill, ix.write(a[i]), i)
+    g.submit(add_first, ix.read(a[0]), a[1])
+    return await g.values(a[1])
+
+
+def add_first(x, y):
+    y[0] += x[0]
+
+
+@pytest.mark.parametrize("words", RANKS[1:], ids=" ".join)
+@pytest.mark.parametrize("which", range(3))
+def test_objects_that_differ_over_ranks_are_told(words, which):
+    @job(*words, pes=None)
+    async def main(rt):
+        with pytest.raises(ix.Error, match="have made different objects"):
+            await ix.run_graph(rt, makes_others, *(i == which for i in range(3)))
+
+
 left = []
 
 

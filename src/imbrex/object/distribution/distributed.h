@@ -84,8 +84,9 @@ class distributed final : detail::object_set {
     shared_ = std::vector<detail::shared_object>(n);
     handles_.resize(n);
     sizes_.reserve(n);
-    number = g.add_set();
     graph = &g;
+    detail::graph_digest made_of;
+    made_of.add(n);
     for (std::size_t i = 0; i < n; ++i) {
       const Index at = from_linear(i, extent);
       sizes_.push_back(size_of(at));
@@ -96,7 +97,10 @@ class distributed final : detail::object_set {
         throw usage_error(fmt::format("the map gives object {} to rank {}: there are ranks 0 to {}", to_text(at),
                                       shared_[i].owner, g.num_ranks() - 1));
       }
+      made_of.add(sizes_[i] * sizeof(T));
+      made_of.add(static_cast<std::uint64_t>(shared_[i].owner));
     }
+    number = g.add_set(made_of.mixed);
   }
   /// Tasks that use them go on.
   ~distributed() override {

@@ -50,7 +50,7 @@ class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
   {
     return graph_name(a...);
   }
-  static const char* entry_name(const char*, rank_id, std::uint64_t, std::uint32_t, const object_parcel&)
+  static const char* entry_name(const char*, rank_id, std::uint64_t, std::uint32_t, std::uint64_t, const object_parcel&)
     requires is_named
   {
     return "data for a graph";
@@ -90,14 +90,15 @@ class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
     }
     std::rethrow_exception(failure);
   }
-  void take(rank_id from, std::uint64_t object, std::uint32_t version, object_parcel data) {
-    graph_.take(from, object, version, std::move(data));
+  void take(rank_id from, std::uint64_t object, std::uint32_t version, std::uint64_t set, object_parcel data) {
+    graph_.take(from, object, version, set, std::move(data));
   }
   void lost(rank_id rank, object_failure why) { graph_.lost(rank, why); }
 
  private:
-  void send_object(rank_id to, std::uint64_t object, std::uint32_t version, object_parcel data) override {
-    this->array()[to].template send<&graph_chare::take>(graph_.rank(), object, version, std::move(data));
+  void send_object(rank_id to, std::uint64_t object, std::uint32_t version, std::uint64_t set,
+                   object_parcel data) override {
+    this->array()[to].template send<&graph_chare::take>(graph_.rank(), object, version, set, std::move(data));
   }
   void send_failure(rank_id to, const object_failure& why) override {
     this->array()[to].template send<&graph_chare::lost>(graph_.rank(), why);

@@ -21,8 +21,8 @@ detail::object_desk& desk() { return detail::object_desk::of(scheduler::current(
 void detail::check_same_graph(const graph_digest& of_rank_0, const graph_digest& of_rank, rank_id rank) {
   if (of_rank_0 == of_rank) return;
   throw usage_error(
-      fmt::format("ranks 0 and {} have submitted different graphs, of {} and {} tasks: what is submitted may depend on "
-                  "arguments and g.num_ranks(), not on g.rank(), times or random numbers of a rank",
+      fmt::format("ranks 0 and {} have submitted different graphs, of {} and {} tasks: what is made and submitted may "
+                  "depend on arguments and g.num_ranks(), not on g.rank(), times or random numbers of a rank",
                   rank, of_rank_0.num_tasks, of_rank.num_tasks));
 }
 
@@ -174,7 +174,7 @@ void task_graph::send(shared_object& o, rank_id to, std::uint32_t version) {
   try {
     detail::object_parcel data = detail::object_parcel::of(d);
     if (const detail::loan_share* const s = data.share(); s != nullptr) desk().tell_failure_here(s->loan());
-    link_.send_object(to, number_of(o), version, std::move(data));
+    link_.send_object(to, number_of(o), version, sets_[o.set->number], std::move(data));
     ++num_sent_;
   } catch (const usage_error& e) {
     throw usage_error(fmt::format("object {} of the graph's {}. distributed, for rank {}: {}", o.index,
@@ -196,7 +196,10 @@ void task_graph::expect(shared_object& o, rank_id from, std::uint32_t version) {
   desk().depends_on_others(arrival);
 }
 
-void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version, detail::object_parcel data) {
+void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version, std::uint64_t set,
+                      detail::object_parcel data) {
+  const std::uint64_t number = object >> 32;
+  if (number < sets_.size() && sets_[number] != set) return part_from(from);
   const auto at = expected_.find({object, version});
   if (at != expected_.end()) {
     const std::uint64_t arrival = at->second.arrival;
@@ -204,8 +207,20 @@ void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version,
     ++num_received_;
     desk().grant(arrival, std::move(data));
   } else if (!abandoned_ && !lost_.contains(from)) {  // else nobody will ask for them
-    early_.emplace(key{object, version}, parcel_from{std::move(data), from});
+    early_.emplace(key{object, version}, parcel_from{std::move(data), from, set});
   }
+}
+
+std::uint32_t task_graph::add_set(std::uint64_t made_of) {
+  const auto number = static_cast<std::uint32_t>(sets_.size());
+  sets_.push_back(made_of);
+  digest_.add(made_of);
+  std::vector<rank_id> others;
+  for (const auto& [k, parcel] : early_) {
+    if (k.object >> 32 == number && parcel.set != made_of) others.push_back(parcel.from);
+  }
+  for (const rank_id r : others) part_from(r);
+  return number;
 }
 
 // ------------------------------------------------------------------------------------------------ failures
@@ -218,6 +233,16 @@ void task_graph::abandon(const std::exception_ptr& why) {
   for (rank_id r = 0; r < num_ranks_; ++r) {
     if (r != rank_) link_.send_failure(r, said);
   }
+}
+
+void task_graph::part_from(rank_id rank) {
+  if (lost_.contains(rank)) return;
+  const auto why = detail::object_failure::of(std::make_exception_ptr(usage_error(
+      fmt::format("ranks {} and {} have made different objects: extents, sizes and owners may depend on arguments and "
+                  "g.num_ranks(), not on g.rank()",
+                  std::min(rank, rank_), std::max(rank, rank_)))));
+  link_.send_failure(rank, why);
+  lost(rank, why);
 }
 
 void task_graph::lost(rank_id rank, const detail::object_failure& why) {

@@ -47,7 +47,9 @@ struct graph_link {
   graph_link(const graph_link&) = delete;
   graph_link& operator=(const graph_link&) = delete;
   virtual ~graph_link() = default;
-  virtual void send_object(rank_id to, std::uint64_t object, std::uint32_t version, object_parcel data) = 0;
+  /// `set`: what the object's set is, here.
+  virtual void send_object(rank_id to, std::uint64_t object, std::uint32_t version, std::uint64_t set,
+                           object_parcel data) = 0;
   virtual void send_failure(rank_id to, const object_failure& why) = 0;
 };
 
@@ -158,8 +160,8 @@ class task_graph {
   /// \name For those who belong to it
   ///@{
   hetero_domain& domain() const { return domain_; }
-  /// The number of a new set of objects.
-  std::uint32_t add_set() { return num_sets_++; }
+  /// The number of a new set of objects, of these sizes and owners as one number.
+  std::uint32_t add_set(std::uint64_t made_of);
   /// \name Reductions into objects: by all ranks, in the same order
   ///@{
   void open_reduction(detail::shared_object& into, std::unique_ptr<detail::graph_reduction> r);
@@ -176,7 +178,7 @@ class task_graph {
   /// A set is gone that kept so many copies.
   void remove_kept(std::size_t n) { num_kept_ -= n; }
   /// What another rank's graph sent.
-  void take(rank_id from, std::uint64_t object, std::uint32_t version, detail::object_parcel data);
+  void take(rank_id from, std::uint64_t object, std::uint32_t version, std::uint64_t set, detail::object_parcel data);
   void lost(rank_id rank, const detail::object_failure& why);
   /// Tells the others that nothing more comes from here.
   void abandon(const std::exception_ptr& why);
@@ -202,6 +204,8 @@ class task_graph {
   void expect(detail::shared_object& o, rank_id from, std::uint32_t version);
   void send(detail::shared_object& o, rank_id to, std::uint32_t version);
   void drop(detail::shared_object& o);
+  /// That rank's objects are others: its data are none for those of this one, which may be smaller.
+  void part_from(rank_id rank);
   void close_reductions();
 
   /// Data that were announced and have not been asked for, or the other way round.
@@ -220,6 +224,7 @@ class task_graph {
   struct parcel_from {
     detail::object_parcel data;
     rank_id from;
+    std::uint64_t set;
   };
 
   const rank_id rank_;
@@ -227,7 +232,7 @@ class task_graph {
   hetero_domain& domain_;
   detail::graph_link& link_;
   detail::graph_digest digest_;
-  std::uint32_t num_sets_ = 0;
+  std::vector<std::uint64_t> sets_;                   // what each is made of
   std::vector<detail::shared_object*> reduced_into_;  // and not used otherwise since
   bool abandoned_ = false;
   std::size_t num_kept_ = 0;

@@ -425,6 +425,37 @@ TEST(task_graph, that_is_another_on_each_rank_is_reported_as_a_deadlock) {
               HasSubstr("task 'mine' is waiting behind task 'receive', which is waiting"));
 }
 
+/// What one rank takes for an object of another size, or of another rank, is not read: it may be larger than the
+/// object.
+task<> makes_other_objects(task_graph& g, int how) {
+  const auto at_home = [&](const index1d& i, const index1d&, int ranks) { return (i.x + how * g.rank()) % ranks; };
+  const auto size = [&](const index1d&) -> std::size_t { return how == 0 ? 1000 + 1000 * g.rank() : 1000; };
+  distributed<std::uint64_t> x(g, 2, size, at_home);
+  for (int i = 0; i < 2; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  g.submit({}, &add, x(0), x(1));
+  co_await values(g, x(1));
+}
+task<int> make_other_objects(runtime& rt) {
+  for (int how = 0; how < 2; ++how) {
+    std::string text;
+    try {
+      co_await run_graph<&makes_other_objects>(rt, how);
+    } catch (const std::exception& e) {
+      text = e.what();
+    }
+    EXPECT_THAT(text, HasSubstr("have made different objects")) << how;
+  }
+  co_return 0;
+}
+
+TEST(task_graph, tells_of_objects_that_are_others_on_each_rank) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    for (int ranks = 2; ranks <= 3; ++ranks) {
+      EXPECT_EQ(run_job_with({.ranks = ranks, .seed = seed}, &make_other_objects), 0);
+    }
+  }
+}
+
 task<> submits_what_others_do_not(task_graph& g) {
   distributed<std::uint64_t> x(g, 4, 1000, map::constant{0});
   for (int i = 0; i < 4; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
