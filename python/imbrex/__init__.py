@@ -21,11 +21,11 @@ See docs/python.md.
 """
 
 from ._errors import Error, RemoteError, UsageError
-from ._imbrex import Channel, Runtime, Task, Window
+from ._imbrex import Channel, Domain, Runtime, Task, Window
 from ._chare import Chare, concatenate, max, min, product, sum, when
 from ._run import clock, gather, run
 from ._kernels import Kernel, Kernels
-from ._objects import Object, commute, read, read_write, write
+from ._objects import Object, commute, process_domain, read, read_write, write
 from ._reductions import reduce
 from ._tasks import DeviceArray, GpuStream, all_tasks, on_gpu, submit
 from ._windows import record
@@ -37,6 +37,7 @@ __all__ = [
     "DeviceArray",
     "Distributed",
     "DistributedObject",
+    "Domain",
     "Error",
     "GpuStream",
     "Graph",
@@ -56,6 +57,7 @@ __all__ = [
     "max",
     "min",
     "on_gpu",
+    "process_domain",
     "product",
     "read",
     "read_write",

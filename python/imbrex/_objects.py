@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import secrets
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _imbrex
@@ -35,21 +38,22 @@ class Object:
     """Elements that live wherever they are needed: the runtime keeps copies on the host and on devices, brings the newest
     to where a task runs, and lets tasks use them in the order in which they were submitted. `shape`: a number or a tuple;
     elements are undefined until a task or a view has written them. Of the PE whose chare made it, and used by chares
-    there. `x[a:b]` are rows of it, an object of its own: tasks on rows that do not overlap are independent."""
+    there; or of a `domain`, what `await imbrex.process_domain()` gives, and used on all PEs of the process.
+    `x[a:b]` are rows of it, an object of its own: tasks on rows that do not overlap are independent."""
 
-    __slots__ = ("_handle", "shape", "dtype")
+    __slots__ = ("_handle", "shape", "dtype", "_number", "__weakref__")
 
-    def __init__(self, shape: int | tuple, dtype: Any = "float64") -> None:
+    def __init__(self, shape: int | tuple, dtype: Any = "float64", *, domain: _imbrex.Domain | None = None) -> None:
         self.shape, self.dtype = _shape_of(shape), _type_of(dtype)
         if any(n < 0 for n in self.shape):
             raise UsageError(f"an Object of shape {self.shape}: sizes are not negative")
-        self._handle = _imbrex.make_object(self.nbytes)
+        self._handle = _imbrex.make_object(self.nbytes, domain)
 
     @classmethod
-    def of(cls, array: Any) -> "Object":
+    def of(cls, array: Any, *, domain: _imbrex.Domain | None = None) -> "Object":
         """With the elements of an array of the host, which are copied now."""
         copy = _numpy().array(array, order="C", copy=True)
-        new = cls(copy.shape, copy.dtype)
+        new = cls(copy.shape, copy.dtype, domain=domain)
         if _imbrex.is_recording():
             raise UsageError("Object.of copies now, and a window runs later: make it before, and record a task that fills it")
         _imbrex.submit_function(_Copy(copy), ["host"], [(new._handle, "write", ())], ("copy", 0, None, -1, []))
@@ -110,7 +114,36 @@ class Object:
         self._handle.release()
 
     def __reduce__(self) -> Any:
-        raise UsageError("an Object belongs to its PE: send what it holds, `await x.get()`, and make an Object of it there")
+        if not self._handle.is_of_process:
+            raise UsageError("an Object belongs to its PE: send what it holds, `await x.get()`, and make an Object of it there; or "
+                             "make it with domain=await imbrex.process_domain()")
+        # Broadcasts and arguments of constructors are pickled in the process, too: there it is the same Object.
+        if not hasattr(self, "_number"):
+            self._number = next(_numbers)
+        _of_process[self._number] = self
+        return _found, (_this_process, self._number)
+
+
+_of_process: weakref.WeakValueDictionary[int, Object] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+_this_process = secrets.token_hex(8)
+
+
+def _found(process: str, which: int) -> Object:
+    x = _of_process.get(which)
+    if process != _this_process or x is None:
+        raise UsageError("an Object of all PEs of a process was sent to another process, to which goes what it holds, `await "
+                         "x.get()`; or its sender has not kept it until it was there")
+    return x
+
+
+def process_domain() -> Any:
+    """`all = await imbrex.process_domain()`: what `imbrex.Object(..., domain=all)` takes for objects that all PEs of the
+    process use as they use their own, also as arguments of entry methods. Tasks on them are, on one PE, in the order in which they
+    were submitted; between PEs in the order that messages say. They belong to the process's first PE, which alone reduces
+    into them and records windows of them; on others what `submit` would throw is the task's failure, and a task says
+    nothing of `done` and `where` and cannot be cancelled."""
+    return _imbrex.process_domain()
 
 
 class _Copy:

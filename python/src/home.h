@@ -22,8 +22,15 @@ void leave_to(ix::executor* home, std::function<void()> f);
 /// Runs what was left to the calling PE.
 void see_to_what_was_left();
 
+/// What other PEs of the process may do with a `T` of one of them: nothing, if no more is said.
+template <class T>
+struct of_all_pes {
+  /// Whether the calling PE may use it as its own.
+  static bool is_usable_here(const T&) { return false; }
+};
+
 /// A `T` that only its PE touches, and that is destroyed there, whatever thread gives up the last reference; when the
-/// job has ended, not at all: its memory remains.
+/// job has ended, not at all: its memory remains. Or one of all PEs of the process (`of_all_pes`).
 template <class T>
 class of_home {
  public:
@@ -39,7 +46,7 @@ class of_home {
     T* const object = object_.load(std::memory_order_relaxed);  // given up by this PE, or left to it
     if (object == nullptr) throw ix::usage_error(std::string(what) + " has been released");
     if (job_ != job_number()) throw ix::usage_error(std::string(what) + " belongs to a job that has ended");
-    if (home_ != ix::executor::current()) {
+    if (home_ != ix::executor::current() && !of_all_pes<T>::is_usable_here(*object)) {
       throw ix::usage_error(std::string(what) + " belongs to another PE: it is used by chares of the PE that made it");
     }
     return *object;
@@ -47,7 +54,9 @@ class of_home {
   void give_up() {
     T* const v = object_.exchange(nullptr);
     if (v == nullptr || job_ != job_number()) return;
-    if (ix::executor::current() == home_) {
+    // What a task of another PE gives up here would count as that PE's doing.
+    const bool is_away = ix::task_journal::of_task_away() != nullptr;
+    if (!is_away && (ix::executor::current() == home_ || of_all_pes<T>::is_usable_here(*v))) {
       delete v;
     } else {
       leave_to(home_, [v] { delete v; });

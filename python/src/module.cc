@@ -2,6 +2,7 @@
 #include <imbrex/clock.h>
 
 #include "home.h"
+#include "process_domain.h"
 #include "proxies.h"
 #include "recording.h"
 #include "reductions.h"
@@ -132,6 +133,7 @@ NB_MODULE(_imbrex, m) {
   bind_runtime(m);
   bind_proxies(m);
   bind_channels(m);
+  bind_process_domain(m);
   bind_objects(m);
   bind_tasks(m);
   bind_reductions(m);

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "process_domain.h"
 #include "proxies.h"
 #include "recording.h"
 
@@ -66,13 +67,24 @@ nb::object bytes_of(std::byte* data, std::size_t bytes, bool reads, const std::s
   return nb::cast(nb::ndarray<nb::numpy, unsigned char, nb::ndim<1>>(first, {bytes}, owner));
 }
 
+ix::hetero_domain& domain_for(const std::vector<ix::untyped_use>& uses) {
+  ix::hetero_domain& d = uses.empty() ? ix::hetero_domain::current() : *uses.front().data->domain;
+  if (is_recording() && &d.pe() != ix::executor::current())
+    throw ix::usage_error(
+        "a window is recorded with objects of its own PE: have the process's first PE record this one");
+  return d;
+}
+
 namespace {
 
-object_pointer make_object(std::size_t bytes) {
+object_pointer make_object(std::size_t bytes, const nb::object& domain) {
   check_in_job();
   see_to_what_was_left();
-  return std::make_shared<object_handle>(bytes_object(bytes));
+  if (domain.is_none()) return std::make_shared<object_handle>(bytes_object(bytes));
+  return std::make_shared<object_handle>(bytes_object(nb::cast<const domain_handle&>(domain).here(), bytes));
 }
+
+bool is_of_process(const object_handle& o) { return of_all_pes<bytes_object>::is_usable_here(o.here(an_object)); }
 
 object_pointer slice_of(const object_handle& o, std::size_t first, std::size_t count) {
   return std::make_shared<object_handle>(o.here(an_object).slice(first, count));
@@ -126,6 +138,7 @@ class view {
 
 void bind_objects(nb::module_& m) {
   nb::class_<object_handle>(m, "_Object")
+      .def_prop_ro("is_of_process", &is_of_process)
       .def("slice", &slice_of)
       .def("prefetch", &prefetch)
       .def("evict", [](const object_handle& o) { o.here(an_object).evict(); })
@@ -134,7 +147,7 @@ void bind_objects(nb::module_& m) {
       .def(nb::init<const object_handle&, const std::string&>())
       .def("begin", &view::begin)
       .def("end", &view::end);
-  m.def("make_object", &make_object);
+  m.def("make_object", &make_object, nb::arg("bytes"), nb::arg("domain").none());
 }
 
 }  // namespace imbrex_python

@@ -48,10 +48,11 @@ std::shared_ptr<submitted> submit_function(const nb::object& f, const std::vecto
   see_to_what_was_left();
   const named_options o(options);
   std::vector<ix::untyped_use> uses = uses_of(given);
+  ix::hetero_domain& domain = domain_for(uses);
   std::vector<std::pair<std::size_t, bool>> objects;
   for (const ix::untyped_use& u : uses) objects.emplace_back(u.data->bytes, u.mode == ix::access_mode::read);
   const auto result = std::make_shared<outcome>();
-  ix::hetero_task t = ix::submit_untyped(ix::hetero_domain::current(), o.options, places_of(where), std::move(uses),
+  ix::hetero_task t = ix::submit_untyped(domain, o.options, places_of(where), std::move(uses),
                                          python_function(value(f), o.name, std::move(objects), result));
   return std::make_shared<submitted>(std::move(t), result, is_recording());
 }
@@ -62,8 +63,10 @@ std::shared_ptr<submitted> submit_kernel(const ix::text_kernels& all, const std:
   check_in_job();
   see_to_what_was_left();
   const named_options o(options);
-  ix::hetero_task t = ix::submit_untyped(ix::hetero_domain::current(), o.options, all.get(name), shape_of(shape),
-                                         uses_of(given), bytes_of_values(values));
+  std::vector<ix::untyped_use> uses = uses_of(given);
+  ix::hetero_domain& domain = domain_for(uses);
+  ix::hetero_task t =
+      ix::submit_untyped(domain, o.options, all.get(name), shape_of(shape), std::move(uses), bytes_of_values(values));
   return std::make_shared<submitted>(std::move(t), nullptr, is_recording());
 }
 

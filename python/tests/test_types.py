@@ -29,6 +29,11 @@ async def graph(g: ix.Graph, n: int) -> int:
 
 async def main(rt: ix.Runtime) -> int:
     x = ix.Object(3)
+    everywhere: ix.Domain = await ix.process_domain()
+    y = ix.Object(3, domain=everywhere)
+    await everywhere.all_over()
+    await everywhere.fewer_than(3)
+    ix.submit(fill, y, 2)
     with ix.record() as w:
         ix.submit(fill, ix.reduce(x, ix.sum), 1)
     ix.submit(fill, ix.reduce(x, lambda a, b: a + b, identity=0), 1)
