@@ -51,12 +51,26 @@ class Object:
 
     @classmethod
     def of(cls, array: Any, *, domain: _imbrex.Domain | None = None) -> "Object":
-        """With the elements of an array of the host, which are copied now."""
+        """With the elements of an array of the host, which are copied now. Those of an array on a GPU (`__cuda_array_interface__`:
+        CuPy, Numba, PyTorch), in C order without gaps, a task copies there, once all is done that is then in the stream that
+        the array names; one that names none has to be complete. It is kept until then, and not to be changed before a task
+        that uses the object is over. Throws `UsageError` for an array on a GPU where the job uses none."""
+        if hasattr(array, "__cuda_array_interface__"):
+            return cls._of_gpu(array, domain)
         copy = _numpy().array(array, order="C", copy=True)
         new = cls(copy.shape, copy.dtype, domain=domain)
         if _imbrex.is_recording():
             raise UsageError("Object.of copies now, and a window runs later: make it before, and record a task that fills it")
         _imbrex.submit_function(_Copy(copy), ["host"], [(new._handle, "write", ())], ("copy", 0, None, -1, []))
+        return new
+
+    @classmethod
+    def _of_gpu(cls, array: Any, domain: _imbrex.Domain | None) -> "Object":
+        if _imbrex.is_recording():
+            raise UsageError("Object.of copies once, and a window runs later: make it before, and record a task that fills it")
+        says = array.__cuda_array_interface__
+        new = cls(says["shape"], says["typestr"], domain=domain)
+        _imbrex.submit_copy_of_gpu(new._handle, array)
         return new
 
     @property

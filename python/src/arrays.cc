@@ -44,14 +44,14 @@ array_memory by_cuda_interface(const nb::object& o, const nb::dict& says, bool t
   const std::size_t element = m.bytes;
   const auto shape = nb::cast<nb::tuple>(says["shape"]);
   for (const nb::handle n : shape) m.bytes *= nb::cast<std::size_t>(n);
-  if (says.contains("strides") && !says["strides"].is_none()) {
+  if (m.bytes > 0 && says.contains("strides") && !says["strides"].is_none()) {
     const auto strides = nb::cast<nb::tuple>(says["strides"]);
     std::size_t expected = element;
     for (std::size_t i = shape.size(); i-- > 0;) {
       const auto n = nb::cast<std::size_t>(shape[i]);
       if (n != 1 && nb::cast<std::int64_t>(strides[i]) != static_cast<std::int64_t>(expected))
         throw ix::usage_error(
-            "this array on a GPU has gaps, or is not in C order: send a copy that is (cupy.ascontiguousarray)");
+            "this array on a GPU has gaps, or is not in C order: give a copy that is (cupy.ascontiguousarray)");
       expected *= n;
     }
   }
@@ -71,7 +71,7 @@ array_memory array_memory::of(const nb::object& array, bool to_write) {
                             : take<read_only_host_array>(array, false, m) || take<read_only_gpu_array>(array, true, m);
   if (!is_taken) {
     throw ix::usage_error(
-        fmt::format("a channel takes arrays in C order without gaps{}, of main memory (numpy) or of a GPU "
+        fmt::format("this takes arrays in C order without gaps{}, of main memory (numpy) or of a GPU "
                     "(__cuda_array_interface__, DLPack): not this {}",
                     to_write ? ", to be written" : "", shown(array)));
   }

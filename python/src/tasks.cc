@@ -1,6 +1,10 @@
+#include <imbrex/device/interop/cuda_native.h>
 #include <imbrex/hetero/submission/untyped_task.h>
 #include <imbrex/text_kernels.h>
 
+#include <algorithm>
+
+#include "arrays.h"
 #include "objects.h"
 #include "proxies.h"
 #include "recording.h"
@@ -70,6 +74,28 @@ std::shared_ptr<submitted> submit_kernel(const ix::text_kernels& all, const std:
   return std::make_shared<submitted>(std::move(t), nullptr, is_recording());
 }
 
+/// Fills an object, on a GPU, with what an array there has, which is kept until it has been copied.
+void submit_copy_of_gpu(const object_handle& to, const nb::object& array) {
+  const bytes_object& o = to.here(an_object);
+  see_to_what_was_left();
+  const array_memory from = array_memory::of(array, false);
+  if (!from.on_gpu || from.bytes != o.size()) {
+    throw ix::usage_error("this array says that it is on a GPU and has " + std::to_string(o.size()) +
+                          " bytes, and gives " + std::to_string(from.bytes) + (from.on_gpu ? "" : " of main memory"));
+  }
+  const auto is_gpu = [](const auto& p) { return p->kind() == ix::device_kind::cuda; };
+  if (std::ranges::none_of(o.domain()->places(), is_gpu)) {
+    throw ix::usage_error(
+        "this array is on a GPU, and tasks of this PE are not: start the program with --imbrex-device=cuda, or give a "
+        "copy in main memory");
+  }
+  ix::submit_untyped(*o.domain(), {.name = "copy"}, places_of({"cuda"}), {{o.data(), ix::access_mode::write}},
+                     [from](const ix::untyped_call& c) {
+                       if (from.ready_in) ix::after_native(*c.order, *from.ready_in);
+                       if (from.bytes > 0) c.order->copy(c.objects[0], from.data, from.bytes);
+                     });
+}
+
 nb::list parameters_of(const ix::text_kernels& all, const std::string& name) {
   nb::list result;
   const ix::kernel_source& k = all.get(name);
@@ -111,6 +137,7 @@ void bind_tasks(nb::module_& m) {
       });
   m.def("submit_function", &submit_function);
   m.def("submit_kernel", &submit_kernel);
+  m.def("submit_copy_of_gpu", &submit_copy_of_gpu, nb::arg("to"), nb::arg("array"));
   m.def("all_tasks", [] {
     check_in_job();
     return std::make_shared<wait>([] { return all_over(); });

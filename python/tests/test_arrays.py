@@ -138,6 +138,39 @@ def test_tensors_of_torch_in_channels_and_messages(words):
         assert torch.equal(await pair[1].call.scaled(torch.arange(4)), torch.arange(0, 8, 2))
 
 
+class OnGpu:
+    """As an array of CuPy or Numba; in virtual time what a GPU has is in main memory."""
+
+    def __init__(self, array, stream=None):
+        self.array = array
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "version": 3, "stream": stream,
+                                         "data": (array.ctypes.data, False), "strides": array.strides}
+
+
+def test_objects_of_arrays_on_gpus():
+    @job("--imbrex-machine=h200-x4", "--imbrex-device=cuda", pes=None)
+    async def simulated(rt):
+        a = np.arange(12, dtype="f4").reshape(3, 4)
+        x, y = ix.Object.of(OnGpu(a)), ix.Object.of(OnGpu(a[1:]), domain=await ix.process_domain())
+        empty = ix.Object.of(OnGpu(np.zeros((0, 3), "i2")))
+        ix.submit(lambda v: np.multiply(v, 2, out=v), x)
+        assert x.dtype == np.float32 and (await x.get() == 2 * a).all()
+        assert (await y.get() == a[1:]).all()
+        assert (await empty.get()).shape == (0, 3)
+        with pytest.raises(ix.UsageError, match="gaps"):
+            ix.Object.of(OnGpu(a[:, ::2]))
+        with pytest.raises(ix.UsageError, match="Object.of copies once"):
+            with ix.record():
+                ix.Object.of(OnGpu(a))
+        with pytest.raises(ix.Error, match="wants a stream of CUDA"):  # of another library's, which nothing simulates
+            await ix.Object.of(OnGpu(a, stream=1)).get()
+
+    @job()
+    async def without_gpus(rt):
+        with pytest.raises(ix.UsageError, match="copy in main memory"):
+            ix.Object.of(OnGpu(np.zeros(3)))
+
+
 def test_objects_of_what_lends_its_memory():
     @job()
     async def main(rt):

@@ -56,6 +56,25 @@ def test_functions_on_gpus():
         assert (await rows.get() == expected).all()
 
 
+def test_objects_of_arrays_on_gpus():
+    @job()
+    async def main(rt):
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            a = cupy.ones((1000, 100), "f4")
+            for _ in range(50):
+                a *= 1.01
+                a /= 1.01
+            a += 1  # the array names this stream while it is current
+            x = ix.Object.of(a)
+            stream.synchronize()
+        ix.submit(ix.on_gpu(scale), x, 3.0)
+        assert x.dtype == np.float32 and np.allclose(await x.get(), 6, rtol=1e-4)
+        assert (cupy.asnumpy(a) < 3).all()  # a copy
+        with pytest.raises(ix.UsageError, match="gaps"):
+            ix.Object.of(a[:, ::2])
+
+
 def fails(stream, x):
     raise ZeroDivisionError("on purpose")
 

@@ -1,5 +1,6 @@
 """Kernels of Numba and functions of PyTorch on GPUs, as tasks and in channels."""
 
+import functools
 import importlib
 
 import numpy as np
@@ -12,11 +13,13 @@ from job import job as job_of_words
 def on_a_gpu(name):
     """The library, where it finds a GPU."""
     try:
-        found = importlib.import_module(name)
-        assert found.cuda.is_available(), "it finds no GPU"
-        return found
+        cuda = importlib.import_module(f"{name}.cuda")  # of Numba it does not come with the package
+        is_there = cuda.is_available()
     except Exception as e:  # noqa: BLE001
         pytest.skip(f"no {name} with a GPU: {type(e).__name__}: {e}")
+    if not is_there:
+        pytest.skip(f"{name} finds no GPU")
+    return importlib.import_module(name)
 
 
 def job(*words):
@@ -42,6 +45,110 @@ def test_kernels_of_numba():
             ix.submit(ix.on_gpu(task), x, 2.0)
             ix.submit(lambda a: np.add(a, 1, out=a), x)
         assert (await x.get() == 8 * np.arange(1000) + 7).all()
+
+
+@functools.lru_cache
+def kernels_of_numba():
+    """Which change each element: one adds a number, one does so slowly."""
+    cuda = on_a_gpu("numba").cuda
+
+    @cuda.jit
+    def add(x, term):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += term
+
+    @cuda.jit
+    def add_slowly(x, term, rounds):
+        i = cuda.grid(1)
+        if i < x.size:
+            for _ in range(rounds):
+                x[i] = (x[i] + 1) * 0.5
+            x[i] = term
+
+    return cuda, add, add_slowly
+
+
+N = 10_000
+GRID = (N + 127) // 128, 128
+
+
+def add_by_numba(stream, x, term):
+    cuda, add, _ = kernels_of_numba()
+    add[(*GRID, cuda.external_stream(stream.ptr))](cuda.as_cuda_array(x, sync=False), term)
+
+
+def test_objects_of_arrays_of_numba():
+    cuda, _, add_slowly = kernels_of_numba()
+
+    @job()
+    async def main(rt):
+        there = cuda.to_device(np.arange(N, dtype="f4"))
+        x = ix.Object.of(there)
+        ix.submit(ix.on_gpu(add_by_numba), x, 2.0)
+        assert x.dtype == np.float32 and (await x.get() == np.arange(N) + 2).all()
+        assert (there.copy_to_host() == np.arange(N)).all()  # a copy
+        # What the array's own stream has not computed yet is waited for.
+        stream = cuda.stream()
+        later = cuda.device_array(N, "f8", stream=stream)
+        add_slowly[(*GRID, stream)](later, 5.0, 100_000)
+        y = ix.Object.of(later)
+        ix.submit(ix.on_gpu(add_by_numba), y, 1.0)
+        assert (await y.get() == 6).all()
+        stream.synchronize()
+        rows = cuda.to_device(np.ones((10, 6)))
+        assert (await ix.Object.of(rows[2:4]).get()).shape == (2, 6)
+        with pytest.raises(ix.UsageError, match="gaps"):
+            ix.Object.of(rows[:, ::2])
+
+
+class NumbaPair(ix.Chare):
+    async def exchange(self, rounds, with_stream):
+        cuda, add, add_slowly = kernels_of_numba()
+        c = self.channel(self.array[1 - self.index], 0, 0, memory="device")
+        stream = cuda.stream()
+        mine, into = cuda.device_array(N, "f8", stream=stream), cuda.device_array(N, "f8", stream=stream)
+        add_slowly[(*GRID, stream)](mine, float(self.index), 20_000)
+        for i in range(rounds):
+            add[(*GRID, stream)](mine, 1.0)
+            # Both arrays name the stream, too.
+            sent = c.send(mine, stream=stream) if with_stream else c.send(mine)
+            assert await c.recv(into, *([stream] if with_stream else [])) is into
+            found = into.copy_to_host(stream=stream)
+            stream.synchronize()
+            assert (found == 1 - self.index + i + 1).all()
+            await sent
+        with pytest.raises(ix.UsageError, match="gaps"):
+            c.send(mine[::2])
+        return True
+
+    async def take(self, array, term):
+        """In a process the array itself comes."""
+        x = ix.Object.of(array)
+        ix.submit(ix.on_gpu(add_by_numba), x, term)
+        return array, await x.get()
+
+
+@pytest.mark.parametrize("with_stream", [False, True])
+def test_arrays_of_numba_in_channels(with_stream):
+    kernels_of_numba()
+
+    @job()
+    async def main(rt):
+        pair = rt.create_array(NumbaPair, 2)
+        assert await ix.gather(*(pair[i].call.exchange(10, with_stream) for i in range(2))) == [True, True]
+
+
+def test_arrays_of_numba_in_messages():
+    cuda, add, _ = kernels_of_numba()
+
+    @job()
+    async def main(rt):
+        stream = cuda.stream()
+        there = cuda.to_device(np.arange(float(N)), stream=stream)
+        add[(*GRID, stream)](there, 3.0)
+        came, found = await rt.create_array(NumbaPair, 2)[1].call.take(there, 4.0)
+        assert came is there and (found == np.arange(N) + 7).all()
 
 
 def test_functions_of_torch():
