@@ -1,7 +1,11 @@
 """Objects, tasks on them, and kernels from strings."""
 
 import gc
+import os
 import shutil
+import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +49,48 @@ class Member(ix.Chare):
 class Alone(ix.Chare):
     def work(self):
         self.contribute(1, ix.sum, section=3)
+
+
+held, owner, dropped = [], [], []
+
+
+class Holder(ix.Chare):
+    async def make(self):
+        x = ix.Object(40_000_000, "u1")
+        ix.submit(lambda a: a.fill(1), ix.write(x))
+        await ix.all_tasks()
+        held.append(x)
+        owner[:] = [threading.get_ident()]
+
+    def resident_mb(self):
+        ix.submit(lambda a: a.fill(1), ix.write(ix.Object(3)))  # what was left to this PE is done
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1_000_000
+
+
+def drop_on_the_owners_thread():
+    time.sleep(0.002)
+    if held and threading.get_ident() == owner[0]:
+        held.clear()
+        dropped.append(1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is asked of Linux")
+def test_an_object_that_a_task_of_another_pe_gives_up_is_gone():
+    """As the garbage collector may, whoever's task runs."""
+
+    @job(pes=2)
+    async def main(rt):
+        holders = rt.create_array(Holder, 2)
+        before = await holders[1].call.resident_mb()
+        for _ in range(10):
+            await holders[1].call.make()
+            for _ in range(20):
+                ix.submit(drop_on_the_owners_thread)
+            await ix.all_tasks()
+            held.clear()
+            await holders[0].call.resident_mb()
+            after = await holders[1].call.resident_mb()
+        assert after - before < 150 or not dropped
 
 
 def add(x, y, factor):
