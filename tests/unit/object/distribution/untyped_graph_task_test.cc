@@ -63,6 +63,42 @@ task<std::vector<std::byte>> neighbours(task_graph& g, int count) {
   co_return both;
 }
 
+/// The greatest common divisor, of each rank's own that are equal.
+class divisor final : public own_operation {
+ public:
+  std::span<const std::byte> identity() const override { return std::as_bytes(std::span(&zero_, 1)); }
+  std::uint8_t runs_on() const override { return host; }
+  std::function<void(const untyped_call&)> combining(std::size_t bytes) const override {
+    EXPECT_EQ(bytes, n * sizeof(long));
+    return [](const untyped_call& c) { take(c.objects[1], c.objects[0]); };
+  }
+  bool is(const own_operation& other) const override { return dynamic_cast<const divisor*>(&other) != nullptr; }
+  static void take(std::byte* from, std::byte* into) {
+    for (std::size_t i = 0; i < n; ++i) numbers(into)[i] = std::gcd(numbers(into)[i], numbers(from)[i]);
+  }
+
+ private:
+  long zero_ = 0;
+};
+
+task<std::vector<std::byte>> divisors(task_graph& g, int count) {
+  distributed<std::byte> x(g, count, n * sizeof(long), map::round_robin{}), found(g, 1, n * sizeof(long));
+  for (int round = 0; round < 2; ++round) {  // the second time with what it has
+    for (int i = 0; i < count; ++i) {
+      submit_untyped(g, {.name = "fill"}, host, {{x(i), access_mode::write}},
+                     [v = (i + 1) * (round == 0 ? 60L : 84L)](const untyped_call& c) {
+                       std::ranges::fill(numbers(c.objects[0]), v);
+                     });
+      const untyped_graph_reduction own{.parts = 2, .own = std::make_shared<divisor>()};
+      submit_untyped(g, {.name = "divide"}, host, {{x(i), access_mode::read}, {found(0), access_mode::write, own}},
+                     [](const untyped_call& c) { divisor::take(c.objects[0], c.objects[1]); });
+    }
+    co_await g.done();
+  }
+  std::vector<std::byte> all = co_await values(g, found(0));
+  co_return all;
+}
+
 task<int> compare(runtime& rt) {
   constexpr int count = 7;
   const std::vector<std::byte> found = co_await run_graph<&neighbours>(rt, count);
@@ -72,6 +108,8 @@ task<int> compare(runtime& rt) {
   const auto* const all = reinterpret_cast<const long*>(found.data());
   EXPECT_EQ(all[n - 1], std::accumulate(x.begin(), x.end(), 0L));
   EXPECT_EQ(all[n], *std::ranges::max_element(x));
+  const std::vector<std::byte> common = co_await run_graph<&divisors>(rt, count);
+  EXPECT_EQ(reinterpret_cast<const long*>(common.data())[n - 1], 12);
   co_return 0;
 }
 
