@@ -206,6 +206,12 @@ def test_equal_operations_add_to_the_same_parts():
         assert (await x.get() == 32).all()
         assert combined == ["one"] * 3
         combined.clear()
+        into = ix.reduce(x, Counted("one"), 4, identity=0)
+        for _ in range(2):  # one use for many tasks
+            ix.submit(add, into, 0)
+        await x.get()
+        assert combined == ["one"] * 2
+        combined.clear()
         ix.submit(add, ix.reduce(x, Counted("one"), 4, identity=0), 1)
         ix.submit(add, ix.reduce(x, Counted("two"), 4, identity=0), 1)
         ix.submit(add, ix.reduce(x, Counted("two"), 3, identity=0), 1)

@@ -62,7 +62,7 @@ TOPICS = [
     Topic("tasks", "Objects and tasks",
           "Coherent data, and tasks that follow from what they read and write: [tasks](../tasks.md).",
           {**_all("hetero/submission/hetero_object.h", "hetero/submission/hetero_grid.h", "hetero/submission/submit.h", "hetero/submission/untyped_task.h",
-                  "hetero/submission/untyped_reduction.h",
+                  "hetero/submission/untyped_reduction.h", "hetero/submission/own_operation.h",
                   "hetero/submission/task_argument.h", "hetero/submission/task_function.h",
                   "hetero/submission/task_result.h", "hetero/submission/reduction.h",
                   "hetero/submission/element_operation.h", "hetero/submission/tile_view.h", "hetero/tasks/hetero_task.h",
