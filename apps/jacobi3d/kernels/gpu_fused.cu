@@ -68,7 +68,7 @@ void gpu_update_fused(imbrex::stream& s, const gpu_layout& layout, stencil formu
                       double* out, const const_face_buffers& halos_in, const face_buffers& halos_out, bool backwards) {
   const extents& n = layout.size;
   fused_task t;
-  std::memset(&t, 0, sizeof t);
+  std::memset(static_cast<void*>(&t), 0, sizeof t);  // its gaps, too
   t.nx = static_cast<int>(n.nx);
   t.ny = static_cast<int>(n.ny);
   t.nz = static_cast<int>(n.nz);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "imbrex/base/error.h"
 
@@ -55,7 +56,7 @@ std::span<const named_tree> named_trees() {
   return all;
 }
 
-const named_tree& find_tree(const std::string& name) {
+const named_tree& find_tree(std::string_view name) {
   std::string names;
   for (const named_tree& t : named_trees()) {
     if (name == t.name) return t;

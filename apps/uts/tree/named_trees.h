@@ -1,7 +1,7 @@
 #pragma once
 
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "tree/tree_counts.h"
 #include "tree/tree_parameters.h"
@@ -19,7 +19,7 @@ struct named_tree {
 std::span<const named_tree> named_trees();
 
 /// Throws usage_error that lists the names.
-const named_tree& find_tree(const std::string& name);
+const named_tree& find_tree(std::string_view name);
 
 /// The one that these parameters define, however they were given; null when it is none of them.
 const named_tree* known_tree(const tree_parameters& p);
