@@ -192,7 +192,7 @@ ix::task<double> stencil_replayed(int n) {
 
 /// Nobody is sent anything.
 struct no_link final : ix::detail::graph_link {
-  void send_object(ix::rank_id, std::uint64_t, std::uint32_t, ix::detail::object_parcel) override {}
+  void send_object(ix::rank_id, std::uint64_t, std::uint32_t, std::uint64_t, ix::detail::object_parcel) override {}
   void send_failure(ix::rank_id, const ix::detail::object_failure&) override {}
 };
 
