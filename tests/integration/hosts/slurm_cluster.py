@@ -3,8 +3,8 @@
   with network(2) as n, slurm_cluster(n, folder) as c:
       c.run("srun", "-N", "2", "./program")
 
-Each node has two cores, and /tmp and /dev/shm of its own; everything else is shared, as over a shared file system. Needs root,
-and what `refusal` names.
+Each node has two cores and a /dev/shm of its own; everything else is shared, as over a shared file system. Needs root, and
+what `refusal` names.
 """
 import os
 import shutil
@@ -76,10 +76,9 @@ class slurm_cluster:
         self.start_munge()
         self.start(0, "slurmctld", "-D")
         for k in range(len(self.network.hosts)):
-            tmp, spool = (os.path.join(self.folder, f"{name}-n{k + 1}") for name in ("tmp", "spool"))
-            os.mkdir(tmp)
-            os.mkdir(spool)
-            self.start(k, "sh", "-c", f"mount --bind '{tmp}' /tmp && {control_groups()} && exec slurmd -D -N n{k + 1}")
+            os.mkdir(os.path.join(self.folder, f"spool-n{k + 1}"))
+            own = self.own_configuration(k)
+            self.start(k, "sh", "-c", f"{control_groups()} && SLURM_CONF='{own}' exec slurmd -D -N n{k + 1}")
         self.await_nodes()
         return self
 
@@ -95,6 +94,14 @@ class slurm_cluster:
         lines.append(f"PartitionName=all Nodes=n[1-{len(self.network.hosts)}] Default=YES State=UP")
         with open(self.environment["SLURM_CONF"], "w") as f:
             f.write("\n".join(lines) + "\n")
+
+    def own_configuration(self, k):
+        """Of a node: the same, and where PMIx's files go, which nodes would make in one place under one name."""
+        folder = os.path.join(self.folder, f"n{k + 1}")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "mpi.conf"), "w") as f:
+            f.write(f"PMIxCliTmpDirBase={folder}\n")
+        return shutil.copy(self.environment["SLURM_CONF"], folder)
 
     def start_munge(self):
         key, socket = (os.path.join(self.folder, name) for name in ("munge.key", "munge.socket"))

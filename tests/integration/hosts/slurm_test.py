@@ -195,7 +195,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, type=os.path.abspath)
     parser.add_argument("--root", required=True, type=os.path.abspath)
-    parser.add_argument("--place", required=True, type=os.path.abspath, help="where files go that all nodes see: not in /tmp")
+    parser.add_argument("--place", required=True, type=os.path.abspath, help="where files go")
     parser.add_argument("--sessions", type=os.path.abspath)
     return parser.parse_args()
 
