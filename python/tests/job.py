@@ -13,15 +13,17 @@ def missing(option):
     """What the job says that this build or machine does not have, when asked for it by an option; empty: it has it."""
     code = f"import imbrex as ix\nasync def main(rt): pass\nraise SystemExit(ix.run(main, [{option!r}]))"
     done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
-    return done.stderr if "this build has no" in done.stderr or "no device of OpenCL was found" in done.stderr else ""
+    reasons = ("this build has no", "this build knows no machines", "no device of OpenCL was found")
+    return done.stderr if any(reason in done.stderr for reason in reasons) else ""
 
 
 def job(*words, pes=1):
     """Runs a coroutine as the main chare, and passes on what it throws; skips what this build cannot."""
 
     def run(main):
-        if "--imbrex-device=opencl" in words and missing("--imbrex-device=opencl"):
-            pytest.skip(missing("--imbrex-device=opencl"))
+        for word in words:
+            if word.startswith(("--imbrex-device=opencl", "--imbrex-machine=")) and missing(word):
+                pytest.skip(missing(word))
         thrown = []
 
         async def begin(rt):
