@@ -298,7 +298,9 @@ def test_joined(r):
     """Processes that are spawned, and those that meet by a port."""
     job = str(r.args.bin / "joined_job")
     ways = {"connect": ["connect"],  # rank 0 and rank 1 are told of one meeting each
-            "spawn": ["spawn", "/usr/bin/env", f"LD_PRELOAD={r.args.library}", "IMBREX_SESSIONS=elide", job, "child"]}
+            # The variables of their parents, as where those are set for the whole job.
+            "spawn": ["spawn", "/usr/bin/env", f"LD_PRELOAD={r.args.library}", "IMBREX_SESSIONS=count,elide", "IMBREX_SESSIONS_TABLE=none",
+                      f"IMBREX_SESSIONS_OUTPUT={r.folder / 'report.json'}", job, "child"]}
     expected = {"connect": (40, 2 * 2 * 10), "spawn": (20, 2 * 2 * 10)}
     for name, words in ways.items():
         code, lines, stderr, report = r.run(2, "joined_job", *words, modes="count,inject,elide", IMBREX_SESSIONS_DELAY_NS=1)
@@ -309,6 +311,10 @@ def test_joined(r):
         equal(stderr.count("imbrex sessions"), 0, f"words on stderr with {name}: {stderr}")
         sendrecv = routine(report, "MPI_Sendrecv")
         equal((sendrecv["calls"], sendrecv["declared"]), expected[name], f"answers by declaration with {name}")
+        equal(report["ranks"], 2, f"ranks of the report with {name}")
+    # One process each time, with a file of its own.
+    apart = [json.loads(path.read_text()) for path in sorted(r.folder.glob("report.json.spawned.*"))]
+    equal([(a["ranks"], routine(a, "MPI_Sendrecv")["calls"]) for a in apart], [(1, 10), (1, 10)], "reports of spawned processes")
 
 
 def test_example(r):

@@ -16,14 +16,17 @@ const char* start_services(void* (*find)(const char* symbol)) {
 #ifdef OPEN_MPI
   // Handles that this MPI has as variables.
   mpi.comm_world = static_cast<MPI_Comm>(find("ompi_mpi_comm_world"));
+  mpi.comm_null = static_cast<MPI_Comm>(find("ompi_mpi_comm_null"));
   mpi.byte = static_cast<MPI_Datatype>(find("ompi_mpi_byte"));
   mpi.info_null = static_cast<MPI_Info>(find("ompi_mpi_info_null"));
   mpi.request_null = static_cast<MPI_Request>(find("ompi_request_null"));
-  if (mpi.comm_world == nullptr || mpi.byte == nullptr || mpi.info_null == nullptr || mpi.request_null == nullptr) {
+  if (mpi.comm_world == nullptr || mpi.comm_null == nullptr || mpi.byte == nullptr || mpi.info_null == nullptr ||
+      mpi.request_null == nullptr) {
     return "ompi_mpi_comm_world";
   }
 #else
   mpi.comm_world = MPI_COMM_WORLD;
+  mpi.comm_null = MPI_COMM_NULL;
   mpi.byte = MPI_BYTE;
   mpi.info_null = MPI_INFO_NULL;
   mpi.request_null = MPI_REQUEST_NULL;

@@ -21,6 +21,7 @@ namespace imbrex::sessions::IX_MPI {
   S(Comm_rank)                  \
   S(Comm_remote_size)           \
   S(Comm_get_name)              \
+  S(Comm_get_parent)            \
   S(Comm_test_inter)            \
   S(Topo_test)                  \
   S(Cartdim_get)                \
@@ -57,6 +58,7 @@ struct services {
   IX_LATER_SERVICES(IX_SERVICE)
 #undef IX_SERVICE
   MPI_Comm comm_world;
+  MPI_Comm comm_null;
   MPI_Datatype byte;
   MPI_Info info_null;
   MPI_Request request_null;

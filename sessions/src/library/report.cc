@@ -26,6 +26,10 @@ namespace {
 double run_begin = 0;
 double run_end = 0;
 std::atomic<bool> reported{false};
+char output_apart[4096] = "";
+
+/// Where the JSON goes; null: nowhere.
+const char* output_path() { return output_apart[0] != '\0' ? output_apart : current_settings().output; }
 
 /// What is written of a routine, or of all of them.
 struct totals {
@@ -265,10 +269,10 @@ rank_summary summarize() {
 void write_report(const gathered& all) {
   const settings& s = current_settings();
   const report whole(all);
-  if (s.output != nullptr) {
+  if (output_path() != nullptr) {
     text_file json;
     whole.write_json(json);
-    write_or_complain(json, s.output);
+    write_or_complain(json, output_path());
   }
   if ((s.modes & mode_count) != 0 && std::strcmp(s.table, "none") != 0) {
     text_file table;
@@ -286,11 +290,17 @@ void write_report_of_this_rank() {
   summary.rank = rank_by_environment();
   summary.num_rows = collect_rows(rows, num_routines + 1);
   gethostname(summary.host, sizeof summary.host - 1);
-  char path[4096];
-  std::snprintf(path, sizeof path, "%s.%d", s.output, summary.rank);
+  char path[sizeof output_apart + 16];
+  std::snprintf(path, sizeof path, "%s.%d", output_path(), summary.rank);
   text_file json;
   report({1, &summary, rows, collect_usage(usage), usage}).write_json(json);
   write_or_complain(json, path);
+}
+
+void report_apart() {
+  const char* output = current_settings().output;
+  if (output != nullptr)
+    std::snprintf(output_apart, sizeof output_apart, "%s.spawned.%d", output, static_cast<int>(getpid()));
 }
 
 void report_is_done() { reported = true; }

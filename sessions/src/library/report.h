@@ -54,6 +54,10 @@ void write_report(const gathered& all);
 /// When the process ends without a report: this rank's alone, JSON to <output>.<rank>.
 void write_report_of_this_rank();
 
+/// These processes were started by others, whose environment, and so whose file, they have: theirs is
+/// <output>.spawned.<process id>, of rank 0.
+void report_apart();
+
 /// No report will be written any more by write_report_of_this_rank().
 void report_is_done();
 

@@ -34,7 +34,11 @@ void started(routine_id id, int result) {
   if (result != MPI_SUCCESS) return;
   world_started = true;
   start_injecting();
-  own_time(id, [] { return mpi.Barrier(mpi.comm_world); });
+  own_time(id, [] {
+    MPI_Comm parent = mpi.comm_null;
+    if (mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mpi.comm_null) report_apart();
+    return mpi.Barrier(mpi.comm_world);
+  });
   begin_run();
 }
 
