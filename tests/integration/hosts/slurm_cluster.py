@@ -16,7 +16,8 @@ CORES_PER_NODE = 2
 START_LIMIT_S = 30
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 
-# Nothing that needs control groups, an account manager or cores of one's own: two nodes are one machine.
+# Nothing that needs control groups or an account manager. Ranks are bound to the cores that Slurm gives them: the nodes
+# are one machine, so those of one node are those of the other.
 CONFIGURATION = """
 ClusterName=tiles
 SlurmctldHost={controller}
@@ -27,7 +28,7 @@ AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 MpiDefault=pmix
 ProctrackType=proctrack/pgid
-TaskPlugin=task/none
+TaskPlugin=task/affinity
 JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core

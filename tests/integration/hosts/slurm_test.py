@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs under Slurm, on a cluster of two nodes on this machine.
 
-  slurm_test.py --bin FOLDER --root FOLDER --place FOLDER [--sessions LIBRARY]
+  slurm_test.py --bin FOLDER --root FOLDER --place FOLDER --mpirun COMMAND [--sessions LIBRARY]
 
 srun computes what one process does, over MPI and UCX; the batch script that `imbrex new` writes gives each rank its
 cores; a job that is warned by a signal makes a checkpoint, and goes on from it; one that loses a rank ends with an
@@ -11,8 +11,10 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,10 +35,10 @@ def expect(condition, text):
 
 
 class job_starter:
-    def __init__(self, options, cluster):
+    def __init__(self, options, cluster, info):
         self.bin, self.root, self.cluster, self.sessions = options.bin, options.root, cluster, options.sessions
         self.jacobi = os.path.join(self.bin, "jacobi3d")
-        self.folder = cluster.folder
+        self.folder, self.info = cluster.folder, info
 
     def file(self, name):
         return os.path.join(self.folder, name)
@@ -55,6 +57,13 @@ class job_starter:
             return {}
         with open(path) as f:
             return json.load(f)
+
+    def ranks_run(self):
+        """Waits until there are ranks on the second node, and a little more: until signals do not end them any more."""
+        deadline = time.monotonic() + END_LIMIT_S
+        while not self.cluster.network.pids(1, self.jacobi) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
 
     def under_way(self, job, checkpoints):
         """Waits until the job's first checkpoint is there."""
@@ -75,11 +84,12 @@ def whole_checkpoints(folder):
 def same_bits(s):
     """Ranks that srun starts find each other, and the same field as one process."""
     reference = s.report([], "-i", "60", "--pes", "1")["field_hash"]
-    for transport in ("mpi", "ucx"):
+    transports = [t for t in ("mpi", "ucx") if s.info["transports"][t]["present"]]
+    for transport in transports:
         report = s.report(RANKS, "-i", "60", "--pes", "1", f"--imbrex-transport={transport}")
         expect(report.get("field_hash") == reference, f"srun over {transport}: {report.get('field_hash')}, not {reference}")
         expect(report.get("ranks") == 4, f"srun over {transport}: {report.get('ranks')} ranks, not 4")
-    print(f"srun, 4 ranks on 2 nodes, over MPI and UCX: field hash {reference}")
+    print(f"srun, 4 ranks on 2 nodes, over {transports}: field hash {reference}")
 
 
 def wrong_pmi(s):
@@ -111,17 +121,23 @@ def batch(s):
         shape = json.load(f)
     expect((shape["ranks"], shape["pes"]) == (2, slurm_cluster.CORES_PER_NODE),
            f"the batch job had {shape['ranks']} ranks of {shape['pes']} PEs")
-    print(f"sbatch: {shape['ranks']} ranks of {shape['pes']} PEs")
+    with open(script, "w") as f:
+        f.write(text.replace(own, "sh -c nproc"))
+    s.ended_well("sbatch", "--wait", f"--output={s.file('cores.output')}", script)
+    with open(s.file("cores.output")) as f:
+        cores = f.read().split()
+    expect(cores == [str(slurm_cluster.CORES_PER_NODE)] * 2, f"the batch job's ranks were bound to these numbers of cores: {cores}")
+    print(f"sbatch: {shape['ranks']} ranks of {shape['pes']} PEs, bound to {cores} cores")
 
 
 def warned(s):
     """As `sbatch --signal=USR1@120` warns: a checkpoint, from which the next job goes on, on another number of ranks."""
-    checkpoints, path, iterations = s.file("warned"), s.file("goes-on.json"), "20000"
+    checkpoints, path, iterations = s.file("warned"), s.file("goes-on.json"), "40000"
     own = [s.jacobi, *GRID, "--point-every", "10", f"--imbrex-checkpoint={checkpoints}", "--imbrex-checkpoint-every=0",
            "-i", iterations, "--pes", "1"]
     with open(s.file("warned.output"), "w") as output:
         job = s.cluster.popen(*RANKS, "--job-name=warned", *own, stdout=output, stderr=output)
-        time.sleep(1.5)
+        s.ranks_run()
         s.ended_well("scancel", "--signal=USR1", "--name=warned")
         if s.under_way(job, checkpoints):
             s.ended_well("scancel", "--name=warned")
@@ -191,18 +207,26 @@ def tools(s):
         print(f"imbrex doctor on each task, {len(jobs)} jobs; imbrex mpi-check: {len(os.listdir(place))} files")
 
 
+def skip_unless_open_mpi(mpirun):
+    """Why not, else None: the cluster's PMI is PMIx."""
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
+    return None if re.search(r"Open MPI|OpenRTE|PRRTE", version) else f"slurm: written for Open MPI, and {mpirun} is another MPI's"
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, type=os.path.abspath)
     parser.add_argument("--root", required=True, type=os.path.abspath)
     parser.add_argument("--place", required=True, type=os.path.abspath, help="where files go")
+    parser.add_argument("--mpirun", required=True)
     parser.add_argument("--sessions", type=os.path.abspath)
     return parser.parse_args()
 
 
 def main():
     options = parse()
-    refusal = slurm_cluster.refusal() or network_namespaces.refusal()
+    known = subprocess.run([os.path.join(options.bin, "imbrex"), "info", "--json"], capture_output=True, text=True, check=True)
+    refusal = slurm_cluster.refusal() or skip_unless_open_mpi(options.mpirun) or network_namespaces.refusal()
     if refusal:
         print(f"SKIPPED: {refusal}")
         return 77
@@ -210,7 +234,7 @@ def main():
     folder = tempfile.mkdtemp(dir=options.place)
     try:
         with network_namespaces.network(2) as n, slurm_cluster.slurm_cluster(n, folder) as cluster:
-            s = job_starter(options, cluster)
+            s = job_starter(options, cluster, json.loads(known.stdout))
             for group in (same_bits, wrong_pmi, batch, warned, lost_rank, sessions, tools):
                 group(s)
     finally:
