@@ -58,6 +58,11 @@ def main():
     text = doctor(tool)
     expect(all(word in text.stdout for word in ("this build", "this machine", "jobs", "a job")), text.stdout)
 
+    if found.get("a job of two processes", {}).get("is") == "works":  # so it does where the doctor is a rank itself
+        ranks = subprocess.run(["mpirun", "-n", "1", tool, "doctor", "--json"], capture_output=True, text=True, timeout=280)
+        ranks = findings(ranks).get("a job of two processes")
+        expect(ranks and ranks["is"] == "works", f"the doctor as a rank of mpirun: {ranks}")
+
     if "a job of two processes" in found:
         done, ranks = with_mpirun(tool, 'if [ "$1" = --version ]; then echo "mpirun (Other) 1"; exit 0; fi\n'
                                         'shift 2; "$@"\n')

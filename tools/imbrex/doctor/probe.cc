@@ -35,6 +35,7 @@ std::vector<char*> without_launchers() {
     constexpr std::string_view prefixes[] = {"PMI",
                                              "SLURM_",
                                              "OMPI_COMM_WORLD_",
+                                             "OMPI_UNIVERSE_SIZE",
                                              "OMPI_MCA_ess",
                                              "OMPI_MCA_orte_ess",
                                              "OMPI_MCA_orte_hnp_uri",
