@@ -57,6 +57,8 @@ class Object:
         that uses the object is over. Throws `UsageError` for an array on a GPU where the job uses none."""
         if hasattr(array, "__cuda_array_interface__"):
             return cls._of_gpu(array, domain)
+        if hasattr(array, "__array__"):  # not asked by numpy for the copy: not all know that word of it
+            array = _numpy().asarray(array)
         copy = _numpy().array(array, order="C", copy=True)
         new = cls(copy.shape, copy.dtype, domain=domain)
         if _imbrex.is_recording():

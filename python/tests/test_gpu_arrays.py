@@ -12,14 +12,24 @@ from job import job as job_of_words
 
 def on_a_gpu(name):
     """The library, where it finds a GPU."""
+    why = why_not(name)
+    if why:
+        pytest.skip(why)
+    return importlib.import_module(name)
+
+
+@functools.lru_cache
+def why_not(name):
+    """Why there is no GPU for the library; empty: there is one."""
     try:
         cuda = importlib.import_module(f"{name}.cuda")  # of Numba it does not come with the package
-        is_there = cuda.is_available()
+        if not cuda.is_available():
+            return f"{name} finds no GPU"
+        if name == "numba":  # numba-cuda that is older than numpy imports, and compiles nothing
+            cuda.jit(lambda: None)[1, 1]()
     except Exception as e:  # noqa: BLE001
-        pytest.skip(f"no {name} with a GPU: {type(e).__name__}: {e}")
-    if not is_there:
-        pytest.skip(f"{name} finds no GPU")
-    return importlib.import_module(name)
+        return f"no {name} with a GPU: {type(e).__name__}: {e}"
+    return ""
 
 
 def job(*words):

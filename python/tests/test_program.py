@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import subprocess
 
 import imbrex as ix
+import imbrex._imbrex
 import pytest
 
 there = shutil.which("jacobi3d", path=os.environ.get("PYTHON_IMBREX_BIN"))
@@ -45,3 +47,10 @@ def test_a_program_that_is_not_there(monkeypatch):
     monkeypatch.setenv("PYTHON_IMBREX_BIN", "/nowhere")
     with pytest.raises(ix.UsageError, match="PYTHON_IMBREX_BIN=/nowhere"):
         ix.run("jacobi3d")
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm (binutils) is not here")
+def test_the_module_shows_no_library_of_its_own():
+    """Templates and a C++ library of ours would be taken by what is loaded later, such as a driver of OpenCL, which then called half of each."""
+    shown = subprocess.run(["nm", "-D", "--defined-only", imbrex._imbrex.__file__], capture_output=True, text=True, check=True)
+    assert [line.split()[2] for line in shown.stdout.splitlines()] == ["PyInit__imbrex"]
