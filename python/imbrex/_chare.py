@@ -139,6 +139,9 @@ class _Slot:
             self._came.setdefault(number, deque()).append(value)
 
     def __call__(self, number: Any) -> Any:
+        return _imbrex.later(lambda: self._future_of(number).wait(), f"{self._name}({number!r})")
+
+    def _future_of(self, number: Any) -> _imbrex.Future:
         future = _imbrex.Future(f"{self._name}({number!r})")
         came = self._came.get(number)
         if came:
@@ -147,7 +150,7 @@ class _Slot:
                 del self._came[number]
         else:
             self._awaited.setdefault(number, deque()).append(future)
-        return future.wait()
+        return future
 
     def __getstate__(self) -> dict:
         if self._awaited:
@@ -162,7 +165,11 @@ def make(made: tuple, chare: _imbrex._Chare) -> Chare:
     cls, args, named = made
     new = cls.__new__(cls)
     new._chare = chare
-    new.__init__(*args, **named)
+    begun = new.__init__(*args, **named)
+    if begun is not None:
+        if hasattr(begun, "close"):
+            begun.close()
+        raise TypeError(f"{cls.__qualname__}.__init__ has to return None, and gave {type(begun).__name__}: it cannot be async")
     return new
 
 
@@ -189,7 +196,10 @@ def invoke(chare: Chare, method: str, args: tuple, named: dict) -> Any:
 
 def combine(op: str | Callable, a: Any, b: Any) -> Any:
     if callable(op):
-        return op(a, b)
+        both = op(a, b)
+        if both is None and a is not None and b is not None:
+            raise UsageError(f"{getattr(op, '__qualname__', op)!r} is to combine two values that were contributed, and gave None")
+        return both
     if op in (sum, concatenate):
         return a + b
     if op == product:
@@ -199,6 +209,8 @@ def combine(op: str | Callable, a: Any, b: Any) -> Any:
             import numpy
 
             return numpy.minimum(a, b) if op == min else numpy.maximum(a, b)
+        if a != a or b != b:  # as numpy has it, whoever contributes what is no number
+            return a if a != a else b
         return builtins.min(a, b) if op == min else builtins.max(a, b)
     raise UsageError(f"there is no reduction {op!r}: sum, product, min, max, concatenate, or a function of two values")
 
@@ -221,8 +233,17 @@ class _Methods:
         return lambda *args, **named: how(method, (args, named))
 
 
-def _at(array: Any, index: Any) -> Any:
-    return array._at(*index) if isinstance(index, tuple) else array._at(index)
+def _not_iterable(array: Any) -> Any:
+    raise TypeError("an array's proxy does not know its elements: `for i in range(n): array[i]`, or array.broadcast")
+
+
+def _is_same(a: Any, b: Any) -> Any:
+    return a._key() == b._key() if type(a) is type(b) else NotImplemented
+
+
+def _shown(proxy: Any) -> str:
+    index = "" if not hasattr(proxy, "index") or proxy.index is None else f" of element {proxy.index}"
+    return f"<imbrex.{type(proxy).__name__}{index}>"
 
 
 def _await(self: _imbrex.Wait) -> Any:
@@ -240,4 +261,7 @@ for _proxy in (_imbrex.Array1, _imbrex.Array2, _imbrex.Array3, *_sections):
     _proxy.broadcast = property(lambda p: _Methods(p._broadcast), doc="`a.broadcast.method(...)`: to all elements, each "
                                 "with copies of the arguments.")
     if _proxy not in _sections:
-        _proxy.__getitem__ = _at
+        _proxy.__iter__ = _not_iterable
+for _proxy in (_imbrex.Single, _imbrex.Element1, _imbrex.Element2, _imbrex.Element3, _imbrex.Array1, _imbrex.Array2, _imbrex.Array3,
+               *_sections):
+    _proxy.__eq__, _proxy.__hash__, _proxy.__repr__ = _is_same, lambda p: hash(p._key()), _shown

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 from . import _imbrex
 from ._errors import UsageError
 from ._objects import _numpy, _shape_of, _type_of, _Use
-from ._tasks import _prepared
+from ._tasks import _options, _prepared
 
 __all__ = ["Distributed", "DistributedObject", "Graph", "run_graph"]
 
@@ -76,7 +76,7 @@ class Distributed:
         return f"imbrex.Distributed({self.extent}, {self.shape or 'several shapes'}, {self.dtype.name!r})"
 
     def __getitem__(self, index: int | tuple) -> DistributedObject:
-        i = tuple(int(n) for n in index) if isinstance(index, tuple) else (int(index),)
+        i = _shape_of(index)
         if len(i) != len(self.extent) or any(not 0 <= n < e for n, e in zip(i, self.extent)):
             raise UsageError(f"object {index} of a Distributed of extent {self.extent}: there is none")
         return DistributedObject(self, (*i, 0, 0)[:3])
@@ -103,7 +103,7 @@ class Distributed:
     def _shape(said: Any, which: str = "s") -> tuple:
         try:
             found = _shape_of(said)
-        except (TypeError, ValueError):
+        except UsageError:
             found = (-1,)
         if any(n < 0 for n in found):
             raise UsageError(f"object{which} of a Distributed of shape {said!r}: that is a number or a tuple, and none negative")
@@ -146,7 +146,7 @@ class Graph:
                group: int | tuple | None = None, shared_bytes: int = 0) -> _imbrex.Task | None:
         """As `imbrex.submit`, with objects of a `Distributed`. Runs on `rank`, else where the first object lives that it
         writes, else the first that it reads, else the first that it reduces into, else on rank 0. Gives the task on that rank, None on others: `await g.done()`."""
-        options = (name or getattr(what, "__name__", "task"), priority, on, number, rank)
+        options = _options(what, name, priority, on, number, rank=rank)
         p = _prepared(what, args, over, groups, group, shared_bytes, DistributedObject)
         uses = [(u.object._which, u.mode, u.how) for u in p.uses]
         if p.kernel is not None:

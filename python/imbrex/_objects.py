@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import secrets
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,15 @@ def _numpy() -> Any:
 
 
 def _shape_of(shape: int | tuple) -> tuple:
-    return tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+    try:
+        return tuple(operator.index(n) for n in shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    except TypeError:
+        raise UsageError(f"a shape is a whole number or a tuple of some, not {shape!r}") from None
+
+
+def _check_domain(domain: Any) -> None:
+    if not (domain is None or isinstance(domain, _imbrex.Domain)):
+        raise UsageError(f"domain={domain!r}: what `await imbrex.process_domain()` gives, or nothing")
 
 
 def _type_of(dtype: Any) -> Any:
@@ -45,6 +54,7 @@ class Object:
 
     def __init__(self, shape: int | tuple, dtype: Any = "float64", *, domain: _imbrex.Domain | None = None) -> None:
         self.shape, self.dtype = _shape_of(shape), _type_of(dtype)
+        _check_domain(domain)
         if any(n < 0 for n in self.shape):
             raise UsageError(f"an Object of shape {self.shape}: sizes are not negative")
         self._handle = _imbrex.make_object(self.nbytes, domain)

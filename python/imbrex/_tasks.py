@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from typing import Any, Callable
 
 from . import _imbrex
@@ -115,6 +116,18 @@ def _prepared(what: Any, args: tuple, over: Any, groups: Any, group: Any, shared
     return p
 
 
+def _options(what: Any, name: Any, priority: Any, on: Any, number: Any, **more: Any) -> tuple:
+    """As the module takes them."""
+    for said, given in (("name", name), ("on", on or "")):
+        if not isinstance(given, str):
+            raise UsageError(f"{said}={given!r}: a string")
+    for said, given in (("priority", priority), ("number", number), *more.items()):
+        if not hasattr(given, "__index__"):
+            raise UsageError(f"{said}={given!r}: a whole number")
+    return (name or getattr(what, "__name__", "task"), operator.index(priority), on, operator.index(number),
+            *(operator.index(n) for n in more.values()))
+
+
 def submit(what: Any, *args: Any, name: str = "", priority: int = 0, on: str | None = None, number: int = -1,
            after: tuple | list = (), over: int | tuple | None = None, groups: int | tuple | None = None,
            group: int | tuple | None = None, shared_bytes: int = 0) -> _imbrex.Task:
@@ -130,7 +143,10 @@ def submit(what: Any, *args: Any, name: str = "", priority: int = 0, on: str | N
 
     `on`, `number`: "host", "cuda" or "opencl", and which of these devices. `priority`: the higher, the sooner. `after`: tasks
     that it waits for besides."""
-    options = (name or getattr(what, "__name__", "task"), priority, on, number, list(after))
+    for t in after:
+        if not isinstance(t, _imbrex.Task):
+            raise UsageError(f"after={after!r}: tasks, which imbrex.submit gives")
+    options = (*_options(what, name, priority, on, number), list(after))
     p = _prepared(what, args, over, groups, group, shared_bytes, Object)
     uses = [u.given for u in p.uses]
     if p.kernel is not None:

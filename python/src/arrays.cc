@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace imbrex_python {
@@ -15,7 +16,7 @@ using read_only_host_array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using gpu_array = nb::ndarray<nb::c_contig, nb::device::cuda>;
 using read_only_gpu_array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>;
 
-std::string shown(const nb::object& o) { return nb::cast<std::string>(nb::repr(nb::type_name(o.type()))); }
+std::string type_of(const nb::object& o) { return shown(nb::type_name(o.type())); }
 
 template <class Array>
 bool take(const nb::object& o, bool on_gpu, array_memory& to) {
@@ -26,6 +27,52 @@ bool take(const nb::object& o, bool on_gpu, array_memory& to) {
   to.on_gpu = on_gpu;
   to.kept = value(nb::make_tuple(o, nb::cast(a)));
   return true;
+}
+
+/// The memory of a buffer of Python, which stays where it is meanwhile.
+struct borrowed_buffer {
+  Py_buffer of{};
+  borrowed_buffer() = default;
+  borrowed_buffer(const borrowed_buffer&) = delete;
+  borrowed_buffer& operator=(const borrowed_buffer&) = delete;
+  ~borrowed_buffer() {
+    if (of.obj == nullptr || !Py_IsInitialized()) return;
+    const with_python here;
+    PyBuffer_Release(&of);
+  }
+};
+
+/// Of elements of any type but references to objects of Python.
+bool take_buffer(const nb::object& o, bool to_write, array_memory& to) {
+  if (PyObject_CheckBuffer(o.ptr()) == 0) return false;
+  const auto borrowed = std::make_shared<borrowed_buffer>();
+  const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (to_write ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(o.ptr(), &borrowed->of, flags) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const Py_buffer& b = borrowed->of;
+  if (b.format != nullptr && std::strchr(b.format, 'O') != nullptr) return false;
+  to.data = static_cast<std::byte*>(b.buf);
+  to.bytes = static_cast<std::size_t>(b.len);
+  to.kept = value(o);
+  to.lent = borrowed;
+  return true;
+}
+
+/// Of numpy's types that have no buffers, such as times: the same memory as bytes.
+bool take_as_bytes(const nb::object& o, bool to_write, array_memory& to) {
+  if (!nb::hasattr(o, "view") || !nb::hasattr(o, "dtype") || !nb::hasattr(o, "flags")) return false;
+  try {
+    if (!nb::cast<bool>(o.attr("flags").attr("c_contiguous")) || nb::cast<bool>(o.attr("dtype").attr("hasobject")))
+      return false;
+    const nb::object bytes = o.attr("reshape")(-1).attr("view")("u1");
+    return take_buffer(bytes, to_write, to);
+  } catch (nb::python_error&) {
+    return false;
+  } catch (nb::cast_error&) {
+    return false;
+  }
 }
 
 CUstream_st* native(std::uintptr_t number) { return reinterpret_cast<CUstream_st*>(number); }
@@ -66,14 +113,15 @@ array_memory array_memory::of(const nb::object& array, bool to_write) {
   array_memory m;
   if (nb::hasattr(array, "__cuda_array_interface__"))
     return by_cuda_interface(array, nb::cast<nb::dict>(array.attr("__cuda_array_interface__")), to_write);
-  const bool is_taken = to_write
-                            ? take<host_array>(array, false, m) || take<gpu_array>(array, true, m)
-                            : take<read_only_host_array>(array, false, m) || take<read_only_gpu_array>(array, true, m);
+  const bool is_taken =
+      take_buffer(array, to_write, m) || take_as_bytes(array, to_write, m) ||
+      (to_write ? take<host_array>(array, false, m) || take<gpu_array>(array, true, m)
+                : take<read_only_host_array>(array, false, m) || take<read_only_gpu_array>(array, true, m));
   if (!is_taken) {
     throw ix::usage_error(
         fmt::format("this takes arrays in C order without gaps{}, of main memory (numpy) or of a GPU "
                     "(__cuda_array_interface__, DLPack): not this {}",
-                    to_write ? ", to be written" : "", shown(array)));
+                    to_write ? ", to be written" : "", type_of(array)));
   }
   return m;
 }
@@ -90,7 +138,7 @@ std::optional<CUstream_st*> stream_of_cuda(const nb::object& stream) {
     return native(nb::cast<std::uintptr_t>(says[1]));
   }
   throw ix::usage_error("a stream of CUDA is a number, or has ptr, cuda_stream or __cuda_stream__: not this " +
-                        shown(stream));
+                        type_of(stream));
 }
 
 }  // namespace imbrex_python

@@ -5,6 +5,7 @@
 #include <imbrex/imbrex.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 #include "value.h"
@@ -21,6 +22,7 @@ struct array_memory {
   bool on_gpu = false;
   std::optional<CUstream_st*> ready_in;  ///< a stream of CUDA in whose order it is filled
   value kept;                            ///< the array, and what it lends
+  std::shared_ptr<void> lent;            ///< while somebody has it, Python moves no memory of the array
 
   /// Throws `usage_error` for what is no such array, has gaps, or cannot be written though it shall.
   static array_memory of(const nb::object& array, bool to_write);

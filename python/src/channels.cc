@@ -15,7 +15,7 @@ class channel_state {
 
   struct sending {
     ix::channel_send sent;
-    value kept;
+    array_memory kept;
   };
   /// What nobody awaits goes when it has been read.
   std::shared_ptr<sending> send(const array_memory& a, std::optional<CUstream_st*> after) {
@@ -24,7 +24,7 @@ class channel_state {
     if (!after) after = a.ready_in;
     if (a.on_gpu && after) ix::after_native(*in_order_of, *after);
     const ix::buffer_view<const std::byte> view(a.data, a.bytes, kind());
-    under_way_.push_back(std::make_shared<sending>(sending{channel.send(view, *in_order_of), a.kept}));
+    under_way_.push_back(std::make_shared<sending>(sending{channel.send(view, *in_order_of), a}));
     return under_way_.back();
   }
   void forget(const std::shared_ptr<sending>& s) { std::erase(under_way_, s); }
@@ -114,7 +114,7 @@ bool open(Self& self, const nb::object& peer, int port, int peer_port, ix::memor
           ix::channel<std::byte>& result) {
   element_of<Index> other;
   if (!nb::try_cast(peer, other)) return false;
-  result = ix::channel<std::byte>(self, other, port, peer_port, kind);
+  result = ix::channel<std::byte>(self, other.here(a_proxy), port, peer_port, kind);
   return true;
 }
 

@@ -22,6 +22,31 @@ void leave_to(ix::executor* home, std::function<void()> f);
 /// Runs what was left to the calling PE.
 void see_to_what_was_left();
 
+/// What names something of one job, such as a proxy: whoever unpickles it does so in the job that it was sent in.
+template <class T>
+struct of_this_job : T {
+  of_this_job() = default;
+  of_this_job(T v) : T(std::move(v)) {}  // NOLINT(google-explicit-constructor)
+  /// Throws `usage_error`, calling it `what`, after the job, and where no PE runs.
+  const T& here(const char* what) const {
+    check_in_job();
+    if (job_ != job_number()) throw ix::usage_error(std::string(what) + " belongs to a job that has ended");
+    return *this;
+  }
+
+ private:
+  std::uint64_t job_ = job_number();
+};
+/// What Python has of the runtime.
+struct runtime_pointer {
+  ix::runtime* rt = nullptr;
+};
+class runtime_handle : public of_this_job<runtime_pointer> {
+ public:
+  explicit runtime_handle(ix::runtime& of) : of_this_job(runtime_pointer{&of}) {}
+  ix::runtime& here() const { return *of_this_job::here("this runtime").rt; }
+};
+
 /// What other PEs of the process may do with a `T` of one of them: nothing, if no more is said.
 template <class T>
 struct of_all_pes {

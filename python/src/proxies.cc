@@ -1,5 +1,7 @@
 #include "proxies.h"
 
+#include <fmt/format.h>
+
 namespace imbrex_python {
 
 namespace {
@@ -38,19 +40,20 @@ void bind_element(nb::module_& m, const char* name) {
   nb::class_<proxy>(m, name)
       .def("_send",
            [](const proxy& p, const std::string& method, const nb::object& arguments) {
-             check_in_job();
-             p.template send<&python_chare<Index>::receive>(name_of_python(method), value(arguments));
+             p.here(a_proxy).template send<&python_chare<Index>::receive>(name_of_python(method), value(arguments));
            })
       .def("_call",
            [](const proxy& p, const std::string& method, const nb::object& arguments) {
-             check_in_job();
+             static_cast<void>(p.here(a_proxy));
              return std::make_shared<wait>(
-                 [p, m = name_of_python(method), v = value(arguments)] { return call_of<Index>(p, m, v); });
+                 [p, m = name_of_python(method), v = value(arguments)] { return call_of<Index>(p, m, v); },
+                 "proxy.call.method(...), which sends nothing until then,");
            })
       .def_prop_ro(
           "index", [](const proxy& p) { return to_python(p.index()); }, "Where it is in its array.")
       .def(
-          "erase", [](const proxy& p) { check_in_job(), p.erase(); }, "Ends the chare, wherever it is.")
+          "erase", [](const proxy& p) { p.here(a_proxy).erase(); }, "Ends the chare, wherever it is.")
+      .def("_key", &packed<proxy>)
       .def("__getstate__", &packed<proxy>)
       .def("__setstate__", &unpack<proxy>);
 }
@@ -61,19 +64,20 @@ void bind_section(nb::module_& m, const char* name) {
   nb::class_<proxy>(m, name)
       .def("_broadcast",
            [](const proxy& p, const std::string& method, const nb::object& arguments) {
-             check_in_job();
-             p.template broadcast<&python_chare<Index>::receive>(name_of_python(method), value::pickled(arguments));
+             p.here(a_proxy).template broadcast<&python_chare<Index>::receive>(name_of_python(method),
+                                                                               value::pickled(arguments));
            })
       .def(
           "reduction",
           [](const proxy& p) {
-            check_in_job();
+            static_cast<void>(p.here(a_proxy));
             return std::make_shared<wait>([p] { return reduction_of(p); });
           },
           "`await section.reduction()`: what its members have contributed to it next, combined.")
       .def(
-          "free", [](const proxy& p) { check_in_job(), p.free(); },
+          "free", [](const proxy& p) { p.here("this section").free(); },
           "Ends the section, once what was sent to it before has passed.")
+      .def("_key", &packed<proxy>)
       .def("__getstate__", &packed<proxy>)
       .def("__setstate__", &unpack<proxy>);
 }
@@ -81,43 +85,55 @@ void bind_section(nb::module_& m, const char* name) {
 /// Of a number, or a tuple of numbers.
 template <class Index>
 Index index_of(nb::handle h) {
-  if constexpr (std::is_same_v<Index, ix::index1d>) {
-    return Index(nb::cast<int>(h));
+  const std::vector<int> i = whole_numbers(h, "an index");
+  constexpr std::size_t dimensions = std::is_same_v<Index, ix::index1d>   ? 1
+                                     : std::is_same_v<Index, ix::index2d> ? 2
+                                                                          : 3;
+  if (i.size() != dimensions) {
+    throw ix::usage_error(
+        fmt::format("{} is an index of {} dimensions, and the array has {}", shown(h), i.size(), dimensions));
+  }
+  for (const int n : i) {
+    if (n < 0) throw ix::usage_error(fmt::format("{} is no index of an array: they count from 0", shown(h)));
+  }
+  if constexpr (dimensions == 1) {
+    return Index(i[0]);
+  } else if constexpr (dimensions == 2) {
+    return {i[0], i[1]};
   } else {
-    const auto t = nb::cast<nb::tuple>(h);
-    const auto at = [&](std::size_t i) { return nb::cast<int>(t[i]); };
-    if constexpr (std::is_same_v<Index, ix::index2d>) {
-      return {at(0), at(1)};
-    } else {
-      return {at(0), at(1), at(2)};
-    }
+    return {i[0], i[1], i[2]};
   }
 }
 
-template <class Index, class... Extent>
+template <class Index>
 void bind_array(nb::module_& m, const char* name) {
   using proxy = array_of<Index>;
   nb::class_<proxy>(m, name)
-      .def("_at", [](const proxy& p, Extent... i) { return p[Index{i...}]; })
+      .def("__getitem__",
+           [](const proxy& p, const nb::object& i) { return element_of<Index>(p.here(a_proxy)[index_of<Index>(i)]); })
       .def("_broadcast",
            [](const proxy& p, const std::string& method, const nb::object& arguments) {
-             check_in_job();
-             p.template broadcast<&python_chare<Index>::receive>(name_of_python(method), value::pickled(arguments));
+             p.here(a_proxy).template broadcast<&python_chare<Index>::receive>(name_of_python(method),
+                                                                               value::pickled(arguments));
            })
       .def(
-          "reduction", [](const proxy& p) { return std::make_shared<wait>([p] { return reduction_of(p); }); },
+          "reduction",
+          [](const proxy& p) {
+            static_cast<void>(p.here(a_proxy));
+            return std::make_shared<wait>([p] { return reduction_of(p); });
+          },
           "`await array.reduction()`: what all elements have contributed next, combined.")
       .def(
           "section",
           [](const proxy& p, const nb::iterable& indices) {
-            check_in_job();
             std::vector<Index> members;
             for (const nb::handle h : indices) members.push_back(index_of<Index>(h));
-            return p.section(std::move(members));
+            return section_of<Index>(p.here(a_proxy).section(std::move(members)));
           },
           "`s = array.section(indices)`: a subset of the elements, with `s.broadcast.method(...)` and reductions of "
           "its "
           "own: `self.contribute(value, op, section=s)`, `await s.reduction()`. Lives until `s.free()`.")
+      .def("_key", &packed<proxy>)
       .def("__getstate__", &packed<proxy>)
       .def("__setstate__", &unpack<proxy>);
 }
@@ -132,9 +148,9 @@ void bind_proxies(nb::module_& m) {
   bind_section<ix::index1d>(m, "Section1");
   bind_section<ix::index2d>(m, "Section2");
   bind_section<ix::index3d>(m, "Section3");
-  bind_array<ix::index1d, int>(m, "Array1");
-  bind_array<ix::index2d, int, int>(m, "Array2");
-  bind_array<ix::index3d, int, int, int>(m, "Array3");
+  bind_array<ix::index1d>(m, "Array1");
+  bind_array<ix::index2d>(m, "Array2");
+  bind_array<ix::index3d>(m, "Array3");
   nb::class_<chare_interface>(m, "_Chare")
       .def_prop_ro("index", &chare_interface::my_index)
       .def_prop_ro("extent", &chare_interface::my_extent)
@@ -149,13 +165,13 @@ void bind_proxies(nb::module_& m) {
           [](chare_interface& c, const nb::object& what, const nb::object& op, const nb::object& section) {
             c.add({value(what), value(op)}, section);
           },
-          nb::arg("value"), nb::arg("op"), nb::arg("section").none())
+          nb::arg("value").none(), nb::arg("op"), nb::arg("section").none())
       .def(
           "allreduce",
           [](chare_interface& c, const nb::object& what, const nb::object& op, const nb::object& section) {
             return c.reduce_all({value(what), value(op)}, section);
           },
-          nb::arg("value"), nb::arg("op"), nb::arg("section").none())
+          nb::arg("value").none(), nb::arg("op"), nb::arg("section").none())
       .def("barrier", &chare_interface::meet)
       .def("migrate_to", &chare_interface::move_to)
       .def("destroy", &chare_interface::end)

@@ -6,13 +6,6 @@
 
 namespace imbrex_python {
 
-template <class Index>
-using element_of = ix::element_proxy<python_chare<Index>>;
-template <class Index>
-using array_of = ix::array_proxy<python_chare<Index>>;
-template <class Index>
-using section_of = ix::section_proxy<python_chare<Index>>;
-
 /// What a program calls with a proxy.
 void bind_proxies(nb::module_& m);
 /// And the runtime, which makes chares, channels, and the job.

@@ -61,7 +61,7 @@ value held_object::state() const {
   try {
     return value::pickled(helper("state")(nb::handle(object_.get())));
   } catch (nb::python_error& e) {
-    throw python_failure::of(e, "a chare that moves, or goes into a checkpoint, has to be pickled");
+    throw python_failure::of(e, std::string(name_) + ", which moves or goes into a checkpoint, has to be pickled");
   }
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
+#include "home.h"
 #include "names.h"
 #include "value.h"
 #include "wait.h"
@@ -19,6 +21,19 @@ inline nb::object to_python(const ix::no_index&) { return nb::none(); }
 inline nb::object to_python(const ix::index1d& i) { return nb::int_(i.x); }
 inline nb::object to_python(const ix::index2d& i) { return nb::make_tuple(i.x, i.y); }
 inline nb::object to_python(const ix::index3d& i) { return nb::make_tuple(i.x, i.y, i.z); }
+
+/// \name Proxies, as Python has them
+///@{
+template <class Index>
+class python_chare;
+template <class Index>
+using element_of = of_this_job<ix::element_proxy<python_chare<Index>>>;
+template <class Index>
+using array_of = of_this_job<ix::array_proxy<python_chare<Index>>>;
+template <class Index>
+using section_of = of_this_job<ix::section_proxy<python_chare<Index>>>;
+inline constexpr const char* a_proxy = "this proxy";
+///@}
 
 /// What elements contribute, and how two are combined: the name of an operation, or a function. In the value, since
 /// what combines on other ranks has only that.
@@ -141,10 +156,10 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
       return nb::none();
     }
   }
-  nb::object my_proxy() const override { return nb::cast(base::proxy()); }
+  nb::object my_proxy() const override { return nb::cast(element_of<Index>(base::proxy())); }
   nb::object my_array() const override {
     if constexpr (in_array) {
-      return nb::cast(base::array());
+      return nb::cast(array_of<Index>(base::array()));
     } else {
       return nb::none();
     }
@@ -165,15 +180,16 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
   wait_pointer reduce_all(contribution c, const nb::object& section) override {
     if constexpr (in_array) {
-      if (section.is_none()) return std::make_shared<wait>([this, c] { return reduced(this, c); });
-      return std::make_shared<wait>([this, c, s = section_of_mine(section)] { return reduced_over(this, s, c); });
+      if (section.is_none()) return std::make_shared<wait>([this, c] { return reduced(this, c); }, an_allreduce);
+      return std::make_shared<wait>([this, c, s = section_of_mine(section)] { return reduced_over(this, s, c); },
+                                    an_allreduce);
     } else {
       throw_alone();
     }
   }
   wait_pointer meet() override {
     if constexpr (in_array) {
-      return std::make_shared<wait>([this] { return all_here(this); });
+      return std::make_shared<wait>([this] { return all_here(this); }, "self.barrier()");
     } else {
       throw_alone();
     }
@@ -187,6 +203,7 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
 
  private:
+  static constexpr const char* an_allreduce = "self.allreduce(...), which contributes nothing until then,";
   [[noreturn]] static void throw_alone() {
     throw ix::usage_error("a chare that is in no array has nobody to reduce with");
   }
@@ -197,10 +214,10 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
   using own_section = ix::section_proxy<python_chare>;
   static own_section section_of_mine(const nb::object& o) {
-    own_section s;
+    section_of<Index> s;
     if (!nb::try_cast(o, s))
       throw ix::usage_error("this is no section of the chare's array: array.section([...]) makes one");
-    return s;
+    return s.here("this section");
   }
   static ix::task<value> reduced_over(python_chare* self, own_section s, contribution c) {
     auto all = self->base::allreduce(s, std::move(c), combine_in_python{});

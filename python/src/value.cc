@@ -1,5 +1,7 @@
 #include "value.h"
 
+#include "signals.h"
+
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
@@ -120,6 +122,16 @@ void value::unpack(std::string bytes) {
   shared_->bytes = std::make_shared<std::string>(std::move(bytes));
 }
 
+std::string text_of(nb::handle str) {
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(str.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  std::string text(PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr())));
+  for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\\x00");
+  return text;
+}
+
+std::string shown(nb::handle o) { return text_of(nb::repr(o)); }
+
 void check_in_job() {
   if (ix::executor::current() == nullptr) {
     throw ix::usage_error(
@@ -128,12 +140,14 @@ void check_in_job() {
 }
 
 python_failure python_failure::of(nb::python_error& e, const std::string& where) {
+  see_if_interrupted(e);
   std::string text = where + ":\n";
   value v;
   try {
-    const nb::object lines =
-        nb::module_::import_("traceback").attr("format_exception")(e.type(), e.value(), e.traceback());
-    text += nb::cast<std::string>(nb::str("").attr("join")(lines));
+    nb::object traceback = nb::none();  // what has been thrown by no line of Python has none
+    if (e.traceback().is_valid()) traceback = nb::borrow(e.traceback());
+    const nb::object lines = nb::module_::import_("traceback").attr("format_exception")(e.type(), e.value(), traceback);
+    text += text_of(nb::str("").attr("join")(lines));
     v = value::pickled(nb::borrow(e.value()));
   } catch (nb::python_error&) {  // it cannot be pickled: its text goes
     if (text.size() == where.size() + 2) text += e.what();

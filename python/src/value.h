@@ -56,6 +56,13 @@ class value {
   std::shared_ptr<shared> shared_;
 };
 
+/// \name Of objects, for reports: what is no Unicode (of names of files, say) and zeros are escaped. With the
+/// interpreter
+///@{
+std::string text_of(nb::handle str);
+std::string shown(nb::handle o);  ///< by `repr`
+///@}
+
 /// Throws `usage_error` where no PE runs: proxies and the runtime may outlive the job, in variables of Python.
 void check_in_job();
 

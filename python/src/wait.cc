@@ -1,6 +1,6 @@
 #include "wait.h"
 
-#include "recording.h"
+#include "tasks/recording.h"
 
 namespace imbrex_python {
 
@@ -10,7 +10,37 @@ ix::task<value> wait::go() {
   return std::exchange(begin, nullptr)();
 }
 
+wait::~wait() {
+  if (unawaited_ == nullptr || !begin || !Py_IsInitialized()) return;
+  const with_python here;
+  const nb::error_scope thrown_meanwhile;
+  if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s was never awaited", unawaited_) != 0)
+    PyErr_WriteUnraisable(nullptr);
+}
+
+wait_pointer wait_of(nb::handle o) {
+  wait_pointer w;
+  if (o.is_none() || !nb::try_cast(o, w)) return nullptr;  // of None it would be a null pointer
+  return w;
+}
+
 namespace {
+
+/// Others that are ready on this PE go first.
+class others_first : public ix::waiter {
+ public:
+  static bool await_ready() { return false; }
+  void await_suspend(std::coroutine_handle<> h) {
+    suspend(h, [](const waiter*) { return std::string("its turn"); });
+    wake();
+  }
+  static void await_resume() {}
+};
+ix::task<value> after_others() {
+  others_first turn;
+  co_await turn;
+  co_return value();
+}
 
 /// How far a coroutine of Python has come: what it awaits, or what it has returned.
 struct step {
@@ -20,20 +50,31 @@ struct step {
 
 step returned(nb::handle stop) { return {nullptr, value(nb::object(stop.attr("value")))}; }
 
+/// What its wait gave goes to a coroutine, or is thrown there; so is why that cannot be read.
+nb::object go_on(nb::handle coroutine, const value& sent, const std::exception_ptr& failed) {
+  if (failed) return coroutine.attr("throw")(as_python_exception(failed));
+  nb::object got;
+  try {
+    got = sent.get();
+  } catch (nb::python_error& e) {
+    return coroutine.attr("throw")(nb::borrow(e.value()));
+  }
+  return coroutine.attr("send")(got);
+}
+
 step advance(PyObject* coroutine, const value& sent, const std::exception_ptr& failed, const char* where) {
   const with_python here;
   try {
-    const nb::handle c(coroutine);
-    const nb::object what = failed ? c.attr("throw")(as_python_exception(failed)) : c.attr("send")(sent.get());
+    const nb::object what = go_on(coroutine, sent, failed);
     if (give_up_recording()) {
       throw ix::usage_error(std::string(where) +
                             " awaits something while a window is recorded: record it first, then wait");
     }
-    wait_pointer w;
-    if (!nb::try_cast(what, w)) {
-      throw ix::usage_error(std::string(where) +
-                            " awaits something that is not of imbrex: " + nb::cast<std::string>(nb::repr(what)));
-    }
+    // A bare `yield`, as of asyncio.sleep(0).
+    if (what.is_none()) return {std::make_shared<wait>(&after_others), {}};
+    wait_pointer w = wait_of(what);
+    if (w == nullptr)
+      throw ix::usage_error(std::string(where) + " awaits something that is not of imbrex: " + shown(what));
     return {std::move(w), {}};
   } catch (nb::python_error& e) {
     if (e.matches(PyExc_StopIteration)) return returned(e.value());
@@ -72,21 +113,77 @@ ix::task<value> all_of(std::vector<ix::task<value>> branches) {
   co_return value(list);
 }
 
-ix::task<value> branch_of(const nb::object& o) {
-  wait_pointer w;
-  if (nb::try_cast(o, w)) return w->go();
-  if (!nb::hasattr(o, "send")) {
-    throw ix::usage_error("gather takes what can be awaited, not " + nb::cast<std::string>(nb::repr(o)));
+/// A wait, or a coroutine, which begins when that is awaited.
+wait_pointer branch_of(const nb::object& o) {
+  if (wait_pointer w = wait_of(o)) return w;
+  if (!nb::hasattr(o, "send")) throw ix::usage_error("gather takes what can be awaited, not " + shown(o));
+  return std::make_shared<wait>([coroutine = value(o)] {
+    const with_python here;
+    return drive(owned(coroutine.get().release().ptr()), "a coroutine that was gathered");
+  });
+}
+
+/// One that has failed waits for the others, so that the report of a deadlock tells what it has thrown.
+class others_over : public ix::waiter {
+ public:
+  explicit others_over(const std::exception_ptr& e) : failure_(e) {}
+  static bool await_ready() { return false; }
+  void await_suspend(std::coroutine_handle<> h) {
+    suspend(h, [](const waiter* w) { return static_cast<const others_over*>(w)->text(); });
   }
-  return drive(owned(nb::object(o).release().ptr()), "a coroutine that was gathered");
+  static void await_resume() {}
+
+ private:
+  std::string text() const {
+    std::string thrown;
+    try {
+      std::rethrow_exception(failure_);
+    } catch (const std::exception& e) {
+      thrown = e.what();
+    }
+    return "the others of a gather, one of which has thrown: " + thrown.substr(thrown.rfind('\n') + 1);
+  }
+  std::exception_ptr failure_;
+};
+struct gathered {
+  std::size_t running;
+  std::vector<others_over*> failed = {};
+};
+
+ix::task<value> branch_until_all(wait_pointer w, std::shared_ptr<gathered> all) {
+  value v;
+  std::exception_ptr failure;
+  try {
+    ix::task<value> waiting = w->go();
+    value got = co_await std::move(waiting);
+    v = std::move(got);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (--all->running == 0) {
+    for (others_over* const o : std::exchange(all->failed, {})) o->wake();
+  } else if (failure) {
+    others_over last(failure);
+    all->failed.push_back(&last);
+    co_await last;
+  }
+  if (failure) std::rethrow_exception(failure);
+  co_return v;
+}
+
+ix::task<value> all_begun(const std::vector<wait_pointer>& waits) {
+  const auto all = std::make_shared<gathered>(gathered{waits.size()});
+  std::vector<ix::task<value>> branches;
+  for (const wait_pointer& w : waits) branches.push_back(branch_until_all(w, all));
+  return all_of(std::move(branches));
 }
 
 }  // namespace
 
 wait_pointer gather(std::vector<nb::object> all) {
-  auto branches = std::make_shared<std::vector<ix::task<value>>>();
-  for (const nb::object& o : all) branches->push_back(branch_of(o));
-  return std::make_shared<wait>([branches] { return all_of(std::move(*branches)); });
+  std::vector<wait_pointer> waits;
+  for (const nb::object& o : all) waits.push_back(branch_of(o));
+  return std::make_shared<wait>([waits] { return all_begun(waits); });
 }
 
 // ------------------------------------------------------------------------------------------------ futures

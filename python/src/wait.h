@@ -11,10 +11,19 @@ namespace imbrex_python {
 
 /// What a coroutine of Python awaits. `await w` gives it to the coroutine of the runtime that drives it.
 struct wait {
-  explicit wait(std::function<ix::task<value>()> f) : begin(std::move(f)) {}
+  /// `unawaited`: what Python is warned of when it goes without having been awaited, and so has not been done; null: of
+  /// nothing. Static lifetime.
+  explicit wait(std::function<ix::task<value>()> f, const char* unawaited = nullptr)
+      : begin(std::move(f)), unawaited_(unawaited) {}
+  wait(const wait&) = delete;
+  wait& operator=(const wait&) = delete;
+  ~wait();
   std::function<ix::task<value>()> begin;
   /// Once.
   ix::task<value> go();
+
+ private:
+  const char* unawaited_;
 };
 using wait_pointer = std::shared_ptr<wait>;
 
@@ -22,7 +31,10 @@ using wait_pointer = std::shared_ptr<wait>;
 /// that; lives as long.
 ix::task<value> drive(owned coroutine, const char* where);
 
-/// Until all of them, waits and coroutines, are over; gives a list of what they gave.
+/// The wait that an object of Python is; null: it is none, None for instance.
+wait_pointer wait_of(nb::handle o);
+
+/// Until all of them, waits and coroutines, are over; gives a list of what they gave. Begins none before it is awaited.
 wait_pointer gather(std::vector<nb::object> all);
 
 /// Something that is set once, on the PE of who awaits it.

@@ -1,8 +1,11 @@
 """A coroutine as a job, for tests."""
 
 import functools
+import os
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import imbrex as ix
 import pytest
@@ -38,3 +41,14 @@ def job(*words, pes=1):
         assert code == 0
 
     return run
+
+
+def run_alone(folder, *parts, words=()):
+    """The exit code of a program of its own, with `main` in the first part, and all that it said."""
+    begin, *end = (textwrap.dedent(part) for part in parts)
+    program = folder / "program.py"
+    program.write_text("\n".join(["import imbrex as ix", begin, 'if __name__ == "__main__":',
+                                  textwrap.indent(end[0] if end else "raise SystemExit(ix.run(main))", "    ")]))
+    done = subprocess.run([sys.executable, "-B", str(program), *words], capture_output=True, text=True, timeout=60, check=False,
+                          env=dict(os.environ, PYTHONPATH=str(Path(ix.__file__).parent.parent)))
+    return done.returncode, done.stdout + done.stderr

@@ -31,10 +31,14 @@ struct function_operation final : stream_operation {
     op->name = name;
     op->is_kernel = is_kernel;
     op->act = [](stream_operation* o, work_action action) {
-      auto* self = static_cast<function_operation*>(o);
-      if (action == work_action::run) self->function();
-      self->~function_operation();
-      slab::free(self);
+      const struct end {
+        ~end() {
+          self->~function_operation();
+          slab::free(self);
+        }
+        function_operation* self;
+      } at_the_end{static_cast<function_operation*>(o)};
+      if (action == work_action::run) at_the_end.self->function();
     };
     return op;
   }

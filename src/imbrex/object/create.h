@@ -39,6 +39,10 @@ struct create_body {
   {
     return kept_name("creation of " + shape.name);
   }
+  std::string in_report(scheduler&) const {
+    return std::string("the creation of an array of ") +
+           (shape.name.empty() ? detail::class_name<C>() : shape.name.c_str());
+  }
   void operator()(scheduler& pe) {
     if (!announced) announce(pe);
     auto& part = *find_part<Index>(pe, id);

@@ -85,7 +85,7 @@ struct reduction_wait {
 /// To the element's home.
 template <class C, class... Args>
 void send_insertion(insert_body<C, Args...>&& body) {
-  scheduler& pe = scheduler::current();
+  scheduler& pe = scheduler::of_caller();
   const auto* const part = find_part<typename C::index_type>(pe, body.array);
   const pe_id home = part != nullptr ? part->home_or(body.index, pe.id()) : pe.id();
   if (part != nullptr) body.history = part->history_here();
@@ -160,7 +160,7 @@ class element_proxy {
   template <auto M, class... A>
   void send(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    send_entry<entry<M>>(scheduler::current(), array_, index(), priority_, reply_to{}, std::forward<A>(a)...);
+    send_entry<entry<M>>(scheduler::of_caller(), array_, index(), priority_, reply_to{}, std::forward<A>(a)...);
   }
 
   /// Invokes `M` and, when awaited, gives its result; an exception that leaves it is thrown here.
@@ -211,13 +211,13 @@ class section_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<entry<M>, typename C::index_type>(scheduler::current(), array_, section_, priority_,
+    broadcast_entry<entry<M>, typename C::index_type>(scheduler::of_caller(), array_, section_, priority_,
                                                       std::forward<A>(a)...);
   }
   /// The next result contributed to this section without another target.
   template <class T>
   [[nodiscard]] detail::reduction_wait<T> reduction() const {
-    return {reduction_id{array_, section_, 0}, scheduler::current().standing_for(section_.creator)};
+    return {reduction_id{array_, section_, 0}, scheduler::of_caller().standing_for(section_.creator)};
   }
   /// The same section, spoken to with another priority.
   section_proxy with(priority p) const {
@@ -227,7 +227,7 @@ class section_proxy {
   }
   /// Ends the section, once what was sent to it before has passed; what is broadcast or contributed later is dropped.
   void free() const {
-    scheduler& pe = scheduler::current();
+    scheduler& pe = scheduler::of_caller();
     pe.send(pe.standing_for(section_.creator), section_end{array_, section_}, priorities::normal);
   }
 
@@ -266,7 +266,7 @@ class array_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
-    broadcast_entry<entry<M>, typename C::index_type>(scheduler::current(), array_, section_id{}, priority_,
+    broadcast_entry<entry<M>, typename C::index_type>(scheduler::of_caller(), array_, section_id{}, priority_,
                                                       std::forward<A>(a)...);
   }
   /// The same array, spoken to with another priority.
@@ -280,7 +280,7 @@ class array_proxy {
   /// reductions, each by one awaiter, from any PE.
   template <class T>
   [[nodiscard("co_await it")]] detail::reduction_wait<T> reduction() const {
-    return {reduction_id{array_, section_id{}, 0}, scheduler::current().standing_for(array_.creator)};
+    return {reduction_id{array_, section_id{}, 0}, scheduler::of_caller().standing_for(array_.creator)};
   }
 
   /// Creates element `i` on its home PE while the program runs. When awaited: it exists, and every reduction begun
@@ -293,7 +293,7 @@ class array_proxy {
   /// The same on a PE of the caller's choice.
   template <class T = C, class... A>
   auto insert_on(pe_id pe, typename T::index_type i, A&&... args) const {
-    if (pe < 0 || pe >= scheduler::current().num_pes()) {
+    if (pe < 0 || pe >= scheduler::of_caller().num_pes()) {
       throw usage_error(fmt::format("an element of {} cannot be inserted on PE {}: the PEs are 0 to {}",
                                     detail::type_name<C>(), pe, scheduler::current().num_pes() - 1));
     }
@@ -311,7 +311,7 @@ class array_proxy {
   /// Makes a subset of elements that exist; an index named twice is one member. Told to the PEs that are home of one.
   template <class T = C>
   section_proxy<T> section(std::vector<typename T::index_type> members) const {
-    scheduler& pe = scheduler::current();
+    scheduler& pe = scheduler::of_caller();
     const section_id s = chare_pe::of(pe).new_section_id();
     pe.send(pe.id(), section_request<typename T::index_type>{array_, s, std::move(members)}, priorities::communication);
     return section_proxy<T>(array_, s);
@@ -321,7 +321,7 @@ class array_proxy {
   /// waits.
   template <class T = C>
   T* local(const typename T::index_type& i) const {
-    auto* part = find_part<typename T::index_type>(scheduler::current(), array_);
+    auto* part = find_part<typename T::index_type>(scheduler::of_caller(), array_);
     return part != nullptr ? static_cast<T*>(part->record(i).object) : nullptr;
   }
   /// Of a group: the element of this PE, which lives as long as the group and does not move. Never null in a job's
@@ -329,7 +329,7 @@ class array_proxy {
   template <class T = C>
   T* local_branch() const {
     static_assert(std::is_same_v<typename T::index_type, index1d>, "imbrex: a chare of a group has index1d");
-    return local<T>(scheduler::current().id());
+    return local<T>(scheduler::of_caller().id());
   }
 
   collection_id id() const { return array_; }

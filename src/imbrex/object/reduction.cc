@@ -16,6 +16,12 @@ reducer& detail::section_reducer(collection& part, const section_id& s, bool at_
   return red;
 }
 
+std::string detail::text_of_reduction(scheduler& pe, const reduction_id& r) {
+  const collection* const c = chare_pe::of(pe).find_collection(r.array);
+  return fmt::format("reduction {} of {}{}", r.number, r.section.whole_array() ? "" : "a section of ",
+                     c != nullptr ? c->chare_name() : "an array that is gone");
+}
+
 void detail::reduction_request::operator()(scheduler& pe) {
   reducer* red = find_reducer(pe, which);
   if (red == nullptr) {

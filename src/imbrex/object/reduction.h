@@ -155,6 +155,9 @@ inline reducer* find_reducer(scheduler& pe, const reduction_id& r) {
   return &c->add_section(r.section).reductions;
 }
 
+/// "reduction 3 of block", for reports.
+std::string text_of_reduction(scheduler& pe, const reduction_id& r);
+
 template <class P>
 [[noreturn, gnu::noinline, gnu::cold]] void refuse_contribution(std::uint32_t number, const partial_base& other) {
   throw usage_error(fmt::format("elements disagree about reduction {}: one contributes {}, another {}", number,
@@ -232,6 +235,7 @@ struct partial_body {
   Op op{};
   Target target{};
 
+  std::string in_report(scheduler& pe) const { return text_of_reduction(pe, which); }
   void operator()(scheduler& pe) {
     reducer* red = find_reducer(pe, which);
     if (red == nullptr) {

@@ -23,6 +23,8 @@
 ///                                                         `beside` (default false); then it is performed where it was
 ///                                                         read
 ///     const char* name(scheduler& pe) const;              optional: what a trace calls it, an entry method
+///     std::string in_report(scheduler& pe) const;         optional: what reports call it when it throws; else its type
+///     static const char* when_read();                     optional: what a message is for that cannot be read
 ///     const char* name_of_work(scheduler& pe) const;      optional: the same, work of the runtime; else its type is
 ///     said
 namespace imbrex {

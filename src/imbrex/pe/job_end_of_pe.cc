@@ -128,6 +128,8 @@ void scheduler::fail_main(std::exception_ptr failure) noexcept {
   int code = exit_code_failed_entry;
   try {
     std::rethrow_exception(failure);
+  } catch (const remote_error&) {  // what the program has thrown on another rank is not imbrex's, as here
+    code = exit_code_failed_entry;
   } catch (const error& x) {
     code = x.exit_code();
   } catch (...) {
@@ -137,13 +139,19 @@ void scheduler::fail_main(std::exception_ptr failure) noexcept {
   fail_job(text_of(failure), code);
 }
 
-void scheduler::fail_body(const char* type, std::exception_ptr failure) noexcept {
+void scheduler::fail_reading(const char* what, pe_id from, std::exception_ptr failure) noexcept {
+  fail_job(fmt::format("what PE {} has sent to {} cannot be read on PE {} (rank {}): {}", from, what, id_, rank_.rank,
+                       text_of(failure)),
+           exit_code_failed_entry);
+}
+
+void scheduler::fail_body(std::string_view who, std::exception_ptr failure) noexcept {
   try {
     std::rethrow_exception(failure);
   } catch (const error& x) {
     fail_job(fmt::format("{} (on PE {} of rank {})", x.what(), id_, rank_.rank), exit_code_failed_entry);
   } catch (...) {
-    fail_entry(type, std::move(failure));
+    fail_entry(who, std::move(failure));
   }
 }
 

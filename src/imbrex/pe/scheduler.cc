@@ -160,6 +160,12 @@ void scheduler::sleep_until_called(std::int64_t now) {
   if (rank_.asleep != nullptr) rank_.asleep->withdraw(me);
 }
 
+void scheduler::throw_no_pe() {
+  throw usage_error(
+      "this is done inside of a job, by the thread of a PE: in the main chare, an entry method or a task; a thread of "
+      "the program's own cannot");
+}
+
 // Messages to other ranks.
 
 void scheduler::send_to_rank(const detail::leaving_kind& k, pe_id to, void* body, priority p) {
@@ -167,7 +173,6 @@ void scheduler::send_to_rank(const detail::leaving_kind& k, pe_id to, void* body
     return;  // a destructor's message, at the end of the job
   if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(num_pes_)) [[unlikely]]
     refuse_pe(to);
-  if (k.counted) ++created_;
   if (k.aggregated && bundled(k, to, body, p)) return;
   if (bundles_.any()) [[unlikely]]
     bundles_.flush(to);
@@ -175,10 +180,10 @@ void scheduler::send_to_rank(const detail::leaving_kind& k, pe_id to, void* body
   k.size(body, size);
   if (size.num_left_out() > 0) [[unlikely]]
     return send_parted(k, to, body, p);
-  wire_message* m = wire_message_to(to, k.receiver, size.size(), p);
+  owned_message m = wire_message_to(to, k.receiver, size.size(), p);
   output_archive out(m->payload());
   k.write(body, out);
-  hand_over(m, m->header.size);
+  hand_over(k, std::move(m), size.size());
 }
 
 void scheduler::send_parted(const detail::leaving_kind& k, pe_id to, void* body, priority p) {
@@ -187,13 +192,13 @@ void scheduler::send_parted(const detail::leaving_kind& k, pe_id to, void* body,
   sizing_archive size(largest_inside);
   k.size(parts->body, size);
   std::vector<large_block> blocks;
-  wire_message* m = wire_message_to(to, k.receiver, size.size(), p);
+  owned_message m = wire_message_to(to, k.receiver, size.size(), p);
   m->header.is_parted = 1;
   output_archive out(m->payload(), largest_inside, mover->take_ids(size.num_left_out(), true), blocks);
   k.write(parts->body, out);
-  std::uint64_t bytes = m->header.size;
+  std::uint64_t bytes = size.size();
   for (const large_block& b : blocks) bytes += b.bytes;
-  hand_over(m, bytes);
+  hand_over(k, std::move(m), bytes);
   const rank_id there = to / rank_.pes_per_rank;
   parts.release()->begin(*this, priorities::communication.value, blocks, [&](const large_block& b, transfer* done) {
     transport_->send_data(there, to, b.id, {b.data, b.bytes, memory_kind::host, -1}, done);
@@ -215,12 +220,13 @@ bool scheduler::bundled(const detail::leaving_kind& k, pe_id to, void* body, pri
     h.flow = trace_send(h.size, to);
   output_archive out(bundles_.add(h));
   k.write(body, out);
+  if (k.counted) ++created_;
   return true;
 }
 
-wire_message* scheduler::wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes,
-                                         priority p) const {
-  wire_message* m = wire_message::make(bytes);
+scheduler::owned_message scheduler::wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes,
+                                                    priority p) const {
+  owned_message m(wire_message::make(bytes), &wire_message::destroy);
   m->header.handler = receiver.number;
   m->header.to = to;
   m->header.from = id_;
@@ -233,10 +239,13 @@ void scheduler::receive_parted(wire_message* m, std::unique_ptr<detail::arriving
   detail::arriving_body::start(*this, *transport_, source, m, std::move(body));
 }
 
-void scheduler::hand_over(wire_message* m, std::uint64_t bytes) {
+// Counted here and not before: a serialize that throws leaves nothing under way.
+void scheduler::hand_over(const detail::leaving_kind& k, owned_message m, std::uint64_t bytes) {
   if (track != nullptr) [[unlikely]]
     m->header.flow = trace_send(bytes, m->header.to);
-  transport_->send(m->header.to / rank_.pes_per_rank, m);
+  if (k.counted) ++created_;
+  const rank_id there = m->header.to / rank_.pes_per_rank;
+  transport_->send(there, m.release());
 }
 
 void scheduler::reap() {
@@ -284,10 +293,11 @@ void scheduler::receive_in_turn(work* w, work_action action) {
     return;
   }
   const handler_info& h = *handlers[number];
+  const pe_id from = m->header.from;
   try {
     h.receive(pe, m);  // frees it
-  } catch (...) {
-    pe.fail_body(h.type_name, std::current_exception());
+  } catch (...) {      // of one with large arrays
+    pe.fail_reading(h.type_name, from, std::current_exception());
   }
 }
 

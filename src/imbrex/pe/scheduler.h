@@ -111,6 +111,12 @@ class scheduler : public executor {
   static scheduler& current() { return static_cast<scheduler&>(*executor::current()); }
   /// The same, or null on a thread that is no PE.
   static scheduler* current_or_null() { return static_cast<scheduler*>(executor::current()); }
+  /// The same for what a program calls: throws `usage_error` on a thread that is no PE.
+  static scheduler& of_caller() {
+    if (executor::current() == nullptr) [[unlikely]]
+      throw_no_pe();
+    return current();
+  }
 
   pe_id id() const { return id_; }
   int num_pes() const { return num_pes_; }
@@ -204,7 +210,9 @@ class scheduler : public executor {
   /// The same of the main chare, which speaks for the program: a wrong option that it finds is the user's, not a crash.
   void fail_main(std::exception_ptr failure) noexcept;
   /// An exception left a body of the runtime itself, e.g. because it was asked for something impossible: the same.
-  void fail_body(const char* type, std::exception_ptr failure) noexcept;
+  void fail_body(std::string_view who, std::exception_ptr failure) noexcept;
+  /// Something for `what` that PE `from` has sent cannot be read.
+  void fail_reading(const char* what, pe_id from, std::exception_ptr failure) noexcept;
   /// Ends the job on all ranks with `report` on standard error, unless it ends by a failure already.
   void fail_job(const std::string& report, int exit_code) noexcept;
   /// Ends the job on all ranks now. The first of several exits counts; a failure takes the place of any.
@@ -281,8 +289,10 @@ class scheduler : public executor {
   /// Sends a body of kind `k` serialised; moves from it when arrays stay out.
   void send_to_rank(const detail::leaving_kind& k, pe_id to, void* body, priority p);
   void send_parted(const detail::leaving_kind& k, pe_id to, void* body, priority p);
-  wire_message* wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes, priority p) const;
-  void hand_over(wire_message* m, std::uint64_t bytes);
+  [[noreturn]] static void throw_no_pe();
+  using owned_message = std::unique_ptr<wire_message, void (*)(wire_message*)>;
+  owned_message wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes, priority p) const;
+  void hand_over(const detail::leaving_kind& k, owned_message m, std::uint64_t bytes);
   bool bundled(const detail::leaving_kind& k, pe_id to, void* body, priority p);
 
   rank_context& rank_;
@@ -339,6 +349,17 @@ template <class H>
   body(pe);
 }
 
+namespace detail {
+template <class H>
+[[gnu::cold, gnu::noinline]] void fail_body_of(scheduler& pe, const H& body, std::exception_ptr failure) {
+  if constexpr (requires { body.in_report(pe); }) {
+    pe.fail_body(body.in_report(pe), std::move(failure));
+  } else {
+    pe.fail_body(type_name<H>(), std::move(failure));
+  }
+}
+}  // namespace detail
+
 /// The same on the PE whose thread this is; an exception ends the job.
 template <class H>
 void perform_body_here(H& body, std::uint64_t flow) {
@@ -346,7 +367,7 @@ void perform_body_here(H& body, std::uint64_t flow) {
   try {
     perform_body(pe, body, flow);
   } catch (...) {
-    pe.fail_body(detail::type_name<H>(), std::current_exception());
+    detail::fail_body_of(pe, body, std::current_exception());
   }
 }
 
@@ -363,6 +384,21 @@ namespace detail {
 template <class B>
 [[gnu::noinline]] void read_body(B& body, input_archive& in) {
   body.serialize(in);
+}
+
+/// Of a message from PE `from`; false: it cannot be read, which ends the job.
+template <class B>
+[[gnu::noinline]] bool read_whole(scheduler& pe, B& body, input_archive& in, pe_id from) {
+  try {
+    body.serialize(in);
+    if (in.bytes_left() != 0) throw_left_over(type_name<B>(), in.bytes_left());
+    return true;
+  } catch (...) {
+    const char* what = type_name<B>();
+    if constexpr (requires { B::when_read(); }) what = B::when_read();
+    pe.fail_reading(what, from, std::current_exception());
+    return false;
+  }
 }
 
 template <class B>
@@ -391,11 +427,9 @@ void handler<H>::receive(scheduler& pe, wire_message* m) {
   {
     const std::unique_ptr<wire_message, void (*)(wire_message*)> owned(m, &wire_message::destroy);
     input_archive in(m->payload(), m->header.size);
-    detail::read_body(body, in);
-    if (in.bytes_left() != 0) [[unlikely]]
-      detail::throw_left_over(detail::type_name<H>(), in.bytes_left());
+    if (!detail::read_whole(pe, body, in, m->header.from)) return;
   }
-  perform_body(pe, body, flow);
+  perform_body_here(body, flow);
 }
 
 template <class H>
@@ -414,8 +448,8 @@ void scheduler::send(pe_id to, H&& body, priority p) {
     other = rank_.pes[static_cast<std::size_t>(to - rank_.first_pe())];
     other->prepare_post();
   }
-  if constexpr (is_counted<B>()) ++created_;
   auto* m = active_message<B>::make(p, std::forward<H>(body));
+  if constexpr (is_counted<B>()) ++created_;
   if (track != nullptr) [[unlikely]]
     m->flow = trace_send(0, to);
   other == this ? post_here(m) : other->post(m);

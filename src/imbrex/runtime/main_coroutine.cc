@@ -85,10 +85,11 @@ task<> forget() {
 
 task<int> main_coroutine(runtime& rt, const main_program& main, std::vector<std::string> arguments,
                          const checkpoint_options& o, rank_memory* memory) {
-  if (!main.restart && o.in_memory()) {
+  if (!main.restart && (o.in_memory() || !o.folder.empty())) {
     throw config_error(
-        "--imbrex-checkpoint-memory: this program cannot be restarted: it is none that imbrex::run<program> starts, "
-        "see docs/checkpoints.md");
+        fmt::format("--imbrex-checkpoint{}: this program cannot be restarted, and so makes none: it is none that "
+                    "imbrex::run<program> starts, see docs/checkpoints.md",
+                    o.in_memory() ? "-memory" : ""));
   }
   if (!o.folder.empty()) check_checkpoint_base(o.folder);
   const std::optional<checkpoint_place> from = place_to_begin(o, memory);

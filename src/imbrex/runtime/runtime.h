@@ -239,7 +239,8 @@ task<int> restart_program(P& p, runtime& rt, std::vector<std::string> arguments)
 ///     task<int> start(runtime&, extra...);                             // copies of what is passed to run
 ///
 /// When it returns, what is still on its way is finished and the job ends. Returns the exit code for `main`, the same
-/// on every rank: what `start` returned; 70 when an entry method threw or the program deadlocked; 2 for wrong options.
+/// on every rank: what `start` returned; 70 when an entry method threw or the program deadlocked; 2 for wrong options;
+/// 255 for what does not fit into eight bits.
 /// Blocks the calling thread, which serves as the rank's first PE. One job at a time per process.
 /// What imbrex took is gone from `argc` and `argv` afterwards, as it is from `arguments`.
 template <class Start, class... Extra>

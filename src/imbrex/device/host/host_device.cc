@@ -3,6 +3,9 @@
 #include <unistd.h>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+
+#include <fmt/format.h>
 
 #include "imbrex/async/actor.h"
 #include "imbrex/base/error.h"
@@ -170,6 +173,19 @@ void host_stream::queue() {
   pe_->post(turn_);
 }
 
+// What a program's function throws ends the job: nobody is there to catch it.
+void host_stream::perform(stream_operation* op) {
+  const actor_turn of_owner(*pe_, owner_);
+  const char* const name = op->name;
+  try {
+    op->act(op, work_action::run);
+  } catch (const std::exception& e) {
+    pe_->fail(fmt::format("{} in {} threw: {}", name, label(), e.what()));
+  } catch (...) {
+    pe_->fail(fmt::format("{} in {} threw an exception that is no std::exception", name, label()));
+  }
+}
+
 void host_stream::advance() {
   phase_ = phase::running;
   bool has_computed = false;
@@ -187,10 +203,7 @@ void host_stream::advance() {
     trace_track* const track = op->is_kernel ? pe_->track : nullptr;
     if (track != nullptr) [[unlikely]]
       track->begin(op->name, trace_category::kernel);
-    {
-      const actor_turn of_owner(*pe_, owner_);
-      op->act(op, work_action::run);
-    }
+    perform(op);
     if (track != nullptr) [[unlikely]]
       track->end();
     if (has_computed && first_ != nullptr && first_->is_kernel) {

@@ -43,6 +43,7 @@ class host_stream final : public stream {
 
   static void take_turn(work* w, work_action action);
   void advance();
+  void perform(stream_operation* op);
   void queue();
 
   host_device* device_;

@@ -152,4 +152,11 @@ template <class Index>
   return static_cast<array_part<Index>*>(chare_pe::of(pe).find_collection(c));
 }
 
+/// "block(1, 2, 3)", for reports.
+template <class Index>
+[[gnu::cold]] std::string shown_element(scheduler& pe, collection_id c, const Index& i) {
+  array_part<Index>* const part = find_part<Index>(pe, c);
+  return std::string(part != nullptr ? part->name_of_index(i) : "element ") + to_text(i);
+}
+
 }  // namespace imbrex

@@ -26,9 +26,16 @@ namespace detail {
 std::string deleted_text(const char* entry, const char* chare, const std::string& index);
 }  // namespace detail
 
-/// Answers `r` with a value, `std::monostate` for void.
+/// Answers `r` with an exception. Give away the last reference to it: the PE that asked is then its only owner.
+template <class R>
+void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
+  pe.send(r.pe,
+          reply_body<R>{r, outcome<typename reply_body<R>::value>(std::in_place_index<1>, failure::of(std::move(e)))},
+          priorities::communication);
+}
+/// Answers `r` with a value, `std::monostate` for void; with what its serialize throws.
 template <class R, class V>
-void send_reply(scheduler& pe, const reply_to& r, V&& value) {
+void send_reply(scheduler& pe, const reply_to& r, V&& value) try {
   using sent = typename reply_body<R>::value;
   if constexpr (detail::is_hetero_argument<sent>) {
     pe.send(r.pe,
@@ -39,13 +46,8 @@ void send_reply(scheduler& pe, const reply_to& r, V&& value) {
     pe.send(r.pe, reply_body<R>{r, outcome<sent>(std::in_place_index<0>, std::forward<V>(value))},
             priorities::communication);
   }
-}
-/// The same with an exception. Give away the last reference to it: the PE that asked is then its only owner.
-template <class R>
-void send_failure(scheduler& pe, const reply_to& r, std::exception_ptr e) {
-  pe.send(r.pe,
-          reply_body<R>{r, outcome<typename reply_body<R>::value>(std::in_place_index<1>, failure::of(std::move(e)))},
-          priorities::communication);
+} catch (...) {
+  send_failure<R>(pe, r, std::current_exception());
 }
 
 /// Says no with a `usage_error`: as the answer if one is wanted, else to the job.
@@ -302,6 +304,7 @@ struct entry_body : element_message<Index> {
   args_tuple args;
 
   const char* name(scheduler& pe) const { return detail::shown_name<E>(pe, array, index, args); }
+  static const char* when_read() { return E::name(); }
   static constexpr bool aggregated = [] {
     using C = typename E::class_type;
     if constexpr (requires { typename C::aggregated; }) {

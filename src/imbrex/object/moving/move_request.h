@@ -20,6 +20,7 @@ struct move_body {
   bool has_looked = false;  ///< for memory that has come back
   int num_tries = 0;        ///< that came to nothing since a coroutine cannot be called again elsewhere
 
+  std::string in_report(scheduler& pe) const { return "the move of " + shown_element<Index>(pe, array, index); }
   void operator()(scheduler& pe) { bring_to_element<Index>(pe, *this); }
   void at(scheduler& pe, array_part<Index>& part, element<Index>& e) {
     if (e.extras) e.extras->wish_is_tried = false;

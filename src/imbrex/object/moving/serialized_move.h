@@ -42,6 +42,10 @@ struct arrive_body {
   std::vector<std::byte> state;
   buffer_transit buffers;
 
+  std::string in_report(scheduler& pe) const {
+    return "the arrival of " + shown_element<Index>(pe, papers.array, papers.index);
+  }
+  static const char* when_read() { return detail::class_name<C>(); }
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, papers.array);
     if (part == nullptr) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "imbrex/base/build_config.h"
 #include "imbrex/checkpoint/live/checkpoint_signal.h"
 #include "imbrex/hetero/placement/cost_store.h"
@@ -19,10 +21,23 @@
 
 namespace imbrex {
 
+namespace {
+/// The system keeps eight bits of an exit code, and 256 would be a success.
+int in_eight_bits(int code) {
+  if (code >= 0 && code <= 255) return code;
+  log_warning(fmt::format("exit code {} does not fit into the eight bits that a process has for it: it is 255", code));
+  return 255;
+}
+}  // namespace
+
 int detail::run_job(int& argc, char** argv, const main_program& main) {
   std::string command_line;
   for (int i = 1; i < argc; ++i) command_line += (i == 1 ? "" : " ") + std::string(argv[i]);
   try {
+    if (executor::current() != nullptr) {
+      throw usage_error(
+          "imbrex::run was called inside of a job: a process runs one at a time, and the next when it has returned");
+    }
     const runtime_options options = parse_runtime_options(argc, argv);
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (options.help) {
@@ -36,7 +51,7 @@ int detail::run_job(int& argc, char** argv, const main_program& main) {
       readonly_base::seal(true);
       const int code = detail::run_in_virtual_time(options, {arguments, command_line, main});
       readonly_base::seal(false);
-      return code;
+      return in_eight_bits(code);
     }
     const detail::transport_choice choice = detail::choose_transport(options);
 #if IMBREX_HAVE_CUDA
@@ -53,7 +68,7 @@ int detail::run_job(int& argc, char** argv, const main_program& main) {
                          ? detail::run_in_one_process(options, {arguments, command_line, main})
                          : detail::run_in_processes(options, t, {arguments, command_line, main});
     readonly_base::seal(false);
-    return code;
+    return in_eight_bits(code);
   } catch (const error& e) {
     readonly_base::seal(false);
     std::fprintf(stderr, "imbrex: error: %s\n", e.what());

@@ -17,6 +17,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/checkpoint/erasure_code/reed_solomon.h"
 #include "imbrex/hetero/placement/placement.h"
+#include "imbrex/runtime/options/idle_options.h"
 #include "imbrex/runtime/options/virtual_time_settings.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_devices.h"
@@ -412,6 +413,7 @@ runtime_options options_from(const config& settings) {
   o.log = parse_log_level(settings.text("log"));
   o.help = settings.get<bool>("help");
   o.warnings = settings.warnings();
+  for (std::string& line : detail::idle_options(settings, o)) o.warnings.push_back(std::move(line));
   return o;
 }
 

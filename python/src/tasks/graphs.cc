@@ -158,6 +158,7 @@ ix::task<value> submit_graph(ix::task_graph& g, name_of_python name, value made)
   }
   auto run = drive(std::move(coroutine), name.get());
   value result = co_await std::move(run);
+  if (g.rank() != 0) co_return value();  // only rank 0's is asked for
   co_return result;
 }
 
@@ -198,10 +199,10 @@ void bind_graphs(nb::module_& m) {
         return std::make_shared<wait>(
             [graph = &g.here().of, x = g.object(which)] { return bytes_on_all_ranks(graph, x); });
       });
-  m.def("run_graph", [](ix::runtime& rt, const std::string& name, const nb::object& made) {
-    check_in_job();
+  m.def("run_graph", [](const runtime_handle& rt, const std::string& name, const nb::object& made) {
     return std::make_shared<wait>(
-        [&rt, n = name_of_python(name), v = value::pickled(made)] { return run_graph(&rt, n, v); });
+        [at = &rt.here(), n = name_of_python(name), v = value::pickled(made)] { return run_graph(at, n, v); },
+        "run_graph(...)");
   });
 }
 

@@ -1,0 +1,219 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imbrex/imbrex.h>
+
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unit/object/job.h"
+
+namespace wrong_use_test {
+
+/// What is done wrongly is said, and neither lost nor waited for.
+namespace {
+
+namespace ix = imbrex;
+using imbrex_test::command_line;
+using imbrex_test::job_shape;
+using imbrex_test::run_and_listen;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+/// Does not go to another rank.
+struct stuck {
+  int number = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    if constexpr (!Archive::is_loading) throw std::runtime_error("stuck, and stays where it is");
+    ar & number;
+  }
+};
+/// Cannot be copied.
+struct unique {
+  unique() = default;
+  unique(const unique&) { throw std::runtime_error("there is one of it"); }
+  unique& operator=(const unique&) = default;
+  unique(unique&&) = default;
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+struct box : ix::chare<box, ix::index1d> {
+  void take(stuck s) { number = s.number; }
+  void keep(const unique&) {}
+  stuck give() { return {3}; }
+  int boom() { throw std::runtime_error("reply boom"); }
+  void send_on() {
+    try {
+      array()[1].send<&box::take>(stuck{4});
+    } catch (const std::runtime_error&) {
+      ++number;
+    }
+  }
+  void compute(bool high) {
+    ix::stream& s = high ? streams().pack : streams().compute;
+    s.call("computes", [] { throw std::runtime_error("stream boom"); });
+  }
+  void compute_then(int) {
+    streams().compute.then("tells", [] { throw std::runtime_error("stream boom"); });
+  }
+  int number = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------- serialize throws
+
+ix::task<int> sends_what_stays(ix::runtime& rt) {
+  auto a = rt.create_array<box>(ix::index1d(2));
+  int thrown = 0;
+  try {
+    a[1].send<&box::take>(stuck{4});
+  } catch (const std::runtime_error&) {
+    ++thrown;
+  }
+  a[0].send<&box::send_on>();
+  const unique one;
+  try {
+    a[0].send<&box::keep>(one);
+  } catch (const std::runtime_error&) {
+    thrown += 2;
+  }
+  co_await rt.quiescence();
+  co_return thrown;
+}
+
+TEST(wrong_use, what_cannot_be_sent_is_thrown_and_is_not_under_way) {
+  EXPECT_EQ(run_and_listen({1, 2}, sends_what_stays).code, 3);
+  EXPECT_EQ(run_and_listen({2, 1}, sends_what_stays).code, 2);
+}
+
+ix::task<int> asks_for_what_stays(ix::runtime& rt) {
+  auto a = rt.create_array<box>(ix::index1d(2));
+  try {
+    co_await a[1].call<&box::give>();
+  } catch (const std::exception& e) {
+    co_return std::string(e.what()).find("stays where it is") != std::string::npos ? 7 : 8;
+  }
+  co_return 0;
+}
+
+TEST(wrong_use, a_result_that_cannot_be_sent_is_thrown_at_who_asked) {
+  const auto [code, errors] = run_and_listen({1, 2}, asks_for_what_stays);
+  EXPECT_EQ(code, 7) << errors;
+  EXPECT_EQ(run_and_listen({1, 1}, asks_for_what_stays).code, 0);
+}
+
+// ---------------------------------------------------------------------------------------------------- exit codes
+
+ix::task<int> asks_who_throws(ix::runtime& rt) {
+  auto a = rt.create_array<box>(ix::index1d(2));
+  co_return co_await a[1].call<&box::boom>();
+}
+
+TEST(wrong_use, what_a_callee_throws_ends_the_job_alike_wherever_it_is) {
+  for (const job_shape& s : {job_shape{1, 1}, {2, 1}, {1, 2}}) {
+    const auto [code, errors] = run_and_listen(s, asks_who_throws);
+    EXPECT_EQ(code, 70) << to_text(s);
+    EXPECT_THAT(errors, ContainsRegex("the main chare on PE 0 .rank 0. threw: reply boom"));
+  }
+}
+
+ix::task<int> gives(ix::runtime&, int code) { co_return code; }
+
+TEST(wrong_use, an_exit_code_that_the_system_would_take_for_another_is_said) {
+  for (const int code : {256, 300, -1}) {
+    const auto [given, errors] = run_and_listen({1, 1}, gives, code);
+    EXPECT_EQ(given, 255);
+    EXPECT_THAT(errors, HasSubstr(fmt::format("exit code {} does not fit", code)));
+  }
+  EXPECT_EQ(run_and_listen({1, 1}, gives, 255).code, 255);
+}
+
+// ---------------------------------------------------------------------------------------------------- streams
+
+ix::task<int> computes(ix::runtime& rt, bool high) {
+  rt.create_array<box>(ix::index1d(1))[0].send<&box::compute>(high);
+  co_return 0;
+}
+ix::task<int> computes_then(ix::runtime& rt) {
+  rt.create_array<box>(ix::index1d(1))[0].send<&box::compute_then>(0);
+  co_return 0;
+}
+
+TEST(wrong_use, what_a_function_in_a_stream_throws_ends_the_job_and_is_named) {
+  for (const job_shape& s : {job_shape{1, 1}, {2, 2}}) {
+    for (const bool high : {false, true}) {
+      const auto [code, errors] = run_and_listen(s, computes, high);
+      EXPECT_EQ(code, 70);
+      EXPECT_THAT(errors, AllOf(HasSubstr("computes in the "), HasSubstr("box"), HasSubstr("threw: stream boom")));
+    }
+    const auto [code, errors] = run_and_listen(s, computes_then);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors, HasSubstr("threw: stream boom"));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------- outside of a PE
+
+struct use_of_pe {
+  std::string said;
+  template <class F>
+  explicit use_of_pe(F f) {
+    try {
+      f();
+    } catch (const ix::usage_error& e) {
+      said = e.what();
+    }
+  }
+};
+
+ix::task<int> uses_on_a_thread(ix::runtime& rt, std::string* said) {
+  auto a = rt.create_array<box>(ix::index1d(2));
+  std::thread([&] { *said = use_of_pe([&] { a[0].send<&box::send_on>(); }).said; }).join();
+  co_return 0;
+}
+
+TEST(wrong_use, proxies_outside_of_a_job_and_on_other_threads_are_errors) {
+  const ix::array_proxy<box> none;
+  EXPECT_THAT(use_of_pe([&] { none.broadcast<&box::send_on>(); }).said, HasSubstr("by the thread of a PE"));
+  EXPECT_THAT(use_of_pe([&] { none[0].send<&box::send_on>(); }).said, HasSubstr("by the thread of a PE"));
+  std::string said;
+  EXPECT_EQ(run_and_listen({1, 1}, uses_on_a_thread, &said).code, 0);
+  EXPECT_THAT(said, HasSubstr("a thread of the program's own cannot"));
+}
+
+ix::task<int> runs_another(ix::runtime&) {
+  command_line inner({1, 1});
+  co_return ix::run(inner.count(), inner.values(), gives, 9);
+}
+
+TEST(wrong_use, a_job_inside_of_a_job_is_refused) {
+  const auto [code, errors] = run_and_listen({1, 1}, runs_another);
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(errors, HasSubstr("inside of a job"));
+}
+
+// ---------------------------------------------------------------------------------------------------- options
+
+std::string said_by(std::vector<std::string> words, int expected_code, const job_shape& s = {1, 1}) {
+  command_line line(s, std::move(words));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ix::run(line.count(), line.values(), gives, 0), expected_code);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(wrong_use, options_that_do_nothing_are_warned_of) {
+  EXPECT_THAT(said_by({"--imbrex-balance-every-ms=5"}, 0), HasSubstr("it needs --imbrex-balance=STRATEGY"));
+  EXPECT_THAT(said_by({"--imbrex-device=host", "--imbrex-gpus=2"}, 0), HasSubstr("--imbrex-gpus does nothing here"));
+  EXPECT_EQ(said_by({"--imbrex-device=host"}, 0), "");
+}
+
+TEST(wrong_use, options_that_cannot_be_are_errors) {
+  EXPECT_THAT(said_by({"--imbrex-checkpoint=" + testing::TempDir()}, 2), HasSubstr("cannot be restarted"));
+}
+
+}  // namespace
+
+}  // namespace wrong_use_test
