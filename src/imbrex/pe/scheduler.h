@@ -113,9 +113,10 @@ class scheduler : public executor {
   static scheduler* current_or_null() { return static_cast<scheduler*>(executor::current()); }
   /// The same for what a program calls: throws `usage_error` on a thread that is no PE.
   static scheduler& of_caller() {
-    if (executor::current() == nullptr) [[unlikely]]
+    executor* const e = executor::current();
+    if (e == nullptr) [[unlikely]]
       throw_no_pe();
-    return current();
+    return static_cast<scheduler&>(*e);
   }
 
   pe_id id() const { return id_; }
@@ -289,7 +290,7 @@ class scheduler : public executor {
   /// Sends a body of kind `k` serialised; moves from it when arrays stay out.
   void send_to_rank(const detail::leaving_kind& k, pe_id to, void* body, priority p);
   void send_parted(const detail::leaving_kind& k, pe_id to, void* body, priority p);
-  [[noreturn]] static void throw_no_pe();
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_no_pe();
   using owned_message = std::unique_ptr<wire_message, void (*)(wire_message*)>;
   owned_message wire_message_to(pe_id to, const handler_info& receiver, std::uint64_t bytes, priority p) const;
   void hand_over(const detail::leaving_kind& k, owned_message m, std::uint64_t bytes);
