@@ -105,6 +105,85 @@ TEST(wrong_use, a_result_that_cannot_be_sent_is_thrown_at_who_asked) {
   EXPECT_EQ(run_and_listen({1, 1}, asks_for_what_stays).code, 0);
 }
 
+// ---------------------------------------------------------------------------------------------------- reports
+
+enum class fault { saving, loading, leaving, coming };
+
+struct mover : ix::chare<mover, ix::index1d> {
+  void go(int to, fault f) {
+    how = f;
+    migrate_to(to);
+  }
+  void about_to_move(ix::pe_id) const {
+    if (how == fault::leaving) throw std::runtime_error("stays");
+  }
+  void has_moved(ix::pe_id) const {
+    if (how == fault::coming) throw std::runtime_error("stays");
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    if (!Archive::is_loading && how == fault::saving) throw std::runtime_error("stays");
+    ar & how;
+    if (Archive::is_loading && how == fault::loading) throw std::runtime_error("stays");
+  }
+  fault how{};
+};
+
+ix::task<int> moves_badly(ix::runtime& rt, fault f) {
+  auto a = rt.create_array<mover>(ix::index1d(4));
+  a[1].send<&mover::go>(rt.num_pes() - 1, f);
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(wrong_use, a_move_that_throws_names_the_element) {
+  for (const fault f : {fault::saving, fault::loading, fault::leaving, fault::coming}) {
+    const auto [code, errors] = run_and_listen({1, 2}, moves_badly, f);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors, ContainsRegex("the (move|arrival) of .*mover.1. on PE . .rank .. threw: stays"));
+  }
+}
+
+struct unreadable {
+  template <class Archive>
+  void serialize(Archive& ar) {
+    int n = 0;
+    ar & n;
+    if constexpr (Archive::is_loading) throw std::runtime_error("makes no sense");
+  }
+};
+struct broken_sum {
+  double operator()(double, double) const { throw std::runtime_error("adds up to nothing"); }
+};
+struct reader : ix::chare<reader, ix::index1d> {
+  void take(unreadable) {}
+  void add() { contribute(1.0, broken_sum{}); }
+};
+
+ix::task<int> sends_what_cannot_be_read(ix::runtime& rt) {
+  rt.create_array<reader>(ix::index1d(2))[1].send<&reader::take>(unreadable{});
+  co_await rt.quiescence();
+  co_return 0;
+}
+ix::task<int> adds_badly(ix::runtime& rt) {
+  auto a = rt.create_array<reader>(ix::index1d(2));
+  a.broadcast<&reader::add>();
+  co_await a.reduction<double>();
+  co_return 0;
+}
+
+TEST(wrong_use, what_cannot_be_read_names_the_method) {
+  const auto [code, errors] = run_and_listen({1, 2}, sends_what_cannot_be_read);
+  EXPECT_EQ(code, 70);
+  EXPECT_THAT(errors, ContainsRegex("what PE 0 has sent to .*reader::take cannot be read on PE 1 .*makes no sense"));
+}
+
+TEST(wrong_use, an_operation_that_throws_names_the_array) {
+  const auto [code, errors] = run_and_listen({1, 2}, adds_badly);
+  EXPECT_EQ(code, 70);
+  EXPECT_THAT(errors, ContainsRegex("reduction 0 of .*reader on PE 0 .rank 0. threw: adds up to nothing"));
+}
+
 // ---------------------------------------------------------------------------------------------------- exit codes
 
 ix::task<int> asks_who_throws(ix::runtime& rt) {
