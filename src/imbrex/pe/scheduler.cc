@@ -339,6 +339,7 @@ std::vector<std::string> scheduler::describe_waits(std::size_t limit) const {
     }
   };
   add_waits(add);
+  if (objects != nullptr) objects->add_waits(add);
   if (hetero != nullptr) {
     for (const std::string& line : hetero->describe_stuck(limit)) add(line);
     for (const std::string& line : hetero->failures().texts(limit)) add("failed, and nobody has awaited it: " + line);

@@ -74,6 +74,8 @@ class pe_part {
   pe_part(const pe_part&) = delete;
   pe_part& operator=(const pe_part&) = delete;
   virtual ~pe_part() = default;
+  /// Lines for the report of what waits for what.
+  virtual void add_waits(const std::function<void(std::string)>& add) const { static_cast<void>(add); }
 };
 
 /// One that has something to keep in checkpoints.

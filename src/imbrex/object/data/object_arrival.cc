@@ -34,9 +34,10 @@ std::uint64_t object_desk::expect(hetero_data& d, const reply_to& reply) {
   return number;
 }
 
-void object_desk::depends_on_others(std::uint64_t number) {
-  open_task& t = *arrivals_.at(number)->writing;
-  t.domain->rest(t);
+void object_desk::depends_on_graph(std::uint64_t number, const object_of_graph& what) {
+  arrival& a = *arrivals_.at(number);
+  a.from_graph = what;
+  a.writing->domain->rest(*a.writing);
 }
 
 void object_desk::grant(std::uint64_t number, object_parcel from) {

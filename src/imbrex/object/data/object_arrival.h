@@ -22,6 +22,7 @@ struct object_desk::arrival : waiter {
   std::optional<loan_answer> answer;
   object_failure why_not;
   buffer<std::byte> staged;  ///< on the way to a device that does not reach where they are
+  std::optional<object_of_graph> from_graph;
   bool let_go = false;
   bool told = false;
   bool under_way = false;  ///< the transport, or a device, writes

@@ -1,6 +1,9 @@
 #include "imbrex/object/data/object_desk.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -114,6 +117,39 @@ hetero_data& object_desk::find(std::uint64_t exposure) {
 std::uint64_t object_desk::number_of(const hetero_data& d) const {
   const auto found = numbers_.find(&d);
   return found == numbers_.end() ? 0 : found->second;
+}
+
+namespace {
+/// By number: reports say things in the order in which they began.
+template <class Map>
+std::vector<const typename Map::mapped_type::element_type*> in_order(const Map& all) {
+  std::vector<const typename Map::mapped_type::element_type*> ordered;
+  ordered.reserve(all.size());
+  for (const auto& [number, what] : all) ordered.push_back(what.get());
+  std::ranges::sort(ordered, {}, [](const auto* a) { return a->number; });
+  return ordered;
+}
+std::string text_of(const object_of_graph& o) {
+  return fmt::format("object {} of a graph's {}. distributed", o.index, o.set + 1);
+}
+}  // namespace
+
+void object_desk::add_waits(const std::function<void(std::string)>& add) const {
+  for (const loan* l : in_order(loans_)) {
+    if (!l->reading->opened) continue;
+    if (l->for_graph) {
+      add(fmt::format("{} was sent to rank {}, where no task has been submitted that needs it", text_of(*l->for_graph),
+                      l->for_graph->other));
+    } else {
+      add(fmt::format("an object of {} bytes was sent in a message, and has not been read",
+                      l->reading->use.data->bytes));
+    }
+  }
+  for (const arrival* a : in_order(arrivals_)) {
+    if (a->from_graph && !a->parcel && a->why_not.kind.empty())
+      add(fmt::format("{} is expected from rank {}, which has not sent it", text_of(*a->from_graph),
+                      a->from_graph->other));
+  }
 }
 
 void object_desk::forget_dead_exposures() {

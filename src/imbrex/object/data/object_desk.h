@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "imbrex/async/activity.h"
+#include "imbrex/base/ids.h"
 #include "imbrex/comm/data/remote_data.h"
 #include "imbrex/device/event.h"
 #include "imbrex/hetero/tasks/hetero_task.h"
@@ -38,6 +40,13 @@ struct object_failure {
   void serialize(Archive& ar) {
     ar & kind & what;
   }
+};
+
+/// Which of a graph's data travel between this rank and another, as reports say it.
+struct object_of_graph {
+  std::uint32_t set = 0;
+  std::uint32_t index = 0;
+  rank_id other = 0;
 };
 
 /// Asks for lent data.
@@ -122,8 +131,9 @@ class object_desk : public pe_part {
 
   /// Lends an object from this place in the order of its uses on, until all shares are back.
   std::shared_ptr<loan_share> lend(hetero_data& d);
-  /// A failure of what should have made the data is not taken for told when a reader has heard of it: it is told here.
-  void tell_failure_here(std::uint64_t loan);
+  /// What is lent goes to another rank's graph: a failure of what should have made the data is not taken for told when
+  /// a reader has heard of it, but told here.
+  void lends_to_graph(std::uint64_t loan, const object_of_graph& what);
   void ask(const loan_request& r);
   void copy(const loan_copy& r);
   void give_back(std::uint64_t loan, std::uint64_t weight);
@@ -133,8 +143,9 @@ class object_desk : public pe_part {
   void fill(hetero_data& d, object_parcel from, const reply_to& reply = {});
   /// The same with data of which only a number is known yet: `grant` or `refuse` follows.
   std::uint64_t expect(hetero_data& d, const reply_to& reply);
-  /// Nothing is under way as long as neither follows: if all wait for such, it is a deadlock.
-  void depends_on_others(std::uint64_t arrival);
+  /// Another rank's graph sends it. Nothing is under way as long as neither follows: if all wait for such, it is a
+  /// deadlock.
+  void depends_on_graph(std::uint64_t arrival, const object_of_graph& what);
   void grant(std::uint64_t arrival, object_parcel from);
   void refuse(std::uint64_t arrival, const object_failure& why);
   void answered(loan_answer&& a);
@@ -148,6 +159,8 @@ class object_desk : public pe_part {
   /// 0: it is not exposed.
   std::uint64_t number_of(const hetero_data& d) const;
   ///@}
+
+  void add_waits(const std::function<void(std::string)>& add) const override;
 
  private:
   struct loan;

@@ -46,6 +46,8 @@ std::shared_ptr<loan_share> object_desk::lend(hetero_data& d) {
     if (action != work_action::run) return;
     auto* self = static_cast<loan*>(w);
     self->told = true;
+    // Who has a share may never ask. What else goes on until all are back is counted itself: messages, copies.
+    if (self->reading->opened) self->reading->domain->rest(*self->reading);
     for (const loan_request& r : std::exchange(self->asked, {})) self->desk->serve(*self, r);
     self->desk->end_when_over(*self);
   });
@@ -56,7 +58,9 @@ std::shared_ptr<loan_share> object_desk::lend(hetero_data& d) {
   return share;
 }
 
-void object_desk::tell_failure_here(std::uint64_t number) { loans_.at(number)->tells_failure_here = true; }
+void object_desk::lends_to_graph(std::uint64_t number, const object_of_graph& what) {
+  loans_.at(number)->for_graph = what;
+}
 
 void object_desk::ask(const loan_request& r) {
   loan& l = *loans_.at(r.loan);
@@ -74,7 +78,7 @@ void object_desk::serve(loan& l, const loan_request& r) {
   if (l.reading->state == task_state::failed) {
     a.why_not = object_failure::of(l.reading->failure());
     // Who reads the object there is told.
-    if (!l.tells_failure_here) l.reading->domain->failures().see(l.reading->failure());
+    if (!l.for_graph) l.reading->domain->failures().see(l.reading->failure());
   } else if (pe_.rank().is_local(r.pe)) {
     a.at = l.reading->memory;
   } else {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "imbrex/hetero/tasks/open_task.h"
@@ -24,7 +25,7 @@ struct object_desk::loan : waiter {
   std::uint64_t weight_out = loan_share::whole;
   int num_leaving = 0;  ///< copies that the transport, or a device, still reads
   bool told = false;
-  bool tells_failure_here = false;
+  std::optional<object_of_graph> for_graph;
   std::vector<loan_request> asked;
 };
 

@@ -73,7 +73,9 @@ class graph_chare<F> final : public chare<graph_chare<F>, index1d>, graph_link {
       } else {
         outcome.result = co_await std::move(submitting);
       }
-      co_await graph_.done();
+      domain_wait all_over = graph_.done();
+      graph_.end_submission();
+      co_await all_over;
       outcome.digest = graph_.digest();
       co_return outcome;
     } catch (...) {

@@ -173,7 +173,8 @@ void task_graph::send(shared_object& o, rank_id to, std::uint32_t version) {
   hetero_data& d = o.set->here(o.index);
   try {
     detail::object_parcel data = detail::object_parcel::of(d);
-    if (const detail::loan_share* const s = data.share(); s != nullptr) desk().tell_failure_here(s->loan());
+    if (const detail::loan_share* const s = data.share(); s != nullptr)
+      desk().lends_to_graph(s->loan(), {o.set->number, o.index, to});
     link_.send_object(to, number_of(o), version, sets_[o.set->number], std::move(data));
     ++num_sent_;
   } catch (const usage_error& e) {
@@ -193,7 +194,7 @@ void task_graph::expect(shared_object& o, rank_id from, std::uint32_t version) {
   }
   if (const auto gone = lost_.find(from); gone != lost_.end()) return desk().refuse(arrival, gone->second);
   expected_.emplace(k, expectation{arrival, from});
-  desk().depends_on_others(arrival);
+  desk().depends_on_graph(arrival, {o.set->number, o.index, from});
 }
 
 void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version, std::uint64_t set,
@@ -206,7 +207,7 @@ void task_graph::take(rank_id from, std::uint64_t object, std::uint32_t version,
     expected_.erase(at);
     ++num_received_;
     desk().grant(arrival, std::move(data));
-  } else if (!abandoned_ && !lost_.contains(from)) {  // else nobody will ask for them
+  } else if (!ended_ && !lost_.contains(from)) {  // else nobody will ask for them
     early_.emplace(key{object, version}, parcel_from{std::move(data), from, set});
   }
 }
@@ -225,9 +226,13 @@ std::uint32_t task_graph::add_set(std::uint64_t made_of) {
 
 // ------------------------------------------------------------------------------------------------ failures
 
-void task_graph::abandon(const std::exception_ptr& why) {
-  abandoned_ = true;
+void task_graph::end_submission() {
+  ended_ = true;
   early_.clear();
+}
+
+void task_graph::abandon(const std::exception_ptr& why) {
+  end_submission();
   detail::object_failure said = detail::object_failure::of(why);
   said.what = fmt::format("rank {} has given the graph up: {}", rank_, said.what);
   for (rank_id r = 0; r < num_ranks_; ++r) {

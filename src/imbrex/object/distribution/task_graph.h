@@ -180,6 +180,9 @@ class task_graph {
   /// What another rank's graph sent.
   void take(rank_id from, std::uint64_t object, std::uint32_t version, std::uint64_t set, detail::object_parcel data);
   void lost(rank_id rank, const detail::object_failure& why);
+  /// This rank has submitted all: what others have sent that none of its tasks needs goes home, now and later, so that
+  /// ranks with other graphs come to their end, where `check_same_graph` tells of it.
+  void end_submission();
   /// Tells the others that nothing more comes from here.
   void abandon(const std::exception_ptr& why);
   ///@}
@@ -234,7 +237,7 @@ class task_graph {
   detail::graph_digest digest_;
   std::vector<std::uint64_t> sets_;                   // what each is made of
   std::vector<detail::shared_object*> reduced_into_;  // and not used otherwise since
-  bool abandoned_ = false;
+  bool ended_ = false;                                // nothing more is submitted
   std::size_t num_kept_ = 0;
   std::uint64_t num_received_ = 0;
   std::uint64_t num_sent_ = 0;

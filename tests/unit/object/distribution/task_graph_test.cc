@@ -425,6 +425,63 @@ TEST(task_graph, that_is_another_on_each_rank_is_reported_as_a_deadlock) {
               HasSubstr("task 'mine' is waiting behind task 'receive', which is waiting"));
 }
 
+/// Rank 0 sends rank 1 what rank 1 does not ask for.
+task<> sends_what_nobody_needs(task_graph& g, int how) {
+  distributed<std::uint64_t> x(g, 4, how == 2 ? 100'000 : 10);
+  for (int i = 0; i < 4; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  if (how == 1) {
+    co_await values(g, x(3 * g.rank()));
+  } else if (g.rank() == 0) {
+    g.submit({.name = "mine"}, &add, x(0), x(3));
+  }
+}
+task<int> send_what_nobody_needs(runtime& rt) {
+  for (int how = 0; how < 3; ++how) {
+    std::string text;
+    try {
+      co_await run_graph<&sends_what_nobody_needs>(rt, how);
+    } catch (const usage_error& e) {
+      text = e.what();
+    }
+    EXPECT_THAT(text, HasSubstr("ranks 0 and 1 have submitted different graphs, of")) << how;
+  }
+  co_return 0;
+}
+
+TEST(task_graph, tells_of_data_that_no_task_of_a_rank_needs) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    EXPECT_EQ(run_job_with({.ranks = 2, .seed = seed}, &send_what_nobody_needs), 0);
+    EXPECT_EQ(run_job_with({.ranks = 2, .seed = seed, .delay_us = 50}, &send_what_nobody_needs), 0);
+    EXPECT_EQ(run_job_with({.ranks = 2, .seed = seed, .one_thread = true}, &send_what_nobody_needs), 0);
+  }
+}
+
+/// Each waits, before it has submitted all, for what the other does not do.
+task<> ranks_wait_for_each_other(task_graph& g) {
+  distributed<std::uint64_t> x(g, 4, 1000);
+  for (int i = 0; i < 4; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  g.submit({.name = "mine"}, &add, x(g.rank()), x(3));
+  co_await g.done();
+  g.submit({}, &add, x(1 - g.rank()), x(3));
+}
+task<int> have_ranks_wait_for_each_other(runtime& rt) {
+  co_await run_graph<&ranks_wait_for_each_other>(rt);
+  co_return 0;
+}
+
+TEST(task_graph, whose_ranks_wait_for_each_other_is_reported_with_what_they_wait_for) {
+  for (const job_shape& s : {job_shape{.ranks = 2}, job_shape{.ranks = 2, .one_thread = true}}) {
+    const auto [code, errors] = run_and_listen(s, &have_ranks_wait_for_each_other);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors,
+                HasSubstr("PE 0: object 0 of a graph's 1. distributed was sent to rank 1, where no task has been "
+                          "submitted that needs it"));
+    EXPECT_THAT(errors,
+                HasSubstr("PE 1: object 1 of a graph's 1. distributed is expected from rank 0, which has not sent it"));
+    EXPECT_THAT(errors, HasSubstr("task 'mine' is waiting behind task 'receive', which is waiting"));
+  }
+}
+
 /// What one rank takes for an object of another size, or of another rank, is not read: it may be larger than the
 /// object.
 task<> makes_other_objects(task_graph& g, int how) {
