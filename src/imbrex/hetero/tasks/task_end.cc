@@ -34,6 +34,8 @@ bool hetero_domain::cancel(task_node& t) {
 
 void hetero_domain::complete(task_node& t) {
   copies_.unpin(t);
+  if (t.fault == task_fault::own) [[unlikely]]
+    failures_.add(t.failure());  // before it is passed on: who fails by it and by another joins the two
   release(t);
   if (trace_ != nullptr) [[unlikely]]
     trace_->over(t);
@@ -47,8 +49,6 @@ void hetero_domain::complete(task_node& t) {
   (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
   (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
   --num_outstanding_;
-  if (t.fault == task_fault::own) [[unlikely]]
-    failures_.add(t.failure());
   if (waits_ != nullptr) [[unlikely]]
     wake_domain_waits();
   rest(t);

@@ -81,6 +81,38 @@ ix::task<int> the_dependent_is_awaited(ix::runtime&) {
   co_return 0;
 }
 
+ix::task<int> who_needs_two_is_awaited(ix::runtime&) {
+  object a(4), b(4);
+  ix::submit({.name = "bad"}, fail, write(a));
+  ix::submit({.name = "worse"}, fail, write(b));
+  const ix::hetero_task t = ix::submit({.name = "dependent"}, copy, a, b);
+  bool threw = false;
+  try {
+    co_await t;
+  } catch (const ix::error&) {
+    threw = true;
+  }
+  EXPECT_TRUE(threw);
+  co_return 0;
+}
+
+/// What combines the parts is nobody's task.
+ix::task<int> a_view_throws_what_combining_threw(ix::runtime&) {
+  object a(4);
+  const auto fails = [](double&, double&&) { throw std::runtime_error("no sum"); };
+  const auto into = reduce(a, fails, 0.0);
+  for (int i = 0; i < 9; ++i) ix::submit({}, [](std::span<double> v) { v[0] += 1; }, into);
+  auto access = a.host(ix::access_mode::read);
+  bool threw = false;
+  try {
+    const auto view = co_await access;
+  } catch (const ix::error&) {
+    threw = true;
+  }
+  EXPECT_TRUE(threw);
+  co_return 0;
+}
+
 ix::task<int> a_view_throws_it(ix::runtime&) {
   object a(4);
   ix::submit({.name = "bad"}, fail, write(a));
@@ -154,6 +186,10 @@ TEST(unseen_failure, of_any_pe_of_any_rank) { expect_failure(on_the_last_pe, {"t
 TEST(unseen_failure, of_a_window_that_nobody_awaits) { expect_failure(a_window_s, {"the sensor is on fire"}); }
 
 TEST(unseen_failure, is_none_when_a_dependent_task_is_awaited) { run_over_all_shapes(the_dependent_is_awaited); }
+TEST(unseen_failure, is_none_when_a_task_that_needed_both_is_awaited) { run_over_all_shapes(who_needs_two_is_awaited); }
+TEST(unseen_failure, is_none_when_a_view_throws_what_combining_threw) {
+  run_over_all_shapes(a_view_throws_what_combining_threw);
+}
 TEST(unseen_failure, is_none_when_a_view_throws_it) { run_over_all_shapes(a_view_throws_it); }
 TEST(unseen_failure, is_none_when_the_receiver_of_the_object_sees_it) {
   run_over_all_shapes(who_was_sent_the_object_sees_it);
