@@ -129,7 +129,7 @@ untyped_use untyped_reduce(hetero_data& into, std::shared_ptr<const own_operatio
     open = new own_reduction(into, std::move(op), parts);
     into.reducing = open;
   }
-  return {&open->next_part(), access_mode::read_write};
+  return {&open->next_part(), access_mode::read_write, &into};
 }
 
 std::function<void(const untyped_call&)> untyped_identity(std::shared_ptr<const own_operation> op, std::size_t bytes) {

@@ -53,8 +53,9 @@ using reduce_grid_argument = reduction_into<hetero_grid<T>, T, Op>;
 /// if `op` is one of the operations below on `int`, `long`, unsigned ones, `float` or `double`, or if `by` says how;
 /// else on the host. `op`: an operation for reductions, `void operator()(T& into, T&& from)`, associative and
 /// commutative; `identity` is that of the operation's elements, which `imbrex::sum`, `product`, `min`, `max` and those
-/// of bits and truth values know. The bits are the same whoever runs what. Not inside a task. An object with reductions
-/// in a window is combined at its end. So into a grid or a tile of one, with a `tile_view<T>` for the parameter.
+/// of bits and truth values know. The bits are the same whoever runs what. Not inside a task. By no other argument does
+/// the task use the object, or what has elements in common with it. An object with reductions in a window is combined
+/// at its end. So into a grid or a tile of one, with a `tile_view<T>` for the parameter.
 ///@{
 template <class T, class Op>
 reduce_argument<T, Op> reduce(hetero_object<T> into, Op op, T identity) {
@@ -75,6 +76,9 @@ reduce_grid_argument<T, Op> reduce(hetero_grid<T> into, Op op) {
 ///@}
 
 namespace detail {
+
+template <class Object, class T, class Op>
+constexpr bool reduces<reduction_into<Object, T, Op>> = true;
 
 template <class T, class Op>
 class reduction final : public open_reduction {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <tuple>
@@ -10,6 +12,7 @@
 
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/device/kernel/kernel.h"
+#include "imbrex/hetero/submission/reduced_object.h"
 #include "imbrex/hetero/submission/task_argument.h"
 #include "imbrex/hetero/submission/task_function.h"
 #include "imbrex/hetero/submission/task_of.h"
@@ -55,6 +58,31 @@ hetero_domain& domain_for(const A&... arguments) {
   hetero_domain* d = nullptr;
   ((d = d != nullptr ? d : domain_of(arguments)), ...);
   return d != nullptr ? *d : hetero_domain::current();
+}
+
+template <class A>
+constexpr bool is_object_or_reduced() {
+  if constexpr (reduces<A>) return true;
+  return task_argument<A>::is_object;
+}
+template <class A>
+void note_object(const A& a, used_object*& to) {
+  if constexpr (reduces<A>) {
+    using object = std::remove_cvref_t<decltype(a.object)>;
+    *to++ = {task_argument<object>::object(a.object).data(), true};
+  } else if constexpr (task_argument<A>::is_object) {
+    *to++ = {task_argument<A>::object(a).data(), false};
+  }
+}
+/// See `check_reduced_objects`: before there is a part to reduce into.
+template <class... A>
+void check_reduced([[maybe_unused]] const task_options& o, [[maybe_unused]] const A&... arguments) {
+  if constexpr ((reduces<A> || ...)) {
+    std::array<used_object, (std::size_t{is_object_or_reduced<A>()} + ...)> uses;
+    used_object* next = uses.data();
+    (note_object(arguments, next), ...);
+    check_reduced_objects(o.name, uses);
+  }
 }
 
 /// With arguments as they are for the domain.
@@ -104,6 +132,7 @@ auto submit(hetero_domain& domain, const task_options& o, F f, const A&... argum
       "imbrex: a task's function is no coroutine: it would never run. Await in an entry method, and submit what "
       "computes");
   const std::uint8_t where = function::runs_on(f);
+  detail::check_reduced(o, arguments...);
   return detail::submit_node<typename function::parameters>(domain, o, where, std::move(f),
                                                             detail::argument_in<A>::of(domain, arguments)...);
 }
@@ -115,6 +144,7 @@ hetero_task submit(hetero_domain& domain, task_options o, const kernel<void(P...
                    const A&... arguments) {
   check_launch(k, shape);
   if (o.name.is_default()) o.name = task_name::lasting(k.name);
+  detail::check_reduced(o, arguments...);
   return detail::submit_node<std::tuple<P...>>(domain, o, task_node::where_runs(k),
                                                detail::kernel_call<void(P...)>{&k, shape},
                                                detail::argument_in<A>::of(domain, arguments)...);

@@ -76,7 +76,7 @@ untyped_use part_of(hetero_data& into, element_operation op, std::size_t parts) 
   const any_operation by{op};
   const auto object = hetero_object<T>::of(into, into.bytes / sizeof(T));
   const auto argument = reduce(object, by, by.identity<T>()).over(parts);
-  return {detail::reduction_of(*into.domain, argument, object).next_part().data(), access_mode::read_write};
+  return {detail::reduction_of(*into.domain, argument, object).next_part().data(), access_mode::read_write, &into};
 }
 
 template <class T>

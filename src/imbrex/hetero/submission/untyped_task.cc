@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "imbrex/base/error.h"
 #include "imbrex/base/memory/slab.h"
 #include "imbrex/hetero/coherence/place.h"
+#include "imbrex/hetero/submission/reduced_object.h"
 
 namespace imbrex {
 
@@ -86,13 +88,25 @@ hetero_task submit_node(hetero_domain& domain, const task_options& o, std::uint8
   return handle;
 }
 
-void check_uses(const std::vector<untyped_use>& uses) {
+void check_reduced(const task_name& task, const std::vector<untyped_use>& uses) {
+  if (std::ranges::none_of(uses, [](const untyped_use& u) { return u.reduces_into != nullptr; })) return;
+  std::vector<used_object> all;
+  all.reserve(uses.size());
+  for (const untyped_use& u : uses) {
+    const bool is_reduced = u.reduces_into != nullptr;
+    all.push_back({is_reduced ? u.reduces_into : u.data, is_reduced});
+  }
+  check_reduced_objects(task, all);
+}
+
+void check_uses(const task_name& task, const std::vector<untyped_use>& uses) {
   if (uses.size() > UINT16_MAX) {
     throw usage_error(fmt::format("a task uses {} objects: {} at most", uses.size(), UINT16_MAX));
   }
   for (const untyped_use& u : uses) {
     if (u.data == nullptr) throw usage_error("a task uses an object that is empty: give it a size");
   }
+  check_reduced(task, uses);
 }
 
 void check_kernel(const kernel_source& k, const std::vector<untyped_use>& uses,
@@ -124,16 +138,16 @@ void check_kernel(const kernel_source& k, const std::vector<untyped_use>& uses,
 
 hetero_task submit_untyped(hetero_domain& domain, const task_options& o, std::uint8_t where,
                            std::vector<untyped_use> uses, std::function<void(const untyped_call&)> f) {
-  check_uses(uses);
+  check_uses(o.name, uses);
   return submit_node<function_node>(domain, o, where, uses, std::move(f));
 }
 
 hetero_task submit_untyped(hetero_domain& domain, task_options o, const kernel_source& k, const launch_shape& shape,
                            std::vector<untyped_use> uses, std::vector<std::vector<std::byte>> values) {
-  check_uses(uses);
+  if (o.name.is_default()) o.name = task_name::lasting(k.name);
+  check_uses(o.name, uses);
   check_launch(k, shape);
   check_kernel(k, uses, values);
-  if (o.name.is_default()) o.name = task_name::lasting(k.name);
   return submit_node<kernel_node>(domain, o, task_node::where_runs(k), k, shape, uses, std::move(values));
 }
 

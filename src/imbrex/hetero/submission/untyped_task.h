@@ -19,6 +19,7 @@ namespace imbrex {
 struct untyped_use {
   hetero_data* data;
   access_mode mode;
+  hetero_data* reduces_into = nullptr;  ///< set by `untyped_reduce`: then `data` is a part for that object
 };
 
 /// Where and how an untyped task runs.

@@ -23,8 +23,8 @@ using ref_to_reduce = reduction_into<distributed_ref<T>, T, Op>;
 /// \name As for `hetero_object`: `g.submit({}, norm, a(i), imbrex::reduce(total(0), imbrex::sum))`
 /// The task runs where its other objects say, and only if it has none, where this one lives: nothing travels for it.
 /// When the object is next used otherwise, or all ranks wait for `g.done()`, what is on the ranks is combined along a
-/// tree that ends at its owner's. The bits depend on which task runs on which rank, and so on owners, and on nothing
-/// else.
+/// tree that ends at its owner's. A task that reduces into an object uses it by no other argument. The bits depend on
+/// which task runs on which rank, and so on owners, and on nothing else.
 ///@{
 template <class T, class Op>
 ref_to_reduce<T, Op> reduce(distributed_ref<T> into, Op op, T identity) {

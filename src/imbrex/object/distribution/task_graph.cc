@@ -51,6 +51,19 @@ rank_id task_graph::place(const graph_task_options& o, std::span<const graph_use
   return reduced.empty() ? 0 : reduced.front()->owner;
 }
 
+/// See `check_reduced_objects`.
+void task_graph::check_reduced(const graph_task_options& o, std::span<const graph_use> uses,
+                               std::span<shared_object* const> reduced) {
+  for (const shared_object* r : reduced) {
+    const bool is_used = std::ranges::any_of(uses, [&](const graph_use& u) { return u.what == r; });
+    if (!is_used && std::ranges::count(reduced, r) == 1) continue;
+    throw usage_error(fmt::format(
+        "task '{}' reduces into object {} of the graph's {}. distributed, which another of its arguments is, "
+        "too: what a task adds is apart from the object until another uses that, so give it once",
+        o.name.text(), r->index, r->set->number + 1));
+  }
+}
+
 void task_graph::open_reduction(shared_object& into, std::unique_ptr<detail::graph_reduction> r) {
   if (into.set->graph != this) throw usage_error("a task of a graph reduces into an object of another graph");
   reduced_into_.push_back(&into);

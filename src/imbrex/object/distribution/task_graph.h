@@ -193,6 +193,8 @@ class task_graph {
   static std::uint64_t number_of(const detail::shared_object& o) {
     return std::uint64_t{o.set->number} << 32 | o.index;
   }
+  static void check_reduced(const graph_task_options& o, std::span<const detail::graph_use> uses,
+                            std::span<detail::shared_object* const> reduced);
   rank_id place(const graph_task_options& o, std::span<const detail::graph_use> uses,
                 std::span<detail::shared_object* const> reduced) const;
   static constexpr rank_id nobody = -1;
@@ -343,6 +345,7 @@ template <class Open, class Start>
 hetero_task task_graph::submit_uses(const graph_task_options& o, std::span<const detail::graph_use> uses,
                                     std::span<rank_id> senders, std::span<detail::shared_object* const> reduced,
                                     Open open, Start start) {
+  if (!reduced.empty()) check_reduced(o, uses, reduced);
   for (const detail::graph_use& u : uses) {
     if (u.what->reducing != nullptr) close_reduction(*u.what, o.priority);
   }

@@ -259,6 +259,51 @@ TEST(reduction, of_a_task_that_fails_is_worth_nothing) {
   EXPECT_THROW(throw_failure(*reader.node()), remote_error);
 }
 
+TEST(reduction, of_an_object_that_the_task_uses_besides_is_refused) {
+  hetero_pe on;
+  auto x = on.object<double>(6), y = on.object<double>(6);
+  for (const auto& o : {x, y}) submit(*on.domain, {}, [](out v) { std::ranges::fill(v, 1.0); }, write(o));
+  const auto both = [](out, out) { FAIL(); };
+  const auto submit_both = [&](const auto& a, const auto& b) { submit(*on.domain, {.name = "both"}, both, a, b); };
+  EXPECT_THAT([&] { submit_both(reduce(x, sum), x); },
+              testing::ThrowsMessage<usage_error>(testing::HasSubstr(
+                  "task 'both' reduces into the object of argument 0, and argument 1 is the same object or overlaps")));
+  EXPECT_THROW(submit_both(x, reduce(x, sum)), usage_error);
+  EXPECT_THROW(submit_both(write(x), reduce(x, sum)), usage_error);
+  EXPECT_THROW(submit_both(reduce(x, sum), reduce(x, imbrex::max)), usage_error);
+  EXPECT_THROW(submit_both(reduce(x, sum), reduce(x, sum)), usage_error);
+  EXPECT_THROW(submit_both(reduce(x, add{}, 0.0), x.slice(1, 2)), usage_error);
+  EXPECT_THROW(submit_both(x, reduce(x.slice(1, 2), sum)), usage_error);
+  EXPECT_THROW(submit_both(reduce(x.slice(1, 2), sum), x.slice(2, 3)), usage_error);
+  const auto with_kernel_of_reads = [](in, out) { FAIL(); };
+  EXPECT_THROW(submit(*on.domain, {}, with_kernel_of_reads, x, reduce(x, sum)), usage_error);
+  EXPECT_THROW(record(*on.domain, [&] { submit_both(reduce(x, sum), x); }), usage_error);
+  hetero_grid<double> grid(*on.domain, {4, 4});
+  const auto on_tiles = [](tile_view<double>, tile_view<double>) { FAIL(); };
+  const auto of_grid = [&](const auto& a, const auto& b) { submit(*on.domain, {}, on_tiles, a, b); };
+  EXPECT_THROW(of_grid(reduce(grid.tile({0, 0}, {2, 2}), sum), write(grid.tile({1, 1}, {2, 2}))), usage_error);
+  EXPECT_THROW(of_grid(reduce(grid, sum), write(grid)), usage_error);
+  // Others, and parts that have nothing in common, are all right.
+  const auto add_to_both = [](out a, out b) { a[0] += 1, b[0] += 10; };
+  submit(*on.domain, {}, add_to_both, reduce(x.slice(0, 2), sum), x.slice(2, 2));
+  submit(*on.domain, {}, add_to_both, reduce(x.slice(4, 1), sum), reduce(y, sum));
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(2, 1, 11, 1, 2, 1));
+  EXPECT_THAT(elements_of(on, y), testing::ElementsAre(11, 1, 1, 1, 1, 1));
+}
+
+TEST(reduction, whose_combining_failed_is_told_with_whoever_uses_the_object) {
+  hetero_pe on;
+  auto x = on.object<double>(1);
+  const auto fails = [](double&, double&&) { throw std::runtime_error("no sum"); };
+  for (int i = 0; i < 9; ++i) submit(*on.domain, {}, add_to_all(1), reduce(x, fails, 0.0));
+  const hetero_task reader = submit(*on.domain, {}, [](in) { FAIL(); }, x);
+  on.pe.run();
+  ASSERT_EQ(reader.state(), task_state::failed);
+  EXPECT_GT(on.domain->failures().size(), 1U);
+  EXPECT_THROW(throw_failure(*reader.node()), remote_error);
+  EXPECT_EQ(on.domain->failures().size(), 0U);
+}
+
 TEST(reduction, that_nobody_reads_goes_with_its_object) {
   hetero_pe on;
   {

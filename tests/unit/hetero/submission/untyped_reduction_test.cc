@@ -68,6 +68,25 @@ TEST(untyped_reduction, gives_what_the_operation_gives_for_each_type) {
   reduces<double>(number_type::float64);
 }
 
+TEST(untyped_reduction, of_an_object_that_the_task_uses_besides_is_refused) {
+  hetero_pe on;
+  auto x = on.object<double>(5);
+  submit(*on.domain, {}, [](std::span<double> v) { std::ranges::fill(v, 1.0); }, write(x));
+  const auto part = [&](const hetero_object<double>& of, element_operation by) {
+    return untyped_reduce(*of.data(), number_type::float64, by);
+  };
+  const auto submit_both = [&](const untyped_use& a, const untyped_use& b) {
+    submit_untyped(*on.domain, {.name = "both"}, host, {a, b}, [](const untyped_call&) { FAIL(); });
+  };
+  const untyped_use all{x.data(), access_mode::read_write};
+  EXPECT_THAT([&] { submit_both(part(x, element_operation::sum), all); },
+              ThrowsMessage<usage_error>(HasSubstr("task 'both' reduces into the object of argument 0")));
+  EXPECT_THROW(submit_both(all, part(x, element_operation::sum)), usage_error);
+  EXPECT_THROW(submit_both(part(x, element_operation::sum), part(x, element_operation::max)), usage_error);
+  EXPECT_THROW(submit_both(part(x.slice(1, 2), element_operation::sum), all), usage_error);
+  EXPECT_THAT(elements_of(on, x), Each(1.0));
+}
+
 TEST(untyped_reduction, of_bits) {
   hetero_pe on;
   auto x = on.object<unsigned>(3), y = on.object<unsigned>(3);

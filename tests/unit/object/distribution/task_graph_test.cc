@@ -191,6 +191,26 @@ TEST(task_graph, what_nobody_reads_is_combined_by_done_or_goes) {
   for (const int ranks : {1, 3}) EXPECT_EQ(run_job_with({.ranks = ranks}, &run_reductions_that_nobody_reads), 0);
 }
 
+task<> reduces_into_what_it_uses(task_graph& g) {
+  distributed<std::uint64_t> x(g, 2, 1);
+  for (int i = 0; i < 2; ++i) g.submit({}, &set, write(x(i)), std::uint64_t{1});
+  const auto both = [](out, out) { FAIL(); };
+  const auto submit_both = [&](const auto& a, const auto& b) { g.submit({.name = "both"}, both, a, b); };
+  EXPECT_THAT([&] { submit_both(reduce(x(1), sum), x(1)); },
+              testing::ThrowsMessage<usage_error>(HasSubstr("task 'both' reduces into object 1 of the graph's 1.")));
+  EXPECT_THROW(submit_both(x(0), reduce(x(0), sum)), usage_error);
+  EXPECT_THROW(submit_both(reduce(x(0), sum), reduce(x(0), max)), usage_error);
+  co_await g.done();
+}
+task<int> reduce_into_what_they_use(runtime& rt) {
+  co_await run_graph<&reduces_into_what_it_uses>(rt);
+  co_return 0;
+}
+
+TEST(task_graph, refuses_tasks_that_use_what_they_reduce_into) {
+  for (const int ranks : {1, 2}) EXPECT_EQ(run_job_with({.ranks = ranks}, &reduce_into_what_they_use), 0);
+}
+
 task<> failing_reduction(task_graph& g) {
   distributed<std::uint64_t> x(g, 1, 1);
   const auto fails = [](std::span<std::uint64_t>, rank_id r) {
