@@ -42,6 +42,7 @@ open_task* open_task::submit(hetero_domain& domain, hetero_data& data, access_mo
 
 void open_task::let_go(bool comes_from_device) {
   if (comes_from_device && placed == placed_by::next_use) placed = placed_by::next_use_on_device;
+  if (num_blockers > 1) domain->rest(*this);  // for tasks, as others do; perhaps behind a view
   domain->unblock(*this);
 }
 

@@ -45,6 +45,7 @@ void object_desk::grant(std::uint64_t number, object_parcel from) {
   a.parcel = std::move(from);
   if (const loan_share* s = a.parcel->share(); s != nullptr) {
     pe_.send(s->home(), loan_request{s->loan(), number, pe_.id()}, priorities::communication);
+    a.writing->domain->rest(*a.writing);  // the request, what its lender waits for, and the answer are under way
   }
   take_when_told(a);
 }

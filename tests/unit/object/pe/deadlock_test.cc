@@ -21,7 +21,36 @@ struct stuck : ix::chare<stuck, ix::index1d> {
   ix::task<> wait_for_any() { co_await letters.any(); }
   ix::task<> ask(int whom) { co_await array()[whom].call<&stuck::wait_for>(3); }
   ix::task<> meet() { co_await barrier(); }
+  void count_to(ix::element_proxy<stuck> whom) { contribute(1, ix::sum, ix::deliver<&stuck::told>(whom)); }
+  void told(int) {}
+  void take(ix::hetero_object<double>) {}
+  ix::task<> read(ix::hetero_object<double> x) {
+    auto access = x.host(ix::access_mode::read);
+    const auto view = co_await access;
+  }
+  /// What is sent has to wait for the view.
+  ix::task<> send_and_hold(ix::element_proxy<stuck> to) {
+    const ix::hetero_object<double> x(100'000);
+    auto access = x.host(ix::access_mode::write);
+    const auto view = co_await access;
+    to.send<&stuck::read>(x);
+    co_await letters(1);
+  }
+  void end() { destroy(); }
   ix::task<> two_at_once() { co_await ix::when_all(letters(8), more(9)); }
+  ix::task<> expose_and_hold(ix::element_proxy<stuck> to) {
+    const ix::hetero_object<double> x(5);
+    auto access = x.host(ix::access_mode::write);
+    const auto view = co_await access;
+    to.send<&stuck::put_there>(expose(x));
+    co_await letters(1);
+  }
+  ix::task<> put_there(ix::hetero_pointer<double> there) {
+    const ix::hetero_object<double> x(there.size());
+    ix::submit({}, [](std::span<double> v) { std::ranges::fill(v, 1.0); }, write(x));
+    auto put_x = put(there, x);
+    co_await put_x;
+  }
   ix::when<int, std::string> letters;
   ix::when<long> more;
 };
@@ -71,6 +100,27 @@ ix::task<int> never_made_and_gone(ix::runtime& rt) {
   co_return 0;
 }
 
+/// What it was to read is lent for ever.
+ix::task<int> never_made_to_read(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::empty_array<ix::index1d>());
+  const ix::hetero_object<double> x(100'000);
+  ix::submit({}, [](std::span<double> v) { v[0] = 1; }, write(x));
+  a[17].send<&stuck::take>(x);
+  co_return 0;
+}
+
+ix::task<int> sent_under_a_view(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  co_await a[0].call<&stuck::send_and_hold>(a[n - 1]);
+  co_return 0;
+}
+
+ix::task<int> put_under_a_view(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  co_await a[0].call<&stuck::expose_and_hold>(a[n - 1]);
+  co_return 0;
+}
+
 template <class Start>
 void expect_report(Start start, const std::vector<std::string>& parts) {
   for (const job_shape& s : imbrex_test::all_shapes()) {
@@ -106,8 +156,16 @@ TEST(deadlock, by_an_element_that_never_comes_names_it) {
                              "stuck(18), which does not exist", "the main chare waits for the reply of "});
 }
 
+TEST(deadlock, of_objects_sent_under_a_view_names_the_view) {
+  expect_report(sent_under_a_view, {"reference 1", "a view of its argument 0, 800000 bytes, is held"});
+  expect_report(put_under_a_view, {"reference 1", "a put into an object",
+                                   "task 'receive' is waiting: a view of its argument 0, 40 bytes, is held"});
+}
+
 TEST(deadlock, is_reported_although_the_main_chare_has_returned) {
   expect_report(never_made_and_gone, {"1 message for ", "stuck(17), which does not exist"});
+  expect_report(never_made_to_read, {"1 message for ", "stuck(17), which does not exist",
+                                     "an object of 800000 bytes was sent in a message, and has not been read"});
 }
 
 ix::task<int> server_that_waits(ix::runtime& rt) {
