@@ -7,7 +7,9 @@ std::uint32_t& detail::next_of_section(element_base& e, const section_id& s) {
   for (auto& [id, next] : all) {
     if (id == s) return next;
   }
-  return all.emplace_back(s, 0).second;
+  all.emplace_back(s, 0);
+  e.part->begin_contributing(s, e);
+  return all.back().second;
 }
 
 reducer& detail::section_reducer(collection& part, const section_id& s, bool at_home) {

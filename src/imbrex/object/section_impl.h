@@ -63,6 +63,7 @@ void section_announcement<Index>::operator()(scheduler& pe) {
     }
   }
   pe.post_in_front(std::exchange(s.held, {}));
+  part->check_claims(s);
 }
 
 }  // namespace imbrex

@@ -92,7 +92,10 @@ void chare_pe::release_held(collection_id c) {
 
 void chare_pe::refuse_held() {
   refuses_held_ = true;
-  for_each_collection([](collection& c) { c.retry_held(); });
+  for_each_collection([](collection& c) {
+    c.retry_held();
+    c.refuse_claims();
+  });
   refuses_held_ = false;
 }
 
@@ -138,6 +141,10 @@ void chare_pe::add_waits(const std::function<void(std::string)>& add) const {
       if (n > 0) add(fmt::format("{} message{} for {}, which does not exist", n, n == 1 ? "" : "s", c.text(e)));
     });
     if (std::string r = c.reductions().describe(); !r.empty()) add(r);
+    c.for_each_section([&](const section_id&, const section_part& s) {
+      if (std::string r = s.reductions.describe(); !r.empty()) add(r);
+      for (const element_base* e : s.claimed) add(collection::text_of_non_member(*e));
+    });
   });
   if (!held_.empty()) add(fmt::format("{} messages for a collection that was never created here", held_.size()));
 }

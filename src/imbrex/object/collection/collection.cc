@@ -457,40 +457,6 @@ void collection::set_changing(std::uint32_t wave) {
   for (auto& s : sections_) s.second->reductions.set_changing();
 }
 
-// ------------------------------------------------------------------------------------------------ sections
-
-section_part* collection::find_section(const section_id& s) {
-  for (auto& known : sections_) {
-    if (known.first == s) return known.second.get();
-  }
-  return nullptr;
-}
-
-section_part& collection::add_section(const section_id& s) {
-  if (section_part* const known = find_section(s)) return *known;
-  sections_.emplace_back(s, std::make_unique<section_part>(pe_, *this, s));
-  if (ever_changed_) sections_.back().second->reductions.set_changing();
-  return *sections_.back().second;
-}
-
-void collection::free_section(const section_id& s) {
-  std::erase_if(sections_, [&](const auto& known) { return known.first == s; });
-  freed_sections_.push_back(s);
-}
-
-bool collection::was_freed(const section_id& s) const {
-  return std::find(freed_sections_.begin(), freed_sections_.end(), s) != freed_sections_.end();
-}
-
-void collection::member_ended(element_base& e, const section_numbers& next) {
-  for (auto& [id, part] : sections_) {
-    if (std::erase(part->members, &e) == 0) continue;
-    const auto number = std::find_if(next.begin(), next.end(), [&, of = id](const auto& n) { return n.first == of; });
-    pe_.send(pe_.standing_for(id.creator), member_end{id_, id, number != next.end() ? number->second : 0},
-             priorities::communication);
-  }
-}
-
 // ------------------------------------------------------------------------------------------------ checkpoints
 
 std::string collection::what_is_under_way() const {
@@ -512,10 +478,6 @@ std::string collection::what_is_under_way() const {
       found = fmt::format("a message in a channel of {} has not been received", text(e));
   });
   return found;
-}
-
-void collection::for_each_section(const std::function<void(const section_id&, const section_part&)>& f) const {
-  for (const auto& [id, part] : sections_) f(id, *part);
 }
 
 void collection::has_come_back(std::uint64_t below, std::uint64_t in_all, bool not_at_home) {

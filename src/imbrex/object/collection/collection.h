@@ -160,6 +160,16 @@ class collection : public saved_part {
   section_part* find_section(const section_id& s);
   void free_section(const section_id& s);
   bool was_freed(const section_id& s) const;
+  /// `e`, which lives here, contributes to `s` for the first time: its home looks whether it is a member. Throws
+  /// `usage_error` when it is not, here or there.
+  void begin_contributing(const section_id& s, element_base& e);
+  /// Home: the same, of an element that lives here or elsewhere.
+  void check_member(const section_id& s, element_base& e);
+  /// Home: `s` has been announced, to those who have contributed already.
+  void check_claims(section_part& s);
+  /// Home: all is quiet, so that sections that have not been announced here have no members here.
+  void refuse_claims();
+  static std::string text_of_non_member(const element_base& e);
   /// Home: `e` has ended; the sections that it was a member of go on without it.
   void member_ended(element_base& e, const section_numbers& next);
   ///@}

@@ -26,7 +26,8 @@ class section_part {
   std::vector<element_base*> members;
   std::vector<pe_id> children;
   bool announced = false;
-  std::vector<work*> held;  ///< what came before the announcement
+  std::vector<element_base*> claimed;  ///< contributed before the announcement, which has to name them
+  std::vector<work*> held;             ///< what came before the announcement
   reducer reductions;
 };
 

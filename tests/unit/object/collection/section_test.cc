@@ -214,6 +214,96 @@ TEST(section, can_be_freed) {
   }
 }
 
+// ------------------------------------------------------------------------------------------------ who is none of it
+
+ix::task<int> others_contribute(ix::runtime& rt, bool first) {
+  auto tiles = rt.create_array<tile>(extent);
+  auto s = tiles.section(row(0));
+  if (!first) {
+    s.broadcast<&tile::count>(s);
+    const int size = co_await s.reduction<int>();
+    EXPECT_EQ(size, 4);
+    co_await rt.quiescence();
+  }
+  tiles[{2, 3}].send<&tile::count>(s);
+  if (first) {
+    co_await rt.quiescence();
+    s.broadcast<&tile::count>(s);
+    co_await s.reduction<int>();
+  }
+  co_return 0;
+}
+
+ix::task<int> others_wait(ix::runtime& rt, bool main_waits) {
+  auto tiles = rt.create_array<tile>(extent);
+  auto s = tiles.section({{0, 0}});
+  tiles[{2, 3}].send<&tile::together>(s, 1, 0);
+  if (main_waits) co_await s.reduction<int>();
+  co_return 0;
+}
+
+template <class Start>
+void expect_refusal(Start start, bool how) {
+  for (const imbrex_test::job_shape& s : imbrex_test::all_shapes()) {
+    SCOPED_TRACE(to_text(s));
+    const auto [code, errors] = imbrex_test::run_and_listen(s, start, how);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors, testing::HasSubstr("tile(2, 3) has contributed to a section that it is not a member of"));
+  }
+}
+
+TEST(section, refuses_contributions_of_others) {
+  expect_refusal(others_contribute, true);
+  expect_refusal(others_contribute, false);
+  expect_refusal(others_wait, true);
+  expect_refusal(others_wait, false);
+}
+
+/// Of a section at once and after it has moved; some are members, some are not.
+struct traveller : ix::chare<traveller, ix::index1d> {
+  using section = ix::section_proxy<traveller>;
+  void move(int to) { migrate_to(to); }
+  void count(section s) { contribute(s, 1, ix::sum); }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+ix::task<int> away_from_home(ix::runtime& rt, bool with_another, bool quiet) {
+  constexpr int num_members = 6;
+  auto all = rt.create_array<traveller>(num_members + 1);
+  for (int i = 0; i <= num_members; ++i) all[i].send<&traveller::move>((i + 1) % rt.num_pes());
+  if (quiet) co_await rt.quiescence();
+  std::vector<ix::index1d> members;
+  for (int i = 0; i < num_members; ++i) members.push_back(ix::index1d(i));
+  auto s = all.section(members);
+  for (int k = 0; k < 3; ++k) {
+    for (int i = 0; i < num_members; ++i) {
+      all[i].send<&traveller::count>(s);
+      if (!quiet) all[i].send<&traveller::move>((i + k) % rt.num_pes());
+    }
+    if (with_another) all[num_members].send<&traveller::count>(s);
+    const int size = co_await s.reduction<int>();
+    EXPECT_TRUE(size == num_members || with_another);
+  }
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(section, has_contributions_of_members_that_are_not_at_home) {
+  for (const bool quiet : {true, false}) run_over_all_shapes(away_from_home, false, quiet);
+}
+
+TEST(section, refuses_contributions_of_others_that_are_not_at_home) {
+  for (const imbrex_test::job_shape& s : imbrex_test::all_shapes()) {
+    SCOPED_TRACE(to_text(s));
+    for (const bool quiet : {true, false}) {
+      const auto [code, errors] = imbrex_test::run_and_listen(s, away_from_home, true, quiet);
+      EXPECT_EQ(code, 70);
+      EXPECT_THAT(errors, testing::HasSubstr("traveller(6) has contributed to a section that it is not a member of"));
+    }
+  }
+}
+
 /// Moves again and again, and in the end is no more: every third one.
 struct wanderer : ix::chare<wanderer, ix::index1d> {
   void hear(int number, const std::vector<double>& load, int last) {
