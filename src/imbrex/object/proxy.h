@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,18 @@ namespace imbrex {
 
 namespace detail {
 
+/// Whether this PE knows that an element has ended.
+template <class Index>
+bool has_ended(scheduler& pe, collection_id array, const Index& i) {
+  array_part<Index>* const part = find_part<Index>(pe, array);
+  if (part == nullptr) return false;
+  if constexpr (std::is_same_v<Index, no_index>) {
+    return part->home(i) == pe.id() && part->find(i) == nullptr && part->was_made(i);
+  } else {
+    return part->record(i).state == presence::deleted;
+  }
+}
+
 /// `co_await proxy.call<M>(...)`: sends the request when the coroutine suspends.
 template <class E, class Index>
 class call_awaiter : public reply_awaiter<typename E::result> {
@@ -39,8 +52,10 @@ class call_awaiter : public reply_awaiter<typename E::result> {
 
  private:
   std::string text() const {
-    return fmt::format("the reply of {} from element {}", shown_name<E>(scheduler::current(), array_, index_, args_),
-                       to_text(index_));
+    scheduler& pe = scheduler::current();
+    std::string of = fmt::format("the reply of {}", shown_name<E>(pe, array_, index_, args_));
+    if constexpr (!std::is_same_v<Index, no_index>) of += fmt::format(" from element {}", to_text(index_));
+    return has_ended(pe, array_, index_) ? of + ", which has ended" : of;
   }
 
   collection_id array_;
@@ -65,7 +80,8 @@ class reduction_awaiter : public reply_awaiter<T> {
  public:
   reduction_awaiter(const reduction_id& which, pe_id root) : which_(which), root_(root) {}
   void await_suspend(std::coroutine_handle<> h) {
-    const reply_to r = this->expect_anywhere(h, [](const waiter*) { return std::string("the result of a reduction"); });
+    const reply_to r = this->expect_anywhere(
+        h, [](const waiter* w) { return text_of_result(static_cast<const reduction_awaiter*>(w)->which_); });
     scheduler::current().send(root_, reduction_request{which_, type_name<T>(), r}, priorities::communication);
   }
   T await_resume() { return this->take(); }

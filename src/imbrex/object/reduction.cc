@@ -18,10 +18,21 @@ reducer& detail::section_reducer(collection& part, const section_id& s, bool at_
   return red;
 }
 
+namespace {
+/// Whose reduction it is, for reports.
+std::string owner_of(scheduler& pe, const reduction_id& r) {
+  const collection* const array = chare_pe::of(pe).find_collection(r.array);
+  return fmt::format("{}{}", r.section.whole_array() ? "" : "a section of ",
+                     array != nullptr ? array->chare_name() : "an array that is not known here");
+}
+}  // namespace
+
 std::string detail::text_of_reduction(scheduler& pe, const reduction_id& r) {
-  const collection* const c = chare_pe::of(pe).find_collection(r.array);
-  return fmt::format("reduction {} of {}{}", r.number, r.section.whole_array() ? "" : "a section of ",
-                     c != nullptr ? c->chare_name() : "an array that is gone");
+  return fmt::format("reduction {} of {}", r.number, owner_of(pe, r));
+}
+
+std::string detail::text_of_result(const reduction_id& which) {
+  return "the result of a reduction of " + owner_of(chare_pe::current(), which);
 }
 
 void detail::reduction_request::operator()(scheduler& pe) {

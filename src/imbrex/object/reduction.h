@@ -114,6 +114,9 @@ struct kept_result final : result_base {
   T value;
 };
 
+/// "the result of a reduction of block".
+std::string text_of_result(const reduction_id& which);
+
 /// The request of `co_await array.reduction<T>()` on its way to the root.
 struct reduction_request {
   reduction_id which;

@@ -15,7 +15,7 @@ struct pe_counts {
   std::uint64_t pending = 0;
   std::uint64_t held = 0;     ///< messages for elements that do not exist, and tasks behind views that are held
   std::uint64_t refused = 0;  ///< those that were answered with an error because nothing else could happen
-  std::uint64_t waiting = 0;  ///< coroutines that have not ended
+  std::uint64_t waiting = 0;  ///< coroutines that have not ended, reductions that lack contributions
   std::uint64_t failed = 0;   ///< failures of tasks that nobody has seen
 
   pe_counts& operator+=(const pe_counts& c) {

@@ -254,15 +254,15 @@ void quiescence_detector::pass_lines_on() {
 }
 
 void quiescence_detector::write_report(const wait_lines& all) {
-  std::string text = heading_of(report_);
-  for (const std::string& l : all.lines) text += "\n  " + l;
-  if (all.num_left_out > 0) text += fmt::format("\n  and {} more", all.num_left_out);
-  if (all.lines.empty()) text += "\n  (nothing that the runtime knows of)";
+  std::vector<std::string> text{heading_of(report_)};
+  for (const std::string& l : all.lines) text.push_back("  " + l);
+  if (all.num_left_out > 0) text.push_back(fmt::format("  and {} more", all.num_left_out));
+  if (all.lines.empty()) text.emplace_back("  (nothing that the runtime knows of)");
   if (report_ == report::left_over) {
-    log_warning(text);
+    for (const std::string& l : text) log_warning(l);  // a message is one line
     pe_.exit_job(*exit_code_, false);
   } else {
-    pe_.fail_job(text, exit_code_failed_entry);
+    pe_.fail_job(fmt::format("{}", fmt::join(text, "\n")), exit_code_failed_entry);
   }
 }
 

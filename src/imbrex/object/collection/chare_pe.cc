@@ -118,7 +118,7 @@ void chare_pe::fail_method(const element_base* e, const char* method, std::excep
 void chare_pe::add_counts(pe_counts& c) const {
   c.held += held_messages_;
   c.refused += refused_messages_;
-  c.waiting += num_activities;
+  c.waiting += num_activities + num_reductions_begun;
 }
 
 void chare_pe::add_waits(const std::function<void(std::string)>& add) const {

@@ -80,6 +80,7 @@ class chare_pe final : public scheduler {
 
   entry_activity* first_activity = nullptr;  ///< those of no chare that exist on this PE
   std::uint64_t num_activities = 0;          ///< all on this PE
+  std::uint64_t num_reductions_begun = 0;    ///< of all collections here: contributions that wait for others
 
   std::unique_ptr<pe_part> moves;           ///< `move_requests`, once an element could not move at once
   std::unique_ptr<kept_pe_part> balancing;  ///< `balancer`; null: loads are not balanced

@@ -10,6 +10,23 @@
 
 namespace imbrex {
 
+reducer::reducer(scheduler& pe, collection& array, section_id section, pe_id root)
+    : pe_(pe),
+      array_(array),
+      section_(section),
+      root_(root),
+      num_begun_(chare_pe::of(pe).num_reductions_begun),
+      in_tree_(section.whole_array()) {}
+
+reducer::~reducer() {
+  for (const slot& s : slots_) num_begun_ -= s.value != nullptr ? 1 : 0;
+}
+
+std::unique_ptr<partial_base> reducer::take(slot& s) {
+  --num_begun_;
+  return std::move(s.value);
+}
+
 std::size_t reducer::num_local() const { return section_.whole_array() ? array_.here().size() : 0; }
 
 std::uint64_t reducer::num_past(std::uint32_t number) const {
@@ -100,7 +117,7 @@ void reducer::advance(std::uint32_t number) {
     return;
   }
   if (!in_tree_ || s.value->count != expected(number)) return;
-  std::unique_ptr<partial_base> whole = std::move(s.value);
+  std::unique_ptr<partial_base> whole = take(s);
   trim();
   note_complete(number);
   whole->deliver(pe_, {array_.id(), section_, number});
@@ -109,7 +126,7 @@ void reducer::advance(std::uint32_t number) {
 }
 
 void reducer::pass_up(slot& s, std::uint32_t number) {
-  std::unique_ptr<partial_base> part = std::move(s.value);
+  std::unique_ptr<partial_base> part = take(s);
   trim();
   const reduction_id r{array_.id(), section_, number};
   if (!in_tree_) {
@@ -287,14 +304,20 @@ reducer::all_waiter* reducer::take_waiting(std::uint32_t number) {
   return taken;
 }
 
+std::string reducer::of_how_many(std::uint32_t number) const {
+  if (pe_.id() != root_) return " on this PE";
+  return in_tree_ && expected_ != not_yet_known ? fmt::format(" of {}", expected(number)) : std::string();
+}
+
 std::string reducer::describe() const {
   std::string text;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].value) continue;
     const std::uint32_t number = first_ + static_cast<std::uint32_t>(i);
-    text += fmt::format("{}reduction {} of {} has {} contributions{}", text.empty() ? "" : "; ", number,
-                        array_.chare_name(), slots_[i].value->count,
-                        pe_.id() == root_ ? fmt::format(" of {}", expected(number)) : std::string(" on this PE"));
+    const std::uint64_t count = slots_[i].value->count;
+    text += fmt::format("{}reduction {} of {}{} has {} contribution{}{}", text.empty() ? "" : "; ", number,
+                        section_.whole_array() ? "" : "a section of ", array_.chare_name(), count,
+                        count == 1 ? "" : "s", of_how_many(number));
   }
   return text;
 }

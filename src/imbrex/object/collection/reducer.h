@@ -60,8 +60,10 @@ struct result_base {
 /// rest counts itself (`census`) and is fixed again from a later reduction on.
 class reducer {
  public:
-  reducer(scheduler& pe, collection& array, section_id section, pe_id root)
-      : pe_(pe), array_(array), section_(section), root_(root) {}
+  reducer(scheduler& pe, collection& array, section_id section, pe_id root);
+  ~reducer();
+  reducer(const reducer&) = delete;
+  reducer& operator=(const reducer&) = delete;
 
   /// Array, before the first contribution: how many elements the subtree of this PE, and on the root the whole, has.
   void expect(std::uint64_t below, std::uint64_t in_all);
@@ -82,6 +84,7 @@ class reducer {
   }
   /// `count` more contributions are in `s.value`, `local` of them of elements that live here.
   void added(slot& s, std::uint32_t number, std::uint64_t count, std::uint64_t local) {
+    if (s.value->count == 0) ++num_begun_;
     s.value->count += count;
     s.passed += local;
     if (s.value->count == awaited_ || number < fixed_from_ || !in_tree_) advance(number);
@@ -155,6 +158,8 @@ class reducer {
   pe_id root() const { return root_; }
 
  private:
+  /// The value of a reduction goes on from here.
+  std::unique_ptr<partial_base> take(slot& s);
   static constexpr std::uint64_t not_yet_known = ~std::uint64_t{0};
   static constexpr std::uint32_t never = ~std::uint32_t{0};
   bool is_changing(std::uint32_t number) const { return number < fixed_from_; }
@@ -174,12 +179,14 @@ class reducer {
   void note_complete(std::uint32_t number);
   void hand_out();
   std::size_t num_local() const;
+  std::string of_how_many(std::uint32_t number) const;
 
   scheduler& pe_;
   collection& array_;
   const section_id section_;
   const pe_id root_;
-  bool in_tree_ = section_.whole_array();
+  std::uint64_t& num_begun_;  // the PE's
+  bool in_tree_;
   bool waits_for_announcement_ = false;
   pe_id parent_ = no_pe;  // of a section's tree
   std::vector<pe_id> outside_;

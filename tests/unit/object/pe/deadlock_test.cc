@@ -135,7 +135,7 @@ void expect_report(Start start, const std::vector<std::string>& parts) {
 TEST(deadlock, of_slots_names_references_and_what_is_queued) {
   expect_report(slot, {"stuck::wait_for of ", "stuck(3) waits for ", "stuck::letters with reference 7",
                        "queued with other references: ", "stuck(1) waits for ", "any reference",
-                       "the main chare waits for the result of a reduction"});
+                       "the main chare waits for the result of a reduction of deadlock_test::"});
 }
 
 TEST(deadlock, of_calls_names_the_whole_chain) {
@@ -177,6 +177,69 @@ ix::task<int> server_that_waits(ix::runtime& rt) {
 
 TEST(deadlock, is_not_that_something_still_waits_when_the_main_chare_returns) {
   for (const job_shape& s : imbrex_test::all_shapes()) EXPECT_EQ(imbrex_test::run_job_with(s, server_that_waits), 5);
+}
+
+/// One of them never does, and nobody waits.
+ix::task<int> miss_one(ix::runtime& rt, bool wait) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  for (int i = 0; i + 1 < n; ++i) a[i].send<&stuck::count_to>(a[0]);
+  if (wait) co_await rt.quiescence();
+  co_return 3;
+}
+
+TEST(deadlock, is_not_a_reduction_that_somebody_misses_but_it_is_told_of_in_the_end) {
+  for (const job_shape& s : imbrex_test::all_shapes()) {
+    SCOPED_TRACE(to_text(s));
+    const auto [code, errors] = imbrex_test::run_and_listen(s, miss_one, s.pes > 1);
+    EXPECT_EQ(code, 3);
+    EXPECT_THAT(errors,
+                HasSubstr("warning: the main chare has returned, and these wait for what cannot come any more:\n"));
+    EXPECT_THAT(errors, HasSubstr("reduction 0 of "));
+    EXPECT_THAT(errors, HasSubstr(" of 4\n"));
+  }
+}
+
+struct lonely : ix::chare<lonely> {
+  ix::task<> wait() { co_await letters(1); }
+  void end() { destroy(); }
+  ix::when<int> letters;
+};
+
+ix::task<int> end_of_called_ones(ix::runtime& rt) {
+  auto one = rt.create<lonely>();
+  auto a = rt.create_array<stuck>(ix::index1d(1));
+  auto call_of_one = one.call<&lonely::wait>();
+  auto call_of_element = a[0].call<&stuck::wait_for>(3);
+  auto both = ix::when_all(std::move(call_of_one), std::move(call_of_element));
+  co_await std::move(both);
+  co_return 0;
+}
+
+TEST(deadlock, of_calls_names_single_chares) {
+  const auto [code, errors] = imbrex_test::run_and_listen({1, 1}, end_of_called_ones);
+  EXPECT_EQ(code, 70);
+  EXPECT_THAT(errors, HasSubstr("for the reply of deadlock_test::{anonymous}::lonely::wait\n"));
+}
+
+struct killer : ix::chare<killer> {
+  ix::task<> end_it(ix::element_proxy<stuck> whom) {
+    whom.send<&stuck::end>();
+    co_return;
+  }
+};
+
+ix::task<int> end_while_called(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(1));
+  auto k = rt.create<killer>();
+  auto both = ix::when_all(a[0].call<&stuck::wait_for>(3), k.call<&killer::end_it>(a[0]));
+  co_await std::move(both);
+  co_return 0;
+}
+
+TEST(deadlock, of_a_call_to_an_element_that_has_ended_says_so) {
+  const auto [code, errors] = imbrex_test::run_and_listen({1, 1}, end_while_called);
+  EXPECT_EQ(code, 70);
+  EXPECT_THAT(errors, HasSubstr("stuck::wait_for from element (0), which has ended"));
 }
 
 ix::task<int> hundreds(ix::runtime& rt) {
