@@ -13,6 +13,7 @@
 #include "imbrex/object/channel/channel_link.h"
 #include "imbrex/object/channel/link_kind.h"
 #include "imbrex/object/chare.h"
+#include "imbrex/object/collection/element_traffic.h"
 
 namespace imbrex {
 
@@ -60,14 +61,15 @@ class received {
 };
 
 /// A two-sided, ordered path between two chares for elements of type T, typed by memory kind when it is made (Choi et
-/// al. 2022, II-B). Each chare makes its own end as a member, naming the other chare and the port numbers of both ends;
-/// one port serves one channel. Messages are received in the order in which they were sent.
+/// al. 2022, II-B). Each chare makes its own end, naming the other chare and the port numbers of both ends; one port
+/// serves one channel at a time. Messages are received in the order in which they were sent.
 /// Inside a process nothing is copied on the way: the receiver reads the sender's memory. A channel moves with its
 /// chares, open as it is. In another process a chare is made anew, and the channel goes on where it was at its first
 /// port that is opened again: by the default constructor, as it was made at first; by `serialize`, where that names the
 /// channel; or later. What was sent before a channel is closed (destroyed, or assigned another) still goes out; a
-/// receive that waits then is a `usage_error`. The port may serve another channel once all that came for it has been
-/// received.
+/// receive that waits then is a `usage_error`. The port may then serve the next channel, to the same chare or another;
+/// what the other end of that sends earlier waits for it. Of the ends that two chares open for each other at a port one
+/// after another, each that sends is received from by one.
 template <class T>
 class channel {
   static_assert(std::is_trivially_copyable_v<T>, "imbrex: a channel carries trivially copyable elements");
@@ -133,7 +135,7 @@ class channel {
     check(kind_on(s.on(), view.kind));
     lent_state* state = lent_state::make(&link_->self->ties());
     channel_message m;
-    m.sequence = link_->next_sequence(view.bytes());
+    link_->sign(m, view.bytes());
     m.element_type = link_->element_type();
     m.element_bytes = sizeof(T);
     m.is_answer = is_answer;
@@ -256,6 +258,8 @@ class channel {
     scheduler& pe = scheduler::current();
     kind_ = kind_on(*pe.default_device, made_for_);
     link->self = &e;
+    link->identity = identity_of(e);
+    link->life = static_cast<std::uint32_t>(e.epoch >> 32);
     link->port = port;
     link->kind = kind_;
     link->introduce(pe, e.ports().open(port, l));

@@ -27,12 +27,28 @@ struct channel_peer {
   rank_id rank = -1;  ///< -1: it has not said so yet
   pe_id pe = no_pe;
   memory_kind kind = memory_kind::host;
-  bool wants_answer = false;  ///< it does not know this one
+  std::uint64_t epoch = 0;  ///< of its chare when it told of itself: newer knowledge wins
+  std::uint32_t end = 0;    ///< which one of that chare's it is, in the order in which they were opened
 
   bool known() const { return rank >= 0; }
+  /// Whether this was said before `other`.
+  bool is_older_than(const channel_peer& other) const {
+    return epoch != other.epoch ? epoch < other.epoch : end < other.end;
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & rank & pe & kind & wants_answer;
+    ar & rank & pe & kind & epoch & end;
+  }
+};
+
+/// What an end of a channel tells the other of itself.
+struct channel_hello {
+  channel_peer peer;
+  bool wants_answer = false;  ///< it does not know the other
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & peer & wants_answer;
   }
 };
 
@@ -40,12 +56,13 @@ struct channel_peer {
 struct channel_progress {
   std::uint64_t next_sent = 0;
   std::uint64_t next_expected = 0;  ///< the first that has not been received
+  std::uint32_t opening = 0;
+  std::uint32_t peer_opening = 0;
   channel_peer peer;
-  std::uint64_t peer_epoch = 0;  ///< of the other chare when it told of itself: newer knowledge wins
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & next_sent & next_expected & peer & peer_epoch;
+    ar & next_sent & next_expected & opening & peer_opening & peer;
   }
 };
 
@@ -93,13 +110,14 @@ class bytes_in_place {
 };
 
 /// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory, or
-/// word of where the bytes are. Or no `send`, but the other end telling of itself: then only `hello` is known, and
-/// `sequence` is how often its chare has moved.
+/// word of where the bytes are. Or no `send`, but the other end telling of itself: then there is `hello` alone.
 struct channel_message {
+  std::uint64_t from = 0;  ///< whose it is, as `port_end::peer_identity` names its chare
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
-  bool is_answer =
+  std::uint32_t opening : 31 = 0;  ///< which end it was sent by of those that were opened there one after another
+  bool is_answer : 1 =
       false;  ///< what came from there before had been read, in the order of the stream that this was sent on
   lent_bytes lent;
   aligned_bytes copied;                       ///< aligned to 64 bytes
@@ -107,7 +125,7 @@ struct channel_message {
   data_elsewhere remote;                      ///< where they are, when they did not come along
   bytes_in_place in_place;                    ///< `remote`, without a copy
   std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
-  channel_peer hello;
+  std::unique_ptr<channel_hello> hello;       ///< of most: null
 
   /// Whether its data are where only this PE fetches them, or, if it goes to another process, where only this one's
   /// devices read them.
@@ -151,8 +169,19 @@ struct channel_message {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & sequence & element_type & element_bytes & is_answer & remote & hello;
-    if (remote || hello.known()) return;
+    bool tells = hello != nullptr;
+    ar & from & tells;
+    if (tells) {
+      if constexpr (Archive::is_loading) hello = std::make_unique<channel_hello>();
+      ar&* hello;
+      return;
+    }
+    std::uint32_t opened = opening;
+    bool answers = is_answer;
+    ar & opened & answers & sequence & element_type & element_bytes & remote;
+    opening = opened;
+    is_answer = answers;
+    if (remote) return;
     if constexpr (Archive::is_loading) {
       std::uint64_t n = 0;
       ar & n;
@@ -191,7 +220,9 @@ class parked_message {
     return std::move(message_);
   }
   /// Whether it is a `send`, and not the other end telling of itself.
-  bool is_send() const { return !message_.hello.known(); }
+  bool is_send() const { return message_.hello == nullptr; }
+  /// As it came.
+  const channel_message& message() const { return message_; }
   bool is_bound(bool to_other_process) const { return message_.is_bound(to_other_process); }
 
  private:
@@ -263,23 +294,28 @@ class channel_end {
   void close(bool is_ending);
 
   const std::string& name() const { return name_; }
-  /// Of a message of so many bytes that is sent now.
-  std::uint64_t next_sequence(std::size_t bytes) {
+  /// Numbers a message of so many bytes that is sent now, after `begins_to_send`.
+  void number(channel_message& m, std::size_t bytes) {
     bytes_sent_ += bytes;
-    return next_sent_++;
+    m.sequence = next_sent_++;
+    m.opening = opening_;
   }
+  /// What its messages say that they were sent by, and those that it receives: 0 before the first.
+  std::uint32_t opening() const { return opening_; }
+  std::uint32_t peer_opening() const { return peer_opening_; }
+  void begins_to_send(std::uint32_t opening) { opening_ = opening; }
+  void begins_to_receive(std::uint32_t opening) { peer_opening_ = opening; }
   /// Of all messages sent since this was called last.
   std::uint64_t take_bytes_sent() { return std::exchange(bytes_sent_, 0); }
   std::uint64_t element_type() const { return element_type_; }
   std::uint32_t element_bytes() const { return element_bytes_; }
   /// What the other end has told of itself: where it was then, if it has ever been in another process.
   const channel_peer& peer() const { return peer_; }
-  std::uint64_t peer_epoch() const { return peer_epoch_; }
-  /// The other end tells of itself; what is older than what is known is not listened to.
-  void note_peer(const channel_peer& p, std::uint64_t epoch) {
-    if (peer_.known() && epoch < peer_epoch_) return;
+  /// The other end tells of itself; what is older than what is known is not listened to: then false.
+  bool note_peer(const channel_peer& p) {
+    if (peer_.known() && p.is_older_than(peer_)) return false;
     peer_ = p;
-    peer_epoch_ = epoch;
+    return true;
   }
   /// Whether something has come that was not received.
   bool has_messages() const { return !ready_.empty() || !early_.empty(); }
@@ -310,7 +346,8 @@ class channel_end {
   std::uint32_t element_bytes_;
   data_mover* mover_;
   channel_peer peer_;
-  std::uint64_t peer_epoch_ = 0;
+  std::uint32_t opening_ = 0;
+  std::uint32_t peer_opening_ = 0;
   std::uint64_t next_sent_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t next_expected_ = 0;

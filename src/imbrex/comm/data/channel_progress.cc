@@ -6,7 +6,7 @@
 namespace imbrex {
 
 channel_progress channel_end::leave(std::vector<channel_message>& come) {
-  const channel_progress so_far{next_sent_, next_expected_ - ready_.size(), peer_, peer_epoch_};
+  const channel_progress so_far{next_sent_, next_expected_ - ready_.size(), opening_, peer_opening_, peer_};
   for (parked_message& m : std::exchange(ready_, {})) come.push_back(m.take());
   for (auto& early : std::exchange(early_, {})) come.push_back(early.second.take());
   return so_far;
@@ -15,8 +15,9 @@ channel_progress channel_end::leave(std::vector<channel_message>& come) {
 void channel_end::resume(const channel_progress& p) {
   next_sent_ = p.next_sent;
   next_expected_ = p.next_expected;
+  opening_ = p.opening;
+  peer_opening_ = p.peer_opening;
   peer_ = p.peer;
-  peer_epoch_ = p.peer_epoch;
 }
 
 std::vector<channel_message> channel_end::take_bound(bool to_other_process) {

@@ -32,17 +32,23 @@ struct channel_link : port_end {
     const bool apart = !stays_in_process(pe);
     if (resumed || apart) tell(pe, resumed && apart && !peer().known());
   }
-  void meet(const channel_message& hello) override {
-    if (peer().known() && hello.sequence < peer_epoch()) return;
-    note_peer(hello.hello, hello.sequence);
+  void meet(const channel_hello& hello) override {
+    if (!note_peer(hello.peer)) return;
     scheduler& pe = scheduler::current();
     learn_place(pe);
-    if (hello.hello.wants_answer) tell(pe, false);
+    if (hello.wants_answer) tell(pe, false);
   }
   void tell_of_move(scheduler& pe) override {
     if (mover() != nullptr && (peer().known() || !stays_in_process(pe))) tell(pe, false);
   }
 
+  /// Says in a message of so many bytes that is sent now which one it is.
+  void sign(channel_message& m, std::size_t bytes) {
+    if (opening() == 0) [[unlikely]]
+      begins_to_send(self->ports().next_opening(*this));
+    m.from = identity;
+    number(m, bytes);
+  }
   /// Sends `m` from memory of the host, or of a device when it is ready there, to another process: with the data, or
   /// with word of where they are.
   void post_to_process(scheduler& pe, channel_message&& m, const data_view& from, remote_data::path by) {
@@ -76,8 +82,9 @@ struct channel_link : port_end {
  private:
   void tell(scheduler& pe, bool wants_answer) {
     channel_message m;
-    m.sequence = self->epoch;
-    m.hello = {pe.rank().rank, pe.id(), kind, wants_answer};
+    m.from = identity;
+    m.hello = std::make_unique<channel_hello>(
+        channel_hello{{pe.rank().rank, pe.id(), kind, self->epoch, number_of_end}, wants_answer});
     post(pe, std::move(m));
   }
 };
@@ -111,7 +118,10 @@ template <class Index>
 struct channel_link_to final : channel_link {
   channel_link_to(std::string name, std::uint64_t type, std::uint32_t size, data_mover* mover, collection_id a, Index i,
                   int p)
-      : channel_link(std::move(name), type, size, mover), array(a), index(std::move(i)), peer_port(p) {}
+      : channel_link(std::move(name), type, size, mover), array(a), index(std::move(i)) {
+    peer_port = p;
+    peer_identity = element_identity(array, to_bytes(index));
+  }
   /// What the other end's PE has to fetch goes to where it said that it is; anything else to where its chare is thought
   /// to be.
   void post(scheduler& pe, channel_message&& m) override {
@@ -133,12 +143,10 @@ struct channel_link_to final : channel_link {
     const auto reader = static_cast<std::size_t>(part->record(index).where - pe.rank().first_pe());
     return pe.gpus[static_cast<std::size_t>(pe.rank().gpu_of_pe[reader])];
   }
-  std::uint64_t peer_identity() const override { return element_identity(array, to_bytes(index)); }
   link_address address() const override { return {kind_of_link_.number(), array, to_bytes(index), port, peer_port}; }
 
   collection_id array;
   Index index;
-  std::int32_t peer_port;
 
  private:
   void learn_place(scheduler& pe) const override {
@@ -148,8 +156,8 @@ struct channel_link_to final : channel_link {
     if constexpr (std::is_same_v<Index, no_index>) {
       if (part->find(index) == nullptr) return;
     }
-    if (part->record(index).epoch < peer_epoch())
-      location_update<Index>{array, index, peer().pe, peer_epoch(), false}(pe);
+    if (part->record(index).epoch < peer().epoch)
+      location_update<Index>{array, index, peer().pe, peer().epoch, false}(pe);
   }
 
   static channel_link* make(std::string name, std::uint64_t type, std::uint32_t size, data_mover* mover,

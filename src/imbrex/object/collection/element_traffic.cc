@@ -29,7 +29,7 @@ void element_traffic::add_channels(const element_base& e) {
   const std::uint64_t from = identity_of(e);
   e.extras->ports->for_each_end([&](port_end& end) {
     if (const std::uint64_t bytes = end.take_bytes_sent(); bytes > 0)
-      all_[{from, end.peer_identity()}] += static_cast<double>(bytes);
+      all_[{from, end.peer_identity}] += static_cast<double>(bytes);
   });
 }
 

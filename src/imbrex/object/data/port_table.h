@@ -18,26 +18,44 @@ struct port_end : channel_end {
   /// Whether the other end is thought to live in this process.
   virtual bool stays_in_process(scheduler& pe) const = 0;
   /// The other end tells of itself.
-  virtual void meet(const channel_message& hello) = 0;
+  virtual void meet(const channel_hello& hello) = 0;
   /// Tells the other end where this one is now: its chare has moved.
   virtual void tell_of_move(scheduler& pe) = 0;
-  /// Of the chare that holds the other end (`element_identity`).
-  virtual std::uint64_t peer_identity() const = 0;
 
-  element_base* self = nullptr;  ///< on the PE where it lives
+  element_base* self = nullptr;     ///< on the PE where it lives
+  std::uint64_t identity = 0;       ///< of its chare (`element_identity`)
+  std::uint64_t peer_identity = 0;  ///< of the chare that holds the other end
+  std::uint32_t life = 0;           ///< of its chare: how often one of this index has been inserted
+  std::uint32_t number_of_end = 0;  ///< among all of its chare's, in the order in which they were opened
   int port = 0;
+  int peer_port = 0;
+};
+
+/// The channels with one chare that a port has served, one after another: of its ends each that sends is received from
+/// by one here, the next that sends by the next.
+struct port_history {
+  std::uint64_t peer = 0;      ///< `port_end::peer_identity`
+  std::uint32_t received = 0;  ///< the opening that was received from last; 0: nothing has come
+  std::uint32_t sent = 0;      ///< how many ends here have sent to the port of the same number there
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & peer & received & sent;
+  }
 };
 
 /// What goes to another process of one port: of the channel that was open there, and what has come for it.
 struct port_state {
   int port = 0;
   bool was_open = false;
+  std::uint64_t peer = 0;  ///< of what was open (`port_end::peer_identity`)
   channel_progress so_far;
   std::vector<channel_message> come;
+  std::vector<port_history> before;
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & port & was_open & so_far & come;
+    ar & port & was_open & peer & so_far & come & before;
   }
 };
 
@@ -47,14 +65,17 @@ struct port_message {
   channel_message message;
 };
 
-/// The ends of channels of one element, by port number. What comes for a port that is not open yet is kept.
+/// The ends of channels of one element, by port number. A port may serve one channel after another: what comes for one
+/// that is not open, or not yet, is kept, whichever is open meanwhile: the next one's other end may have sent already.
 class port_table {
  public:
-  /// `end` goes on where another process left the channel of this port, if it did: then true. Throws `usage_error` when
-  /// the port has an end already.
+  /// `end` goes on where another process left the channel of this port to the same chare, if it did: then true. Throws
+  /// `usage_error` when the port has an end already.
   bool open(int port, port_end* end);
   void close(int port) { at(port).end = nullptr; }
   void deliver(int port, channel_message&& m);
+  /// What the messages of `end` say that they were sent by; with its first.
+  std::uint32_t next_opening(const port_end& end);
   /// Whether something has come that was not received.
   bool has_messages() const {
     return std::ranges::any_of(entries_, [](const entry& e) {
@@ -87,10 +108,17 @@ class port_table {
     port_end* end = nullptr;
     std::vector<parked_message> early;
     std::unique_ptr<const channel_progress> so_far;  // of a channel that came along and is not open yet
+    std::uint64_t peer_so_far = 0;                   // its other chare
+    std::vector<port_history> before;
+
+    port_history& history(std::uint64_t peer);
+    bool is_next(const channel_message& m);
+    bool takes(const channel_message& m);
+    void keep(channel_message&& m);
   };
   entry& at(int port);
-  static void give(port_end& end, channel_message&& m);
 
+  std::uint32_t num_opened_ = 0;
   std::vector<entry> entries_;
 };
 
