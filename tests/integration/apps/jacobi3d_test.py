@@ -42,8 +42,12 @@ class programs:
 
 
 def report_of(words, folder, timeout=120):
-    path = os.path.join(folder, f"report-{next(NUMBERS)}.json")
-    done = run([*words, "--report", path, "--quiet"], timeout=timeout)
+    number = next(NUMBERS)
+    path = os.path.join(folder, f"report-{number}.json")
+    # Of several mpirun at once in one folder the last one out removes what another is making (see imbrex_own_mpi_folders).
+    sessions = os.environ.get("OMPI_MCA_orte_tmpdir_base")
+    done = run([*words, "--report", path, "--quiet"], timeout=timeout,
+               env={"OMPI_MCA_orte_tmpdir_base": f"{sessions}/{number}"} if sessions else None)
     if done.returncode != 0:
         return {}
     with open(path) as f:
