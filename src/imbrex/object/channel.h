@@ -77,7 +77,8 @@ class channel {
  public:
   channel() = default;
   /// The end of `self` (pass `*this`) at its port `port`, connected to port `peer_port` of `peer`, for memory of that
-  /// kind: `memory_kind::device` is what the chare's device allocates (`kind_on`), with GPUs and without.
+  /// kind: `memory_kind::device` is what the chare's device allocates (`kind_on`), with GPUs and without. Throws
+  /// `usage_error` for a port that is in use, and for an element outside the extent of its array.
   template <class Self, class C>
   channel(Self& self, const element_proxy<C>& peer, int port, int peer_port, memory_kind kind = memory_kind::host)
       : made_for_(kind) {

@@ -116,10 +116,14 @@ class channel_link_ref {
 
 template <class Index>
 struct channel_link_to final : channel_link {
+  /// Throws `usage_error` for an index at which the array, where this PE knows it, can have no element.
   channel_link_to(std::string name, std::uint64_t type, std::uint32_t size, data_mover* mover, collection_id a, Index i,
                   int p)
       : channel_link(std::move(name), type, size, mover), array(a), index(std::move(i)) {
     peer_port = p;
+    if constexpr (is_grid_index<Index>) {
+      if (array_part<Index>* const part = find_part<Index>(scheduler::current(), array)) part->home(index);
+    }
     peer_identity = element_identity(array, to_bytes(index));
   }
   /// What the other end's PE has to fetch goes to where it said that it is; anything else to where its chare is thought

@@ -231,6 +231,30 @@ TEST(channel, what_comes_from_another_rank_is_aligned_as_buffers_are) {
   EXPECT_EQ(run_job_with({1, 2}, on_two_ranks), 0);
 }
 
+struct stray : chare<stray, index1d> {
+  std::string open(int other) {
+    try {
+      channel<int> c(*this, array()[other], 4, 4);
+    } catch (const usage_error& e) {
+      channel<int> c(*this, array()[index()], 4, 4);  // the port is free
+      return e.what();
+    }
+    return "nothing was thrown";
+  }
+};
+
+task<int> to_nobody(runtime& rt) {
+  auto all = rt.create_array<stray>(index1d(4));
+  for (const int other : {4, 77, -1}) {
+    auto asked = all[3].call<&stray::open>(other);
+    const std::string said = co_await std::move(asked);
+    EXPECT_THAT(said, testing::HasSubstr(fmt::format("stray has no element ({}): its extent is (4)", other)));
+  }
+  co_return 0;
+}
+
+TEST(channel, to_an_element_that_cannot_be_is_refused_when_it_is_made) { run_over_all_shapes(to_nobody); }
+
 }  // namespace
 
 }  // namespace channel_test
