@@ -224,7 +224,7 @@ def test_what_combining_throws_is_thrown_where_the_object_is_used():
     async def main(rt):
         for f, words in [(fails, "on purpose"), (no_elements, r"no_elements.*of shape \(1,\)"), (other_elements, "float32")]:
             x, y = ix.Object.of(np.zeros(3)), ix.Object(3)
-            for i in range(3):
+            for i in range(9):  # several times: all of it is told by what is thrown
                 ix.submit(add, ix.reduce(x, f, identity=0), i)
             with pytest.raises(ix.Error, match=words) as thrown:
                 await x.get()
@@ -322,8 +322,11 @@ def test_mistakes_about_operations_are_named():
 def test_mistakes_are_named():
     @job()
     async def main(rt):
-        x = ix.Object(3)
+        x, y = ix.Object(3), ix.Object.of(np.zeros(3))
         for wrong, words in [
+            (lambda: ix.submit(add, ix.reduce(y, ix.sum), y), "reduces into the object of argument 0"),
+            (lambda: ix.submit(add, y[1:2], ix.reduce(y, ix.sum)), "reduces into the object of argument 1"),
+            (lambda: ix.submit(add, ix.reduce(y, ix.sum), ix.reduce(y, ix.max)), "reduces into the object of argument 0"),
             (lambda: ix.submit(add, ix.reduce(x, ix.concatenate), 1), "does not reduce by 'concatenate'"),
             (lambda: ix.submit(add, ix.reduce(ix.Object(3, "i2"), ix.sum), 1), "Object of int16: int32"),
             (lambda: ix.submit(add, ix.reduce(x, ix.sum, parts=0), 1), "at least one part"),
