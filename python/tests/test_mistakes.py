@@ -85,7 +85,7 @@ def test_a_contribution_that_cannot_be_pickled_is_in_the_report(tmp_path):
             await ix.gather(*(a[i].call.reduce() for i in range(2)))
         """, words=["--imbrex-ranks=2"])
     assert code == 70
-    assert "has to be pickled" in said and "1 contributions of 2" in said
+    assert "has to be pickled" in said and "1 contribution of 2" in said
 
 
 def test_a_chare_that_cannot_be_pickled_is_named(tmp_path):
