@@ -110,27 +110,41 @@ class bytes_in_place {
 };
 
 /// One `send` on its way. Inside a process the sender's own bytes, lent; from another rank a copy in host memory, or
-/// word of where the bytes are. Or no `send`, but the other end telling of itself: then there is `hello` alone.
+/// word of where the bytes are. Or no `send`, but the other end telling of itself (`is_hello`).
 struct channel_message {
   std::uint64_t from = 0;  ///< whose it is, as `port_end::peer_identity` names its chare
   std::uint64_t sequence = 0;
   std::uint64_t element_type = 0;  ///< hash of the element type's name
   std::uint32_t element_bytes = 1;
-  std::uint32_t opening : 31 = 0;  ///< which end it was sent by of those that were opened there one after another
+  std::uint32_t opening : 30 = 0;  ///< which end it was sent by of those that were opened there one after another
   bool is_answer : 1 =
       false;  ///< what came from there before had been read, in the order of the stream that this was sent on
+  bool is_hello : 1 = false;  ///< `copied` is what the other end tells
   lent_bytes lent;
   aligned_bytes copied;                       ///< aligned to 64 bytes
   buffer<std::byte> own;                      ///< the same in a device's memory
   data_elsewhere remote;                      ///< where they are, when they did not come along
   bytes_in_place in_place;                    ///< `remote`, without a copy
   std::shared_ptr<buffer<std::byte>> staged;  ///< a copy that will go along
-  std::unique_ptr<channel_hello> hello;       ///< of most: null
 
   /// Whether its data are where only this PE fetches them, or, if it goes to another process, where only this one's
   /// devices read them.
   bool is_bound(bool to_other_process) const {
     return static_cast<bool>(remote) || (to_other_process && lent.on != nullptr);
+  }
+
+  static channel_message telling(const channel_hello& h) {
+    channel_message m;
+    m.is_hello = true;
+    const std::vector<std::byte> bytes = to_bytes(h);
+    m.copied.assign(bytes.data(), bytes.data() + bytes.size());
+    return m;
+  }
+  /// Of one that is a hello.
+  channel_hello hello() const {
+    channel_hello h;
+    from_bytes(std::vector<std::byte>(copied.data(), copied.data() + copied.size()), h);
+    return h;
   }
 
   /// The receiver has put all that reads the bytes into `reader`, in whose order they are given back; null: it has read
@@ -169,18 +183,12 @@ struct channel_message {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    bool tells = hello != nullptr;
-    ar & from & tells;
-    if (tells) {
-      if constexpr (Archive::is_loading) hello = std::make_unique<channel_hello>();
-      ar&* hello;
-      return;
-    }
     std::uint32_t opened = opening;
-    bool answers = is_answer;
-    ar & opened & answers & sequence & element_type & element_bytes & remote;
+    bool answers = is_answer, tells = is_hello;
+    ar & from & opened & answers & tells & sequence & element_type & element_bytes & remote;
     opening = opened;
     is_answer = answers;
+    is_hello = tells;
     if (remote) return;
     if constexpr (Archive::is_loading) {
       std::uint64_t n = 0;
@@ -220,7 +228,7 @@ class parked_message {
     return std::move(message_);
   }
   /// Whether it is a `send`, and not the other end telling of itself.
-  bool is_send() const { return message_.hello == nullptr; }
+  bool is_send() const { return !message_.is_hello; }
   /// As it came.
   const channel_message& message() const { return message_; }
   bool is_bound(bool to_other_process) const { return message_.is_bound(to_other_process); }

@@ -46,7 +46,7 @@ struct channel_body {
     if (e == nullptr) e = &part.record(index);
     if (e->state != presence::deleted) {
       part.hold(*e, active_message<channel_body>::make(priorities::communication, std::move(*this)));
-    } else if (message.hello == nullptr) {  // else nobody is left to be told
+    } else if (!message.is_hello) {  // else nobody is left to be told
       throw usage_error(fmt::format("a channel message was sent to {}, which has been deleted", part.text(*e)));
     }
   }

@@ -81,10 +81,9 @@ struct channel_link : port_end {
 
  private:
   void tell(scheduler& pe, bool wants_answer) {
-    channel_message m;
+    channel_message m =
+        channel_message::telling({{pe.rank().rank, pe.id(), kind, self->epoch, number_of_end}, wants_answer});
     m.from = identity;
-    m.hello = std::make_unique<channel_hello>(
-        channel_hello{{pe.rank().rank, pe.id(), kind, self->epoch, number_of_end}, wants_answer});
     post(pe, std::move(m));
   }
 };

@@ -11,8 +11,8 @@ namespace imbrex {
 namespace {
 
 void give(port_end& end, channel_message&& m) {
-  if (m.hello != nullptr) {
-    end.meet(*m.hello);
+  if (m.is_hello) {
+    end.meet(m.hello());
   } else {
     end.arrived(std::move(m));
   }
@@ -56,7 +56,7 @@ bool port_table::entry::is_next(const channel_message& m) {
 
 bool port_table::entry::takes(const channel_message& m) {
   if (end == nullptr || m.from != end->peer_identity) return false;
-  if (m.hello != nullptr || m.opening == end->peer_opening()) return true;
+  if (m.is_hello || m.opening == end->peer_opening()) return true;
   if (end->peer_opening() != 0 || !is_next(m)) return false;
   history(m.from).received = m.opening;
   end->begins_to_receive(m.opening);
@@ -65,10 +65,10 @@ bool port_table::entry::takes(const channel_message& m) {
 
 // Of what one chare has told of itself only the newest is kept, for a port that may never be opened to it.
 void port_table::entry::keep(channel_message&& m) {
-  if (m.hello != nullptr) {
-    const auto same = [&](const channel_message& k) { return k.hello != nullptr && k.from == m.from; };
+  if (m.is_hello) {
+    const auto same = [&](const channel_message& k) { return k.is_hello && k.from == m.from; };
     for (parked_message& old : take_if(early, same)) {
-      if (channel_message known = old.take(); m.hello->peer.is_older_than(known.hello->peer)) m = std::move(known);
+      if (channel_message known = old.take(); m.hello().peer.is_older_than(known.hello().peer)) m = std::move(known);
     }
   }
   early.emplace_back(std::move(m));

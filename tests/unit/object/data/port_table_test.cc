@@ -43,9 +43,8 @@ class port_table_of_one : public testing::Test {
   ~port_table_of_one() override { executor::set_current(nullptr); }
 
   static channel_message hello(std::uint64_t from, pe_id where, std::uint64_t epoch) {
-    channel_message m;
+    channel_message m = channel_message::telling({{0, where, memory_kind::host, epoch, 1}, false});
     m.from = from;
-    m.hello = std::make_unique<channel_hello>(channel_hello{{0, where, memory_kind::host, epoch, 1}, false});
     return m;
   }
   /// The first message of the sender's so-manieth end.
