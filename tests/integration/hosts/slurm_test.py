@@ -145,6 +145,8 @@ def warned(s):
     expect(job.returncode != 0, "a cancelled job ended as if all were well")
     s.ended_well("srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", *own, f"--imbrex-restart={checkpoints}",
                  "--report", path)
+    if not os.path.exists(path):
+        return  # why is among the failures
     reference = s.report([], "-i", iterations, "--pes", "1")["field_hash"]
     with open(path) as f:
         field_hash = json.load(f)["field_hash"]

@@ -152,13 +152,14 @@ TEST(checkpoint_refusal, names_classes_that_cannot_be_kept) {
 
 TEST(checkpoint_refusal, of_programs_that_are_functions) {
   folder_of_checkpoints at;
-  static std::string said;
+  static std::string said, path;
   said.clear();
-  command_line line({1, 1}, {at.option()});
+  path = at.path();
+  command_line line({1, 1});
   EXPECT_EQ(ix::run(line.count(), line.values(),
                     [](ix::runtime& rt) -> ix::task<int> {
                       try {
-                        auto made = rt.checkpoint();
+                        auto made = rt.checkpoint(path);
                         co_await made;
                       } catch (const ix::usage_error& e) {
                         said = e.what();
@@ -167,6 +168,10 @@ TEST(checkpoint_refusal, of_programs_that_are_functions) {
                     }),
             0);
   EXPECT_THAT(said, HasSubstr("imbrex::run<program>"));
+  testing::internal::CaptureStderr();
+  command_line asked_for({1, 1}, {at.option()});
+  EXPECT_EQ(ix::run(asked_for.count(), asked_for.values(), [](ix::runtime&) -> ix::task<int> { co_return 0; }), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("makes none"));
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_program<attempt>({1, 1}, {at.option()}, +[](ix::runtime&) -> ix::task<> { co_return; }), 0);
   command_line again({1, 1}, {"--imbrex-restart=" + at.path()});

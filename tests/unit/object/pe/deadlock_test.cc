@@ -218,7 +218,7 @@ ix::task<int> end_of_called_ones(ix::runtime& rt) {
 TEST(deadlock, of_calls_names_single_chares) {
   const auto [code, errors] = imbrex_test::run_and_listen({1, 1}, end_of_called_ones);
   EXPECT_EQ(code, 70);
-  EXPECT_THAT(errors, HasSubstr("for the reply of deadlock_test::{anonymous}::lonely::wait\n"));
+  EXPECT_THAT(errors, HasSubstr("lonely::wait\n"));
 }
 
 struct killer : ix::chare<killer> {
