@@ -31,8 +31,8 @@ def reduce(x: Object | DistributedObject, op: str | Callable | Kernel, parts: in
     use what should have come of it.
 
     Throws `UsageError` here for what is no operation, or has no identity."""
-    if not hasattr(parts, "__index__") or parts < 1:
-        raise UsageError(f"imbrex.reduce(x, op, {parts!r}): at least one part, and a whole number of them")
+    if not hasattr(parts, "__index__"):
+        raise UsageError(f"imbrex.reduce(x, op, {parts!r}): a whole number of parts")
     use = _Use(x, "reduce")
     use.how = (_operation(op, use.object, identity, by), use.object.dtype.name, parts)
     return use

@@ -2,7 +2,8 @@
 
 #include <imbrex/imbrex.h>
 
-#include <new>
+#include <memory>
+#include <utility>
 
 #include "home.h"
 

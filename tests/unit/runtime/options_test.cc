@@ -124,6 +124,13 @@ TEST(options, refuses_what_cannot_be_used) {
   }
 }
 
+TEST(options, ranks_inside_of_a_process_and_a_transport_between_some_contradict_each_other) {
+  EXPECT_THROW(options_for({"--imbrex-ranks=2", "--imbrex-transport=mpi"}), imbrex::config_error);
+  EXPECT_THROW(options_for({"--imbrex-ranks=2", "--imbrex-transport=ucx"}), imbrex::config_error);
+  EXPECT_EQ(options_for({"--imbrex-ranks=2", "--imbrex-transport=loopback"}).ranks, 2);
+  EXPECT_EQ(options_for({"--imbrex-ranks=1", "--imbrex-transport=mpi"}).transport, "mpi");
+}
+
 TEST(options, unknown_names_become_warnings) {
   EXPECT_THAT(options_for({"--imbrex-tracer=t"}).warnings, testing::ElementsAre(HasSubstr("--imbrex-trace?")));
 }
