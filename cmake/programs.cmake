@@ -32,6 +32,7 @@ ${imbrex_template}  };
 ")
   list(APPEND imbrex_tool_sources "${PROJECT_BINARY_DIR}/template_files.cc")
   add_executable(imbrex_tool ${imbrex_tool_sources})
+  target_compile_options(imbrex_tool PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release,RelWithDebInfo>>:-O1>")
   imbrex_unite(imbrex_tool)
   imbrex_precompile(imbrex_tool CLI/App.hpp algorithm fmt/format.h functional memory string vector)
   set_target_properties(imbrex_tool PROPERTIES OUTPUT_NAME imbrex)

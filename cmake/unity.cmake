@@ -55,3 +55,9 @@ function(imbrex_unite_tests target)
   endforeach()
   imbrex_unite_as(${target} tests ${together})
 endfunction()
+
+# imbrex_optimise_little(source...): of the calling folder; what takes long to compile and hardly any time when it runs, such
+# as what reads a command line.
+function(imbrex_optimise_little)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O1>")
+endfunction()

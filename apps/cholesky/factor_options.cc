@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
+#include <CLI/CLI.hpp>
 
 #include "command_line.h"
 

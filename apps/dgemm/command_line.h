@@ -1,9 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 /// What the command lines of dgemm and tiled_dgemm have in common.
 namespace dgemm {

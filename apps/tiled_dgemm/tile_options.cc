@@ -1,6 +1,7 @@
 #include "tile_options.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "command_line.h"
 #include "options.h"

@@ -83,6 +83,13 @@ class Chare:
         """`await self.barrier()`: until all elements of the array have come here."""
         return self._here.barrier()
 
+    def checkpoint_point(self) -> Any:
+        """`await self.checkpoint_point()` in a coroutine of every element of an array: a point at which the attributes of these
+        elements are all that has to be kept of them. Without `--imbrex-checkpoint` it is passed at once. Else it waits until
+        all elements have come (it counts as one of the array's reductions), and, if a checkpoint is due, until their state
+        has been taken. Gives whether it was. After a restart the coroutine is not there: the program's `restart` starts it again."""
+        return self._here.checkpoint_point()
+
     def migrate_to(self, pe: int) -> None:
         """Moves to a PE as soon as that can be done, once this method returns."""
         self._here.migrate_to(pe)
@@ -181,6 +188,11 @@ def read(saved: tuple, chare: _imbrex._Chare) -> Chare:
     (new,) = saved
     new._chare = chare
     return new
+
+
+def channel_of_state(number: int) -> _imbrex.Channel:
+    """Of the chare that is read; for pickle, which knows functions of Python by their names."""
+    return _imbrex.channel_of_state(number)
 
 
 def invoke(chare: Chare, method: str, args: tuple, named: dict) -> Any:

@@ -140,9 +140,9 @@ class Object:
         self._handle.release()
 
     def __reduce__(self) -> Any:
-        if not self._handle.is_of_process:
-            raise UsageError("an Object belongs to its PE: send what it holds, `await x.get()`, and make an Object of it there; or "
-                             "make it with domain=await imbrex.process_domain()")
+        number = self._handle.keep_in_state()  # of the chare that moves, or goes into a checkpoint
+        if number >= 0:
+            return _of_state, (number, self.shape, self.dtype)
         # Broadcasts and arguments of constructors are pickled in the process, too: there it is the same Object.
         if not hasattr(self, "_number"):
             self._number = next(_numbers)
@@ -153,6 +153,12 @@ class Object:
 _of_process: weakref.WeakValueDictionary[int, Object] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 _this_process = secrets.token_hex(8)
+
+
+def _of_state(number: int, shape: tuple, dtype: Any) -> Object:
+    x = object.__new__(Object)
+    x.shape, x.dtype, x._handle = shape, dtype, _imbrex.object_of_state(number)
+    return x
 
 
 def _found(process: str, which: int) -> Object:

@@ -1,34 +1,35 @@
-"""The job: what starts it, and what the main chare does."""
+"""The job: what starts it, and what makes its chares."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import pickle
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
-from pathlib import Path
-from typing import Any, Callable, overload
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from . import _imbrex
+from ._applications import run_application
 from ._chare import Chare
-from ._errors import Error, UsageError
-from ._signals import Signals
+from ._errors import UsageError
+from ._main import Main, can_restart
+
+if TYPE_CHECKING:
+    from ._main import Program
 
 
 @overload
-def run(main: Callable, argv: list[str] | None = None, *, pes: int | None = None) -> int: ...
+def run(main: Callable | Program, argv: list[str] | None = None, *, pes: int | None = None) -> int: ...
 @overload
 def run(main: str, *, launcher: str = "", trace: bool = False, **options: Any) -> dict[str, Any]: ...
 def run(main: Any, argv: list[str] | None = None, *, pes: int | None = None, **more: Any) -> Any:
     """Runs a job whose main chare is the coroutine `main(rt)`, or `main(rt, words)` with the words of the command line
-    that are not imbrex's own. All processes of an `mpirun` or `srun` call this. `pes`: PEs, that is threads, of this
-    process, unless `--imbrex-pes` says; one where it does not say either, since threads of Python compute one at a time.
+    that are not imbrex's own; or an object whose class has `async def start(self, rt)` and `async def restart(self, rt)`, with
+    or without words, which makes checkpoints and goes on from one by `restart`. All processes of an `mpirun` or `srun` call
+    this. `pes`: PEs, that is threads, of this process, unless `--imbrex-pes` says; one where it does not say either, since
+    threads of Python compute one at a time.
     Returns the exit code, the same everywhere. One job at a time. While the main chare runs, in the main thread, signals are
     handled as in any program: Ctrl-C ends the job, and `KeyboardInterrupt` is thrown here; before and after it, and on other
     ranks, Ctrl-C ends the process.
@@ -39,15 +40,18 @@ def run(main: Any, argv: list[str] | None = None, *, pes: int | None = None, **m
     if isinstance(main, str):
         if argv is not None:
             raise UsageError(f"imbrex.run({main!r}) takes an application's options by name: x=192, imbrex_pes=2")
-        return _run_application(main, **more, **({} if pes is None else {"pes": pes}))
+        return run_application(main, **more, **({} if pes is None else {"pes": pes}))
     if more:
         raise UsageError(f"imbrex.run(main) has no {', '.join(more)}: options go into argv")
-    if not inspect.iscoroutinefunction(main):
-        raise UsageError("imbrex.run takes an `async def main(rt)`, or the name of an application")
+    if isinstance(main, type) and can_restart(main):
+        raise UsageError(f"imbrex.run takes an object with `start` and `restart`: imbrex.run({main.__name__}())")
+    if not can_restart(main) and not inspect.iscoroutinefunction(main):
+        raise UsageError("imbrex.run takes an `async def main(rt)`, an object with `async def start(self, rt)` and `restart`, or the "
+                         "name of an application")
     return _run_job(main, argv, pes)
 
 
-def _run_job(main: Callable, argv: list[str] | None, pes: int | None) -> int:
+def _run_job(main: Any, argv: list[str] | None, pes: int | None) -> int:
     if _imbrex.is_in_job():
         raise UsageError("imbrex.run was called inside of a job: a process runs one at a time, and the next when it has returned")
     words = list(sys.argv if argv is None else [sys.argv[0] or "python", *argv])
@@ -55,40 +59,13 @@ def _run_job(main: Callable, argv: list[str] | None, pes: int | None) -> int:
         words.insert(1, f"--imbrex-pes={pes or 1}")
     sys.stdout.flush()
     if threading.current_thread() is not threading.main_thread():
-        return _imbrex.run(words, main)
+        return _imbrex.run(words, Main(main, None))
     # Before the main chare begins, after it has ended, and on other ranks, Python's own handlers would wait for the job's end.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        return _imbrex.run(words, _Main(main, handler))
+        return _imbrex.run(words, Main(main, handler))
     finally:
         signal.signal(signal.SIGINT, handler)
-
-
-class _Main:
-    """The main chare as the module calls it, and the handler of Ctrl-C that the program has."""
-
-    def __init__(self, main: Callable, handler: Any) -> None:
-        self.main, self.handler = main, handler
-        self.__signature__ = inspect.signature(main)
-
-    async def __call__(self, *given: Any) -> Any:
-        with Signals(self.handler):
-            return await self.main(*given)
-
-
-def begin(main: Callable, rt: _imbrex.Runtime, words: list[str]) -> Any:
-    return _to_its_end(main, [rt] if len(inspect.signature(main).parameters) == 1 else [rt, words])
-
-
-async def _to_its_end(main: Callable, given: list) -> Any:
-    """With `sys.exit`, as in any program."""
-    try:
-        return await main(*given)
-    except SystemExit as e:
-        if e.code is None or isinstance(e.code, int):
-            return e.code
-        print(e.code, file=sys.stderr)
-        return 1
 
 
 def clock() -> float:
@@ -137,51 +114,3 @@ def _create(rt: _imbrex.Runtime, cls: type, *args: Any, **named: Any) -> Any:
 _imbrex.Runtime.create_array = _create_array
 _imbrex.Runtime.create_group = _create_group
 _imbrex.Runtime.create = _create
-
-
-# ---------------------------------------------------------------------------------------------- applications
-
-
-def _words(options: dict[str, Any]) -> list[str]:
-    words = []
-    for name, value in options.items():
-        option = "--" + name.replace("_", "-")
-        if value is None or value is False:
-            continue
-        if value is True:
-            words.append(option)
-        elif name.startswith("imbrex_"):
-            words.append(f"{option}={value}")
-        else:
-            values = value if isinstance(value, (list, tuple)) else [value]
-            words += [option, *(str(v) for v in values)]
-    return words
-
-
-def _find(name: str) -> str:
-    folder = os.environ.get("PYTHON_IMBREX_BIN")
-    found = shutil.which(name, path=folder) if folder else shutil.which(name)
-    if found is None:
-        where = f"in PYTHON_IMBREX_BIN={folder}" if folder else "on the PATH: install it, or set PYTHON_IMBREX_BIN to its folder"
-        raise UsageError(f"the program {name} is not {where}")
-    return found
-
-
-def _run_application(name: str, launcher: str = "", trace: bool = False, **options: Any) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        report, events = Path(folder, "report.json"), Path(folder, "trace.json")
-        short = {k: v for k, v in options.items() if len(k) == 1}
-        words = [w for k, v in short.items() for w in (f"-{k}", str(v))]
-        words += _words({k: v for k, v in options.items() if len(k) > 1})
-        words += ["--report", str(report)]
-        if trace:
-            words.append(f"--imbrex-trace={events}")
-        done = subprocess.run([*launcher.split(), _find(name), *words], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Error(f"{name} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}".strip())
-        if not report.exists():
-            raise UsageError(f"{name} has written no report: imbrex.run(name) is for applications that have --report, as jacobi3d")
-        result = json.loads(report.read_text())
-        if trace:
-            result["trace"] = json.loads(events.read_text())
-    return result

@@ -1,49 +1,26 @@
 #include <fmt/format.h>
 #include <imbrex/device/interop/cuda_native.h>
 
-#include "arrays.h"
 #include "proxies.h"
 
 namespace imbrex_python {
 
-/// One end of a channel of bytes of the host or of a device, and what has been sent there and not been read. Of a
-/// chare, and for its PE.
-class channel_state {
- public:
-  channel_state(ix::channel<std::byte> c, ix::stream& s, bool of_device)
-      : channel(std::move(c)), in_order_of(&s), of_device_(of_device) {}
+std::shared_ptr<channel_state::sending> channel_state::send(const array_memory& a, std::optional<CUstream_st*> after) {
+  check(a);
+  std::erase_if(under_way_, [](const auto& s) { return s.use_count() == 1 && s->sent.returned(); });
+  if (!after) after = a.ready_in;
+  if (a.on_gpu && after) ix::after_native(*in_order_of, *after);
+  const ix::buffer_view<const std::byte> view(a.data, a.bytes, kind());
+  under_way_.push_back(std::make_shared<sending>(sending{channel.send(view, *in_order_of), a}));
+  return under_way_.back();
+}
 
-  struct sending {
-    ix::channel_send sent;
-    array_memory kept;
-  };
-  /// What nobody awaits goes when it has been read.
-  std::shared_ptr<sending> send(const array_memory& a, std::optional<CUstream_st*> after) {
-    check(a);
-    std::erase_if(under_way_, [](const auto& s) { return s.use_count() == 1 && s->sent.returned(); });
-    if (!after) after = a.ready_in;
-    if (a.on_gpu && after) ix::after_native(*in_order_of, *after);
-    const ix::buffer_view<const std::byte> view(a.data, a.bytes, kind());
-    under_way_.push_back(std::make_shared<sending>(sending{channel.send(view, *in_order_of), a}));
-    return under_way_.back();
-  }
-  void forget(const std::shared_ptr<sending>& s) { std::erase(under_way_, s); }
-  ix::memory_kind kind() const { return of_device_ ? ix::memory_kind::device : ix::memory_kind::host; }
-  /// Throws `usage_error` unless the channel is one for such memory.
-  void check(const array_memory& a) const {
-    if (a.on_gpu == of_device_) return;
-    throw ix::usage_error(
-        of_device_ ? "this channel is for arrays of a GPU (memory=\"device\"), and the array is in main memory"
-                   : "this array is on a GPU: open the channel, at both ends, with memory=\"device\"");
-  }
-
-  ix::channel<std::byte> channel;
-  ix::stream* in_order_of;
-
- private:
-  bool of_device_;
-  std::vector<std::shared_ptr<sending>> under_way_;
-};
+void channel_state::check(const array_memory& a) const {
+  if (a.on_gpu == of_device_) return;
+  throw ix::usage_error(of_device_
+                            ? "this channel is for arrays of a GPU (memory=\"device\"), and the array is in main memory"
+                            : "this array is on a GPU: open the channel, at both ends, with memory=\"device\"");
+}
 
 namespace {
 
@@ -65,6 +42,21 @@ class end_of_channel {
     });
   }
   void close() { there()->channel = {}; }
+  /// Its number in the state of the chare that is pickled; -1: it is closed.
+  int kept() const {
+    chare_parts* const parts = chare_parts::current();
+    if (parts == nullptr) {
+      throw ix::usage_error(
+          "a channel belongs to its chare, and goes nowhere without it: the other chare opens its own end");
+    }
+    const std::shared_ptr<channel_state> s = state_.lock();
+    return s == nullptr || !s->channel.is_open() ? -1 : static_cast<int>(parts->keep(s));
+  }
+  static end_of_channel of_state(int number) {
+    const chare_parts* const parts = chare_parts::current();
+    if (number < 0 || parts == nullptr) return end_of_channel(nullptr);
+    return end_of_channel(parts->channel(static_cast<std::size_t>(number)));
+  }
 
  private:
   std::shared_ptr<channel_state> there() const {
@@ -148,7 +140,13 @@ template nb::object python_chare<ix::index2d>::open_channel(const nb::object&, i
 template nb::object python_chare<ix::index3d>::open_channel(const nb::object&, int, int, const std::string&);
 
 void bind_channels(nb::module_& m) {
+  m.def("channel_of_state", &end_of_channel::of_state);
   nb::class_<end_of_channel>(m, "Channel")
+      .def("__reduce__",
+           [](const end_of_channel& c) {
+             return nb::make_tuple(nb::module_::import_("imbrex._chare").attr("channel_of_state"),
+                                   nb::make_tuple(c.kept()));
+           })
       .def("send", &end_of_channel::send, nb::arg("array"), nb::arg("stream") = nb::none(),
            "`await c.send(a)`: sends the bytes of an array in C order, which the other chare reads where they are: do "
            "not write to it before this has been awaited. Of an array on a GPU it sends what is there once all is done "

@@ -173,6 +173,7 @@ void bind_proxies(nb::module_& m) {
           },
           nb::arg("value").none(), nb::arg("op"), nb::arg("section").none())
       .def("barrier", &chare_interface::meet)
+      .def("checkpoint_point", &chare_interface::come_to_point)
       .def("migrate_to", &chare_interface::move_to)
       .def("destroy", &chare_interface::end)
       .def("channel", &chare_interface::open_channel);

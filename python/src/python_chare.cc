@@ -54,15 +54,29 @@ void held_object::make(const made_with& made, chare_interface* of) {
   hold("make", made.what, of, method_of_class(made.cls.get(), "__init__"));
 }
 
-void held_object::read(const value& state, chare_interface* of) { hold("read", state, of, "__setstate__ of a chare"); }
+void held_object::read(const value& state, chare_parts& with, chare_interface* of) {
+  const chare_parts::in_use here(with);
+  hold("read", state, of, "__setstate__ of a chare");
+}
 
-value held_object::state() const {
+value held_object::state(chare_parts& with) const {
   const with_python here;
+  const chare_parts::in_use now(with);
   try {
-    return value::pickled(helper("state")(nb::handle(object_.get())));
+    value v = value::pickled(helper("state")(nb::handle(object_.get())));
+    known_size_ = v.num_pickled() + with.num_bytes();
+    return v;
   } catch (nb::python_error& e) {
     throw python_failure::of(e, std::string(name_) + ", which moves or goes into a checkpoint, has to be pickled");
   }
+}
+
+std::size_t held_object::size_of_state() const {
+  if (known_size_ == 0) {
+    chare_parts parts(false);
+    state(parts);
+  }
+  return known_size_;
 }
 
 held_object::begun held_object::begin(const char* method, const value& arguments) const {

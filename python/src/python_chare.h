@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "chare_parts.h"
 #include "home.h"
 #include "names.h"
 #include "value.h"
@@ -64,15 +65,13 @@ class chare_interface {
   virtual void add(contribution c, const nb::object& section) = 0;
   virtual wait_pointer reduce_all(contribution c, const nb::object& section) = 0;
   virtual wait_pointer meet() = 0;
+  virtual wait_pointer come_to_point() = 0;
   virtual void move_to(ix::pe_id to) = 0;
   virtual void end() = 0;
   virtual nb::object open_channel(const nb::object& peer, int port, int peer_port, const std::string& memory) = 0;
   /// The number of its GPU of CUDA among those of the process; -1: it has none.
   virtual int my_gpu() const = 0;
 };
-
-/// What a chare has to do with its channels: it owns them, since objects of Python may go anywhere and at any time.
-class channel_state;
 
 /// What is done with the object, whatever its index.
 class held_object {
@@ -83,8 +82,12 @@ class held_object {
   ~held_object();
   /// `made`: of class, arguments, named arguments.
   void make(const made_with& made, chare_interface* of);
-  void read(const value& state, chare_interface* of);
-  value state() const;
+  /// With the parts that came along.
+  void read(const value& state, chare_parts& with, chare_interface* of);
+  /// `with`: where its Objects and channels are put.
+  value state(chare_parts& with) const;
+  /// About as many bytes as its state and those parts have: as they had when it was last asked for.
+  std::size_t size_of_state() const;
   /// Of its class.
   const char* name() const { return name_; }
   /// Begins a method: a coroutine to be driven, or what it has returned.
@@ -101,6 +104,7 @@ class held_object {
 
   owned object_;
   const char* name_ = nullptr;
+  mutable std::size_t known_size_ = 0;
 };
 
 /// The chare behind an object of Python, whose class derives from imbrex.Chare.
@@ -139,12 +143,19 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   template <class Archive>
   void serialize(Archive& ar) {
     if constexpr (Archive::is_loading) {
+      chare_parts parts;
       value state;
       ar & state;
-      held_.read(state, this);
+      parts.serialize(ar, [this]() -> ix::stream& { return base::streams().pack; });
+      channels_ = parts.channels();
+      held_.read(state, parts, this);
+    } else if constexpr (Archive::only_counts) {
+      ar.bytes(nullptr, held_.size_of_state());
     } else {
-      value state = held_.state();
+      chare_parts parts(ar.is_of_checkpoint());
+      value state = held_.state(parts);
       ar & state;
+      parts.serialize(ar, nullptr);
     }
   }
 
@@ -194,6 +205,14 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
       throw_alone();
     }
   }
+  wait_pointer come_to_point() override {
+    if constexpr (in_array) {
+      return std::make_shared<wait>([this] { return at_point(this); }, "self.checkpoint_point()");
+    } else {
+      throw ix::usage_error(
+          "self.checkpoint_point() is for the elements of an array; the main chare has rt.checkpoint_point()");
+    }
+  }
   void move_to(ix::pe_id to) override { base::migrate_to(to); }
   void end() override { base::destroy(); }
   nb::object open_channel(const nb::object& peer, int port, int peer_port, const std::string& memory) override;
@@ -230,7 +249,15 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
     co_return value();
   }
 
+  static ix::task<value> at_point(python_chare* self) {
+    auto point = ix::checkpoint_point(*self);
+    const bool made = co_await point;
+    const with_python here;
+    co_return value(nb::bool_(made));
+  }
+
   held_object held_;
+  /// It owns them, since objects of Python may go anywhere and at any time.
   std::vector<std::shared_ptr<channel_state>> channels_;
 };
 

@@ -31,6 +31,10 @@ class value {
   /// Throws `nb::python_error` where it cannot be made from what was pickled.
   nb::object get() const;
   ///@}
+  /// Bytes; 0 of None, and of what has not been pickled.
+  std::size_t num_pickled() const {
+    return shared_ == nullptr || shared_->bytes == nullptr ? 0 : shared_->bytes->size();
+  }
 
   template <class Archive>
   void serialize(Archive& ar) {

@@ -123,58 +123,15 @@ wait_pointer branch_of(const nb::object& o) {
   });
 }
 
-/// One that has failed waits for the others, so that the report of a deadlock tells what it has thrown.
-class others_over : public ix::waiter {
- public:
-  explicit others_over(const std::exception_ptr& e) : failure_(e) {}
-  static bool await_ready() { return false; }
-  void await_suspend(std::coroutine_handle<> h) {
-    suspend(h, [](const waiter* w) { return static_cast<const others_over*>(w)->text(); });
-  }
-  static void await_resume() {}
-
- private:
-  std::string text() const {
-    std::string thrown;
-    try {
-      std::rethrow_exception(failure_);
-    } catch (const std::exception& e) {
-      thrown = e.what();
-    }
-    return "the others of a gather, one of which has thrown: " + thrown.substr(thrown.rfind('\n') + 1);
-  }
-  std::exception_ptr failure_;
-};
-struct gathered {
-  std::size_t running;
-  std::vector<others_over*> failed = {};
-};
-
-ix::task<value> branch_until_all(wait_pointer w, std::shared_ptr<gathered> all) {
-  value v;
-  std::exception_ptr failure;
-  try {
-    ix::task<value> waiting = w->go();
-    value got = co_await std::move(waiting);
-    v = std::move(got);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (--all->running == 0) {
-    for (others_over* const o : std::exchange(all->failed, {})) o->wake();
-  } else if (failure) {
-    others_over last(failure);
-    all->failed.push_back(&last);
-    co_await last;
-  }
-  if (failure) std::rethrow_exception(failure);
+ix::task<value> one_of_all(wait_pointer w) {
+  ix::task<value> waiting = w->go();
+  value v = co_await std::move(waiting);
   co_return v;
 }
 
 ix::task<value> all_begun(const std::vector<wait_pointer>& waits) {
-  const auto all = std::make_shared<gathered>(gathered{waits.size()});
   std::vector<ix::task<value>> branches;
-  for (const wait_pointer& w : waits) branches.push_back(branch_until_all(w, all));
+  for (const wait_pointer& w : waits) branches.push_back(one_of_all(w));
   return all_of(std::move(branches));
 }
 

@@ -39,7 +39,13 @@ def test_the_first_program(tmp_path, words):
 @pytest.mark.parametrize("words", [["--imbrex-pes=1"], ["--imbrex-pes=3"], ["--imbrex-device=opencl"],
                                    ["--imbrex-machine=h200-x4", "--imbrex-device=cuda"]])
 def test_the_program_of_tasks(tmp_path, words):
-    said = run_program(1, tmp_path, words)
+    said = run_program(2, tmp_path, words)
     # Of 1 + 2 i, scaled to ten at most.
     assert float(said.split("\n")[0]) == pytest.approx(10 * 1000 * 1000 / 1999, rel=1e-5)
     assert said.split("\n")[1].startswith("[0.005")
+
+
+def test_the_program_that_can_be_restarted(tmp_path):
+    kept = tmp_path / "kept"
+    assert run_program(1, tmp_path, [f"--imbrex-checkpoint={kept}", "--imbrex-checkpoint-every=40"]) == "0.0\n"
+    assert run_program(1, tmp_path, [f"--imbrex-restart={kept}", "--imbrex-ranks=2"]) == "0.0\n"

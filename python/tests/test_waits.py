@@ -100,7 +100,8 @@ def test_the_report_of_a_deadlock_tells_what_a_gather_has_lost(tmp_path):
             await ix.gather(a[0].call.fails(), a[1].call.until(3))
         """)
     assert code == 70
-    assert "one of which has thrown: ValueError: cannot read the mesh" in said
+    assert "the others of several that are awaited at once, of which one has thrown" in said
+    assert "ValueError: cannot read the mesh" in said
 
 
 INTERRUPTED = """

@@ -91,6 +91,17 @@ class turns_test(unittest.TestCase):
         with unittest.mock.patch.object(turns, "_changed_of_late", return_value=None):
             self.assertEqual(turns.chosen(".", ["a", "b"], argparse.Namespace(recent=3, part=4)), ["a", "b"])
 
+    def test_no_more_than_a_weight_and_all_in_turn(self):
+        weights = {"a": 5, "b": 20, "c": 4, "d": 3}
+        seen = set()
+        for turn in range(4):
+            with unittest.mock.patch.object(turns, "_part_of_commit", return_value=turn):
+                taken = turns.no_more_than(".", sorted(weights), weights.get, 9)
+            self.assertTrue(len(taken) == 1 or sum(weights[name] for name in taken) <= 9)
+            seen |= set(taken)
+        self.assertEqual(seen, set(weights))
+        self.assertEqual(turns.no_more_than(".", [], weights.get, 9), [])
+
 
 class unit_programs_test(unittest.TestCase):
     def test_what_concerns_a_program(self):

@@ -42,3 +42,15 @@ def chosen(root, names, arguments, concerns=_is_changed):
     turn = _part_of_commit(root, arguments.part) if arguments.part else None
     return [name for i, name in enumerate(names)
             if concerns(name, changed) or (turn is not None and i % arguments.part == turn)]
+
+
+def no_more_than(root, names, weight, most):
+    """As many of `names`, and one at least, as have that weight together; which of them come first is another thing with
+    each commit."""
+    begin = _part_of_commit(root, len(names)) if names else 0
+    taken, total = [], 0
+    for name in [*names[begin:], *names[:begin]]:
+        if not taken or total + weight(name) <= most:
+            taken.append(name)
+            total += weight(name)
+    return sorted(taken)

@@ -1,6 +1,6 @@
 """Names programs of unit tests of a configured build, one a line, as their folders are called: with --recent and --part
-those that recent changes concern, and a part of the others, which take their turns. For builds with sanitizers, which
-take long.
+those that recent changes concern, and a part of the others, which take their turns; with --lines no more of all these
+than have that many lines of tests. For builds with sanitizers, which take long.
 
 A change concerns a program if it is in a folder of its name (tests/unit/<name>, src/imbrex/<name>, apps/<name>,
 sessions/) or in a header, or the source beside it, that one of its tests includes by name.
@@ -37,16 +37,24 @@ def concerned(root, name, changed):
     return any(path.startswith(places) for path in changed) or not changed.isdisjoint(named_by(root, name))
 
 
+def lines_of(root, name):
+    return sum(path.read_bytes().count(b"\n") for path in (root / "tests" / "unit" / name).rglob("*.cc"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--label", help="only those whose tests have this label")
+    parser.add_argument("--lines", type=int, help="no more than programs with so many lines of tests, but one at least")
     turns.add_arguments(parser)
     arguments = parser.parse_args()
     root = arguments.root.resolve()
     names = present(arguments.build.resolve(), arguments.label)
-    print("\n".join(turns.chosen(root, names, arguments, lambda name, changed: concerned(root, name, changed))))
+    names = turns.chosen(root, names, arguments, lambda name, changed: concerned(root, name, changed))
+    if arguments.lines:
+        names = turns.no_more_than(root, names, lambda name: lines_of(root, name), arguments.lines)
+    print("\n".join(names))
     return 0
 
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "chare_parts.h"
 #include "process_domain.h"
 #include "proxies.h"
 #include "recording.h"
@@ -86,6 +87,28 @@ object_pointer make_object(std::size_t bytes, const nb::object& domain) {
 
 bool is_of_process(const object_handle& o) { return of_all_pes<bytes_object>::is_usable_here(o.here(an_object)); }
 
+/// Its number in the state of the chare that is pickled; -1: it is none of such, but one that goes as a reference.
+int keep_in_state(const object_handle& o) {
+  chare_parts* const parts = chare_parts::current();
+  if (is_of_process(o)) {
+    if (parts == nullptr || !parts->is_of_checkpoint()) return -1;
+    throw ix::usage_error(
+        "an Object of all PEs of the process is in the state of a chare, and is kept in no checkpoint: keep what it "
+        "holds, await x.get(), and make it again in restart; leave it out by a __getstate__");
+  }
+  if (parts == nullptr) {
+    throw ix::usage_error(
+        "an Object belongs to its PE: send what it holds, `await x.get()`, and make an Object of it there; or make it "
+        "with domain=await imbrex.process_domain()");
+  }
+  return static_cast<int>(parts->keep(o.here(an_object)));
+}
+object_pointer object_of_state(std::size_t number) {
+  const chare_parts* const parts = chare_parts::current();
+  if (parts == nullptr) throw ix::usage_error("an Object of a chare's state is read with that chare");
+  return std::make_shared<object_handle>(parts->object(number));
+}
+
 object_pointer slice_of(const object_handle& o, std::size_t first, std::size_t count) {
   return std::make_shared<object_handle>(o.here(an_object).slice(first, count));
 }
@@ -138,8 +161,8 @@ class view {
 
 void bind_objects(nb::module_& m) {
   nb::class_<object_handle>(m, "_Object")
-      .def_prop_ro("is_of_process", &is_of_process)
       .def("slice", &slice_of)
+      .def("keep_in_state", &keep_in_state)
       .def("prefetch", &prefetch)
       .def("evict", [](const object_handle& o) { o.here(an_object).evict(); })
       .def("release", &object_handle::give_up);
@@ -147,6 +170,7 @@ void bind_objects(nb::module_& m) {
       .def(nb::init<const object_handle&, const std::string&>())
       .def("begin", &view::begin)
       .def("end", &view::end);
+  m.def("object_of_state", &object_of_state);
   m.def("make_object", &make_object, nb::arg("bytes"), nb::arg("domain").none());
 }
 

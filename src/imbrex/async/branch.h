@@ -36,6 +36,7 @@ using result_of =
 /// Told by each branch that ended; says which coroutine goes on.
 struct join {
   std::coroutine_handle<> (*ended)(join*, std::size_t branch) noexcept = nullptr;
+  std::exception_ptr failure;  ///< what the first one that failed has thrown
 };
 
 /// Starts when `start` is called. Owns its frame; destroying it while it waits cancels the wait.
@@ -63,7 +64,10 @@ class branch {
       void await_resume() noexcept {}
     };
     final_awaiter final_suspend() noexcept { return {}; }
-    void unhandled_exception() noexcept { failure = std::current_exception(); }
+    void unhandled_exception() noexcept {
+      failure = std::current_exception();
+      if (!told->failure) told->failure = failure;
+    }
     template <class U>
     void return_value(U&& v) {
       value.emplace(std::forward<U>(v));

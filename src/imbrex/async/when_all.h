@@ -1,8 +1,13 @@
 #pragma once
 
+#include <coroutine>
+#include <cstddef>
+#include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "imbrex/async/activity.h"
 #include "imbrex/async/branch.h"
 #include "imbrex/async/task.h"
 
@@ -10,23 +15,36 @@ namespace imbrex {
 
 namespace detail {
 
+/// What a branch has thrown while others still wait: stands among what its activity waits for, so that the report of a
+/// deadlock tells it. Of the calling PE; null where none runs.
+std::shared_ptr<waiter> note_failed_branch(const std::exception_ptr& thrown);
+
 /// Resumes the parent when the last branch has ended.
 struct join_all : join {
   explicit join_all(std::size_t branches) : left(branches + 1) { ended = &join_all::one_ended; }
   static std::coroutine_handle<> one_ended(join* j, std::size_t) noexcept {
     auto* self = static_cast<join_all*>(j);
-    return --self->left == 0 ? self->parent : std::noop_coroutine();
+    if (--self->left == 0) {
+      self->failed.reset();
+      return self->parent;
+    }
+    if (self->failure && self->failed == nullptr) [[unlikely]]
+      self->failed = note_failed_branch(self->failure);
+    return std::noop_coroutine();
   }
 
   bool await_ready() const noexcept { return left == 1; }
   bool await_suspend(std::coroutine_handle<> h) noexcept {
     parent = h;
-    return --left != 0;
+    if (--left != 0) return true;
+    failed.reset();
+    return false;
   }
   void await_resume() const noexcept {}
 
-  std::size_t left;
+  std::size_t left;  // and the parent, until it waits
   std::coroutine_handle<> parent;
+  std::shared_ptr<waiter> failed;
 };
 
 template <class... R, std::size_t... I>

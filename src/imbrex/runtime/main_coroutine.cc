@@ -17,6 +17,10 @@ namespace imbrex::detail {
 
 namespace {
 
+constexpr const char* what_can_be_restarted =
+    "it is none that imbrex::run<program> starts (in Python: an object with start and restart that imbrex.run is "
+    "given), see docs/checkpoints.md";
+
 /// In files: what the user named, or what has been written since.
 std::string folder_to_begin_with(checkpoint_options o, bool is_later_run) {
   if (is_later_run && !o.folder.empty() && !checkpoint_numbers(o.folder).empty()) o.restart = "auto";
@@ -86,10 +90,8 @@ task<> forget() {
 task<int> main_coroutine(runtime& rt, const main_program& main, std::vector<std::string> arguments,
                          const checkpoint_options& o, rank_memory* memory) {
   if (!main.restart && (o.in_memory() || !o.folder.empty())) {
-    throw config_error(
-        fmt::format("--imbrex-checkpoint{}: this program cannot be restarted, and so makes none: it is none that "
-                    "imbrex::run<program> starts, see docs/checkpoints.md",
-                    o.in_memory() ? "-memory" : ""));
+    throw config_error(fmt::format("--imbrex-checkpoint{}: this program cannot be restarted, and so makes none: {}",
+                                   o.in_memory() ? "-memory" : "", what_can_be_restarted));
   }
   if (!o.folder.empty()) check_checkpoint_base(o.folder);
   const std::optional<checkpoint_place> from = place_to_begin(o, memory);
@@ -100,9 +102,7 @@ task<int> main_coroutine(runtime& rt, const main_program& main, std::vector<std:
     co_return co_await started;
   }
   if (!main.restart) {
-    throw config_error(
-        "--imbrex-restart: this program cannot be restarted: it is none that imbrex::run<program> starts, see "
-        "docs/checkpoints.md");
+    throw config_error(fmt::format("--imbrex-restart: this program cannot be restarted: {}", what_can_be_restarted));
   }
   auto restored = restore_job(*from);
   std::vector<std::byte> program = co_await restored;

@@ -196,6 +196,9 @@ struct main_program {
   std::function<task<int>(runtime&, std::vector<std::string> arguments)> start;
   /// Of a job that begins with a checkpoint; `saved`: what the program was. Empty: it cannot be restarted.
   std::function<task<int>(runtime&, std::vector<std::string> arguments, std::vector<std::byte> saved)> restart;
+  /// On every process, by the thread that called `run`, when a run of the job has been taken down and another one is to
+  /// begin in the same processes. May be empty.
+  std::function<void()> between_runs = nullptr;
 };
 
 /// Runs the job.

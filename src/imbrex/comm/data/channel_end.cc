@@ -36,7 +36,13 @@ void channel_end::arrived(channel_message&& m) {
     forget(r);
     channel_message first = ready_.front().take();
     ready_.pop_front();
-    if (accept(*r, std::move(first))) r->resume();
+    bool is_complete = false;
+    try {
+      is_complete = accept(*r, std::move(first));
+    } catch (const error&) {
+      r->refuse(std::current_exception());
+    }
+    if (is_complete) r->resume();
   }
 }
 
@@ -48,15 +54,24 @@ receive_state channel_end::try_receive(channel_receive& r) {
   return accept(r, std::move(first)) ? receive_state::complete : receive_state::under_way;
 }
 
-/// True when `r` is complete, false when it will be resumed.
-bool channel_end::accept(channel_receive& r, channel_message&& m) {
+void channel_end::check_fits(const channel_receive& r, const channel_message& m) const {
   if (m.element_type != element_type_) {
     throw usage_error(fmt::format("{}: the two ends are of different element types ({} and {} bytes each)", name_,
                                   m.element_bytes, element_bytes_));
   }
   if (r.keep == nullptr && m.bytes() > r.capacity) {
-    throw usage_error(fmt::format("{}: a message of {} elements came for a receive of {}", name_,
-                                  m.bytes() / element_bytes_, r.capacity / element_bytes_));
+    throw usage_error(fmt::format("{}: a message of {} {} came for a receive of {}", name_, m.bytes() / element_bytes_,
+                                  element_bytes_ == 1 ? "bytes" : "elements", r.capacity / element_bytes_));
+  }
+}
+
+/// True when `r` is complete, false when it will be resumed. What does not fit is given back to its sender.
+bool channel_end::accept(channel_receive& r, channel_message&& m) {
+  try {
+    check_fits(r, m);
+  } catch (...) {
+    if (m.remote) mover_->drop(*m.remote);
+    throw;
   }
   r.received = m.bytes();
   if (r.keep != nullptr) return keep(r, std::move(m));
@@ -180,7 +195,8 @@ void channel_end::close(bool is_ending) {
   while (first_waiting_ != nullptr) {
     channel_receive* const r = first_waiting_;
     forget(r);
-    r->refuse();
+    r->refuse(
+        std::make_exception_ptr(usage_error(name_ + " was closed while a receive waited: close it when nobody does")));
   }
 }
 
@@ -191,16 +207,20 @@ const wait_mobility channel_receive::moves_with_its_end{[](const waiter& w) {
                                                         },
                                                         [](waiter&, departure&) {}, [](waiter&) {}};
 
-void channel_receive::refuse() {
+std::string channel_receive::what_is_awaited(const waiter* w) {
+  const channel_end& end = *static_cast<const channel_receive*>(w)->end_of_wait_;
+  return "a message on " + end.name() + end.from_where();
+}
+
+void channel_receive::refuse(std::exception_ptr why) {
   phase_ = phase::refused;
+  why_refused_ = std::move(why);
   wake();
 }
 
 void channel_receive::finish() {
   const phase before = std::exchange(phase_, phase::apart);
-  if (before == phase::refused) {
-    throw usage_error(end_of_wait_->name() + " was closed while a receive waited: close it when nobody does");
-  }
+  if (before == phase::refused) std::rethrow_exception(why_refused_);
 }
 
 void channel_end::wait(channel_receive* r) {

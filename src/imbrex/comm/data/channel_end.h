@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -255,7 +256,7 @@ struct channel_receive : waiter {
   ///@{
   bool ready(channel_end& end);
   void wait(channel_end& end, std::coroutine_handle<> h);
-  /// Throws `usage_error` when the end was closed meanwhile.
+  /// Throws `usage_error` when the end was closed meanwhile, or what came does not fit.
   void finish();
   void leave(channel_end& end);
   ///@}
@@ -265,13 +266,15 @@ struct channel_receive : waiter {
   enum class phase {
     apart,    // not waiting, or matched
     waiting,  // in the queue of the end
-    refused,  // the end was closed; in the PE's queue
+    refused,  // the end was closed, or what came does not fit; in the PE's queue
   };
-  void refuse();
+  void refuse(std::exception_ptr why);
+  static std::string what_is_awaited(const waiter* w);
   static const wait_mobility moves_with_its_end;
 
   phase phase_ = phase::apart;
   channel_end* end_of_wait_ = nullptr;  ///< for reports
+  std::exception_ptr why_refused_;
 };
 
 /// What became of a receive that was tried.
@@ -284,13 +287,14 @@ class channel_end {
   /// `mover` may be null where there is one rank only.
   channel_end(std::string name, std::uint64_t element_type, std::uint32_t element_bytes, data_mover* mover)
       : name_(std::move(name)), element_type_(element_type), element_bytes_(element_bytes), mover_(mover) {}
-  ~channel_end() {
+  virtual ~channel_end() {
     if (gone_ != nullptr) *gone_ = true;
   }
   channel_end(const channel_end&) = delete;
   channel_end& operator=(const channel_end&) = delete;
 
-  /// A `send` has come, in any order. Resumes the receive it completes. Throws `usage_error` when it does not fit it.
+  /// A `send` has come, in any order. Resumes the receive it completes, with a `usage_error` when it does not fit that;
+  /// then it is gone.
   void arrived(channel_message&& m);
   /// Tries to match `r` with what has come. `complete`: the copy stands in its stream. `under_way`: it will be resumed.
   /// Receives that are waiting go first.
@@ -302,6 +306,8 @@ class channel_end {
   void close(bool is_ending);
 
   const std::string& name() const { return name_; }
+  /// Where its messages come from, for reports: " from port 2 of block(3)"; empty: that is not known here.
+  virtual std::string from_where() const { return {}; }
   /// Numbers a message of so many bytes that is sent now, after `begins_to_send`.
   void number(channel_message& m, std::size_t bytes) {
     bytes_sent_ += bytes;
@@ -344,6 +350,7 @@ class channel_end {
 
  private:
   bool accept(channel_receive& r, channel_message&& m);
+  void check_fits(const channel_receive& r, const channel_message& m) const;
   bool keep(channel_receive& r, channel_message&& m);
   bool take_from_process(channel_receive& r, channel_message&& m);
   bool take_copy(channel_receive& r, channel_message&& m);
@@ -371,9 +378,7 @@ inline bool channel_receive::ready(channel_end& end) { return end.try_receive(*t
 
 inline void channel_receive::wait(channel_end& end, std::coroutine_handle<> h) {
   end_of_wait_ = &end;
-  suspend(
-      h, [](const waiter* w) { return "a message on " + static_cast<const channel_receive*>(w)->end_of_wait_->name(); },
-      &moves_with_its_end);
+  suspend(h, &what_is_awaited, &moves_with_its_end);
   if (under_way != nullptr) return;
   phase_ = phase::waiting;
   end.wait(this);

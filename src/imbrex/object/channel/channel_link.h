@@ -146,6 +146,11 @@ struct channel_link_to final : channel_link {
     const auto reader = static_cast<std::size_t>(part->record(index).where - pe.rank().first_pe());
     return pe.gpus[static_cast<std::size_t>(pe.rank().gpu_of_pe[reader])];
   }
+  std::string from_where() const override {
+    array_part<Index>* const part = find_part<Index>(scheduler::current(), array);
+    if (part == nullptr) return {};
+    return " from port " + std::to_string(peer_port) + " of " + part->text(part->record(index));
+  }
   link_address address() const override { return {kind_of_link_.number(), array, to_bytes(index), port, peer_port}; }
 
   collection_id array;

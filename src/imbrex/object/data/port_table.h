@@ -14,7 +14,7 @@ struct element_base;
 /// The end of a channel at a port of an element.
 struct port_end : channel_end {
   using channel_end::channel_end;
-  virtual ~port_end() = default;
+  ~port_end() override = default;
   /// Whether the other end is thought to live in this process.
   virtual bool stays_in_process(scheduler& pe) const = 0;
   /// The other end tells of itself.

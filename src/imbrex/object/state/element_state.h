@@ -61,6 +61,8 @@ class state_writer : public archive_base<state_writer> {
     return saver_ != nullptr && saver_->save_later(all_, on, from, n);
   }
   saved_state take() { return std::move(all_); }
+  /// Whether the element stays, and the state may be read by another job.
+  bool is_of_checkpoint() const { return saver_ != nullptr; }
 
   /// The messages of an entry slot are in it.
   void has_written(const slot_queue& q) {

@@ -112,6 +112,7 @@ int run_in_one_process(const runtime_options& options, const job_to_run& job) {
     const auto failed = std::ranges::find_if(codes, [](int code) { return code != 0 && code != begin_again; });
     if (failed != codes.end()) return *failed;
     if (std::ranges::find(codes, begin_again) == codes.end()) return 0;
+    if (job.main.between_runs) job.main.between_runs();
     for (const auto& m : memory) m->num_ranks_before = o.ranks;
     if (memory.front()->next_pes > 0) o.pes = memory.front()->next_pes;
     for (const auto& m : memory) m->num_replaced = lost >= 0 && spares > 0 ? 1 : 0;
@@ -131,6 +132,7 @@ int run_in_processes(const runtime_options& options, std::unique_ptr<transport>&
     if (code != begin_again) return code;
     if (rank == nullptr) memory->stopped_at_ns = now_ns();
     rank.reset();
+    if (job.main.between_runs) job.main.between_runs();
     memory->num_ranks_before = t != nullptr ? t->num_ranks() : 1;
     if (t != nullptr) t = those_left(std::move(t));
     if (o.checkpoint.spare_ranks > 0 && !is_spare(t.get())) memory->share_with_new_ranks(*t);

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <numeric>
+#include <string>
+#include <vector>
 
 namespace channel_test {
 
@@ -72,6 +75,36 @@ struct cell : chare<cell, index1d> {
     out.send(sent, streams().pack);
     co_await in.recv(got, streams().unpack);
   }
+  // Caught, whether it waited before the message came or not; the next ones are as they were.
+  task<> too_long_and_on(bool waits) {
+    channel<int> out(*this, array()[right()], 0, 1), in(*this, array()[left()], 1, 0);
+    std::vector<int> five{1, 2, 3, 4, 5}, two{6, 7}, got(3);
+    send_both_ = [&, this] {
+      out.send(five, streams().pack);
+      out.send(two, streams().pack);
+    };
+    if (!waits) {
+      send_both_();
+      co_await barrier();
+      co_await barrier();
+    }
+    auto first = in.recv(got, streams().unpack);
+    auto second = in.recv(got, streams().unpack);
+    if (waits) array()[index()].send<&cell::send_both>();
+    std::string said;
+    try {
+      co_await first;
+    } catch (const usage_error& e) {
+      said = e.what();
+    }
+    const std::size_t came = co_await second;
+    co_await streams().unpack.done();
+    const bool is_right = said.find("a message of 5 elements came for a receive of 3") != std::string::npos &&
+                          came == 2 && got == std::vector<int>{6, 7, 0};
+    co_await barrier();
+    contribute(is_right ? 1 : 0, sum);
+  }
+  void send_both() { send_both_(); }
   task<> other_type() {
     channel<int> out(*this, array()[right()], 0, 1);
     channel<float> in(*this, array()[left()], 1, 0);
@@ -86,6 +119,9 @@ struct cell : chare<cell, index1d> {
     std::vector<int> got(1);
     co_await in.recv(got, streams().unpack);
   }
+
+ private:
+  std::function<void()> send_both_;
 };
 
 task<int> shift_job(runtime& rt, int cells, int rounds, int length) {
@@ -120,6 +156,16 @@ TEST(channel, a_message_longer_than_the_receive_is_a_named_error) {
   EXPECT_EQ(o.code, 70);
   EXPECT_THAT(o.errors, testing::HasSubstr("a message of 5 elements came for a receive of 3"));
   EXPECT_THAT(o.errors, testing::HasSubstr("port 1 of"));
+}
+task<int> too_long_job(runtime& rt, bool waits) {
+  auto a = rt.create_array<cell>(index1d(4));
+  a.broadcast<&cell::too_long_and_on>(waits);
+  const int right = co_await a.reduction<int>();
+  co_return right == 4 ? 0 : 1;
+}
+TEST(channel, a_message_longer_than_the_receive_is_an_error_of_that_receive_alone) {
+  run_over_all_shapes(&too_long_job, true);
+  run_over_all_shapes(&too_long_job, false);
 }
 TEST(channel, ends_of_different_types_are_a_named_error) {
   const job_outcome o = run_and_listen({1, 2}, &broken_job<&cell::other_type>);

@@ -3,6 +3,7 @@
 #include <imbrex/imbrex.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,12 @@ struct stuck : ix::chare<stuck, ix::index1d> {
   }
   void end() { destroy(); }
   ix::task<> two_at_once() { co_await ix::when_all(letters(8), more(9)); }
+  void fail() { throw std::runtime_error("cannot read the mesh"); }
+  ix::task<> ask_and_wait() {
+    auto asked = array()[index() + 1].call<&stuck::fail>();
+    auto both = ix::when_all(std::move(asked), letters(8));
+    co_await both;
+  }
   ix::task<> expose_and_hold(ix::element_proxy<stuck> to) {
     const ix::hetero_object<double> x(5);
     auto access = x.host(ix::access_mode::write);
@@ -87,6 +94,12 @@ ix::task<int> both(ix::runtime& rt) {
   co_return 0;
 }
 
+ix::task<int> both_of_which_one_failed(ix::runtime& rt) {
+  auto a = rt.create_array<stuck>(ix::index1d(n));
+  co_await a[0].call<&stuck::ask_and_wait>();
+  co_return 0;
+}
+
 ix::task<int> never_made(ix::runtime& rt) {
   auto a = rt.create_array<stuck>(ix::empty_array<ix::index1d>());
   for (int k = 0; k < 3; ++k) a[17].send<&stuck::letters>(k, "");
@@ -118,6 +131,19 @@ ix::task<int> sent_under_a_view(ix::runtime& rt) {
 ix::task<int> put_under_a_view(ix::runtime& rt) {
   auto a = rt.create_array<stuck>(ix::index1d(n));
   co_await a[0].call<&stuck::expose_and_hold>(a[n - 1]);
+  co_return 0;
+}
+
+struct listener : ix::chare<listener, ix::index1d> {
+  ix::task<> listen() {
+    const ix::channel<int> in(*this, array()[index() + 1], 3, 4);
+    std::vector<int> got(1);
+    co_await in.recv(got, streams().unpack);
+  }
+};
+ix::task<int> nobody_sends(ix::runtime& rt) {
+  auto a = rt.create_array<listener>(ix::index1d(n));
+  co_await a[2].call<&listener::listen>();
   co_return 0;
 }
 
@@ -254,6 +280,17 @@ TEST(deadlock, of_hundreds_is_reported_in_a_few_lines) {
   EXPECT_EQ(code, 70);
   EXPECT_LE(std::count(errors.begin(), errors.end(), '\n'), 50);
   EXPECT_THAT(errors, HasSubstr(" more"));
+}
+
+TEST(deadlock, of_several_waits_tells_what_one_of_them_has_thrown) {
+  expect_report(both_of_which_one_failed,
+                {"stuck::letters with reference 8",
+                 "the others of several that are awaited at once, of which one has thrown: ", "cannot read the mesh"});
+}
+
+TEST(deadlock, of_a_channel_names_both_ends) {
+  expect_report(nobody_sends, {"a message on the channel at port 3 of deadlock_test::", "listener(2) from port 4 of ",
+                               "listener(3)"});
 }
 
 }  // namespace
