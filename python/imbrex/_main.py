@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any, Protocol
+from typing import Any, Callable, Protocol
 
 from . import _imbrex
 from ._errors import UsageError
@@ -12,11 +12,13 @@ from ._signals import Signals
 
 
 class Program(Protocol):
-    """A main chare that can be restarted; either method may take the words of the command line, too."""
+    """A main chare that can be restarted: `async def start(self, rt)`, or `(self, rt, words)`, and `restart`, which is as free."""
 
-    async def start(self, rt: _imbrex.Runtime) -> Any: ...
+    @property
+    def start(self) -> Callable[..., Any]: ...
 
-    async def restart(self, rt: _imbrex.Runtime) -> Any: ...
+    @property
+    def restart(self) -> Callable[..., Any]: ...
 
 
 def can_restart(main: Any) -> bool:

@@ -177,3 +177,63 @@ def test_channels_between_processes(tmp_path):
     done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, str(program), "--imbrex-device=cuda",
                            "--imbrex-pes=1"], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Cooling(ix.Chare):
+    """With an Object on its GPU, a channel of the GPU's memory, and an array of CuPy, which are all there again after a restart."""
+
+    def __init__(self):
+        self.step = 0
+        self.x = ix.Object(1000)
+        ix.submit(lambda a: a.fill(self.index + 1.0), ix.write(self.x))
+        self.halo = cupy.full(10, float(self.index))
+        self.to_next = self.from_last = None
+
+    async def run(self, last):
+        if self.to_next is None:
+            n = self.extent
+            self.to_next = self.channel(self.array[(self.index + 1) % n], 0, 1, memory="device")
+            self.from_last = self.channel(self.array[(self.index - 1) % n], 1, 0, memory="device")
+        while self.step < last:
+            ix.submit(ix.on_gpu(scale), self.x, 2.0)
+            sent = self.to_next.send(self.halo)
+            came = await self.from_last.recv(cupy.empty(10))
+            await sent
+            self.halo = came + 1
+            cupy.cuda.get_current_stream().synchronize()
+            self.step += 1
+            await self.checkpoint_point()
+        values = await self.x.get()
+        self.contribute([(self.index, float(values.min()), float(values.max()), self.halo.get().tolist())], ix.concatenate)
+
+
+class CoolingProgram:
+    def __init__(self):
+        self.restarts, self.result = 0, None
+
+    async def start(self, rt):
+        self.chares = rt.create_array(Cooling, 4)
+        rt.resize(2)
+        await self.finish()
+
+    async def restart(self, rt):
+        self.restarts += 1
+        await self.finish()
+
+    async def finish(self):
+        self.chares.broadcast.run(6)
+        self.result = sorted(await self.chares.reduction())
+
+
+def test_chares_with_data_on_gpus_are_restarted(tmp_path):
+    def right(program, restarts):
+        expected = [(i, 64.0 * (i + 1), 64.0 * (i + 1), [(i - 6) % 4 + 6.0] * 10) for i in range(4)]
+        assert (program.result, program.restarts) == (expected, restarts)
+
+    program = CoolingProgram()
+    words = ["--imbrex-device=cuda", "--imbrex-pes=1", f"--imbrex-checkpoint={tmp_path}", "--imbrex-checkpoint-every=3"]
+    assert ix.run(program, words) == 0
+    right(program, 1)
+    again = CoolingProgram()
+    assert ix.run(again, ["--imbrex-device=cuda", "--imbrex-pes=2", f"--imbrex-restart={tmp_path}"]) == 0
+    right(again, 2)

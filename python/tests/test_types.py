@@ -50,7 +50,18 @@ async def main(rt: ix.Runtime) -> int:
     return 0
 
 
+class Rod:
+    async def start(self, rt: ix.Runtime) -> int:
+        made: str = await rt.checkpoint("folder")
+        rt.resize(3)
+        return len(made)
+
+    async def restart(self, rt: ix.Runtime, words: list[str]) -> None:
+        await rt.checkpoint_point()
+
+
 code: int = ix.run(main)
+again: int = ix.run(Rod())
 '''
 
 

@@ -22,6 +22,9 @@ struct buffer_view {
   /// Of memory the process allocated itself: host memory.
   buffer_view(std::span<T> s) : data(s.data()), size(s.size()) {}  // NOLINT(google-explicit-constructor)
   template <class U>
+    requires std::is_same_v<T, const U>
+  buffer_view(std::span<U> s) : data(s.data()), size(s.size()) {}  // NOLINT(google-explicit-constructor)
+  template <class U>
     requires std::is_same_v<std::remove_const_t<T>, U>
   buffer_view(std::vector<U>& v) : data(v.data()), size(v.size()) {}  // NOLINT(google-explicit-constructor)
   template <class U>

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <numeric>
+#include <span>
+#include <type_traits>
 
 #include "device_bench.h"
 #include "held_stream.h"
@@ -37,6 +39,9 @@ struct every_device : testing::TestWithParam<device_kind> {
   buffer<std::byte> long_;
   void TearDown() override { long_ = {}; }
 };
+
+static_assert(std::is_convertible_v<std::span<int>, buffer_view<const int>>);
+static_assert(!std::is_convertible_v<std::span<const int>, buffer_view<int>>);
 
 TEST_P(every_device, copies_and_fills_run_in_order) {
   constexpr std::size_t n = 100'000;

@@ -22,6 +22,7 @@
 #include "imbrex/comm/rank_lost.h"
 #include "imbrex/object/program_digest.h"
 #include "imbrex/object/state/element_state.h"
+#include "imbrex/object/state/object_reading.h"
 #include "imbrex/pe/quiescence_wait.h"
 
 namespace imbrex {
@@ -203,7 +204,24 @@ task<> checkpointer::take() {
     taken_.push_back({record_kind::program, {}, {save_program_(), {}}});
     taken_.push_back({record_kind::readonly_values, {}, {globals_.save(), {}}});
   }
+  auto read = read_objects();
+  co_await read;
   for (const device_stream& s : streams_) co_await s.copies->done();
+}
+
+/// All are asked for by now, and each is there when its turn comes.
+task<> checkpointer::read_objects() {
+  std::vector<stream*> copied;
+  for (snapshot_record& r : taken_) {
+    for (saved_state::piece& p : r.payload.later) {
+      if (p.reading == nullptr) continue;
+      co_await p.reading->come();
+      const std::shared_ptr<detail::object_reading> reading = std::move(p.reading);
+      if (stream* const s = reading->give(p); s != nullptr && std::ranges::find(copied, s) == copied.end())
+        copied.push_back(s);
+    }
+  }
+  for (stream* const s : copied) co_await s->done();
 }
 
 bool checkpointer::save_later(saved_state& to, device& of, const void* from, std::size_t bytes) {
@@ -221,7 +239,7 @@ bool checkpointer::save_later(saved_state& to, device& of, const void* from, std
     return false;
   }
   known->copies->copy(copy.data(), from, bytes);
-  to.later.push_back({to.bytes.size(), std::move(copy)});
+  to.later.push_back({.at = to.bytes.size(), .copy = std::move(copy)});
   return true;
 }
 

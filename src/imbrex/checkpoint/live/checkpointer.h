@@ -84,6 +84,7 @@ class checkpointer final : public pe_part, device_saver {
     bool in_files = false;
     int pes = 0;  ///< the job goes on with so many of each rank; 0: as it is
   };
+  task<> read_objects();
   bool save_later(saved_state& to, device& of, const void* from, std::size_t bytes) override;
   void let_go(const std::vector<point>& points, bool made);
   task<> make_at_points();

@@ -14,9 +14,10 @@ constexpr std::size_t staging_bytes = std::size_t{8} << 20;
 /// What is on devices goes piece by piece through `staging`.
 void write_payload(snapshot_writer& file, const saved_state& s, std::span<std::byte> staging) {
   std::size_t written = 0;
-  for (const saved_state::on_device& d : s.later) {
+  for (const saved_state::piece& d : s.later) {
     file.append(std::span(s.bytes).subspan(written, d.at - written));
     written = d.at;
+    file.append(d.on_host);
     for (std::size_t from = 0; from < d.copy.size(); from += staging.size()) {
       const std::span<std::byte> piece = staging.first(std::min(staging.size(), d.copy.size() - from));
       d.copy.on()->read_now(piece.data(), d.copy.data() + from, piece.size(), event());
@@ -31,8 +32,9 @@ void write_payload(snapshot_writer& file, const saved_state& s, std::span<std::b
 buffer<std::byte> staging_for(const records_of_pes& of_pes) {
   for (const std::vector<snapshot_record>& records : of_pes) {
     for (const snapshot_record& r : records) {
-      if (r.payload.later.empty()) continue;
-      return {detail::handle_here(*r.payload.later.front().copy.on()), staging_bytes, memory_kind::pinned};
+      for (const saved_state::piece& d : r.payload.later) {
+        if (d.copy.size() > 0) return {detail::handle_here(*d.copy.on()), staging_bytes, memory_kind::pinned};
+      }
     }
   }
   return {};
@@ -45,6 +47,7 @@ rank_file_facts write_records(snapshot_writer& to, records_of_pes& of_pes, std::
       write_payload(to, r.payload, staging);
       to.end();
       r.payload.bytes = {};
+      for (saved_state::piece& d : r.payload.later) d.on_host = {};
     }
   }
   return to.finish();
@@ -56,7 +59,7 @@ std::uint64_t expected_bytes(const records_of_pes& of_pes) {
   for (const std::vector<snapshot_record>& records : of_pes) {
     for (const snapshot_record& r : records) {
       total += r.payload.bytes.size() + r.key.size() + of_index;
-      for (const saved_state::on_device& d : r.payload.later) total += d.copy.size();
+      for (const saved_state::piece& d : r.payload.later) total += d.copy.size() + d.on_host.size();
     }
   }
   return total;

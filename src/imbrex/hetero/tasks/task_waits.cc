@@ -56,6 +56,15 @@ std::string how_far(const task_node& t) {
   return text;
 }
 
+bool waits_for_view(const task_node& t) {
+  const task_node* at = &t;
+  for (int depth = 0; depth < 8 && at != nullptr && at->state == task_state::waiting; ++depth) {
+    at = blocker_of(*at);
+    if (at != nullptr && is_held(*at)) return true;
+  }
+  return false;
+}
+
 bool hetero_domain::has_stuck() const {
   if (num_in_progress_ > 0) return false;
   const task_node* t = first_outstanding_;

@@ -8,6 +8,7 @@
 #include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/data/hetero_argument.h"
 #include "imbrex/object/data/object_desk.h"
+#include "imbrex/object/state/object_reading.h"
 
 namespace imbrex::detail {
 
@@ -15,6 +16,22 @@ namespace imbrex::detail {
 std::vector<std::byte> pack_object(hetero_data& d) {
   if (!is_defined(d)) return {};
   return to_bytes(object_parcel::of(d));
+}
+
+void save_object(state_writer& to, hetero_data& d) {
+  const bool exists = is_defined(d);
+  char is_packed = 1;
+  std::uint64_t bytes = d.bytes;
+  std::uint64_t all = exists ? sizeof is_packed + sizeof bytes + bytes : 0;
+  to & all;
+  if (!exists) return;
+  to & is_packed & bytes;  // as a parcel has them
+  if (bytes == 0) return;
+  if (&d.domain->pe() == &scheduler::current() && is_ready_on_host(d)) {
+    to.bytes(d.at(0).memory, bytes);
+  } else {
+    to.comes_later(object_reading::begin(d));
+  }
 }
 
 void unpack_object(hetero_data& d, const std::vector<std::byte>& packed) {

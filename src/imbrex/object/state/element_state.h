@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -63,6 +64,10 @@ class state_writer : public archive_base<state_writer> {
   saved_state take() { return std::move(all_); }
   /// Whether the element stays, and the state may be read by another job.
   bool is_of_checkpoint() const { return saver_ != nullptr; }
+  /// Its bytes stand here.
+  void comes_later(std::shared_ptr<object_reading> r) {
+    all_.later.push_back({.at = all_.bytes.size(), .reading = std::move(r)});
+  }
 
   /// The messages of an entry slot are in it.
   void has_written(const slot_queue& q) {
@@ -181,6 +186,8 @@ template <class C>
 ///@{
 /// The data of an object as a message would carry them, after all tasks submitted by now.
 std::vector<std::byte> pack_object(hetero_data& d);
+/// The same for a checkpoint, which has the bytes themselves.
+void save_object(state_writer& to, hetero_data& d);
 void unpack_object(hetero_data& d, const std::vector<std::byte>& packed);
 /// About as many bytes as `pack_object` gives.
 std::size_t packed_size(hetero_data& d);
@@ -265,6 +272,8 @@ void serialize(Archive& ar, hetero_object<T>& o) {
     detail::unpack_object(*o.data(), packed);
   } else if constexpr (Archive::only_counts) {
     ar.bytes(nullptr, detail::packed_size(*o.data()));
+  } else if (ar.is_of_checkpoint()) {
+    detail::save_object(ar, *o.data());
   } else {
     std::vector<std::byte> packed = detail::pack_object(*o.data());
     ar & packed;

@@ -1,20 +1,27 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "imbrex/device/buffer.h"
 
 namespace imbrex {
 
-/// The state of an element in a checkpoint: bytes, and between them what is still on a device, in a copy of its own.
+namespace detail {
+class object_reading;
+}
+
+/// The state of an element in a checkpoint: bytes, and between them what lies elsewhere.
 struct saved_state {
-  struct on_device {
-    std::size_t at = 0;  ///< stands before byte `at` of `bytes`
-    buffer<std::byte> copy;
+  struct piece {
+    std::size_t at = 0;                                         ///< stands before byte `at` of `bytes`
+    buffer<std::byte> copy = {};                                ///< on its device, a copy of its own
+    std::vector<std::byte> on_host = {};                        ///< or here
+    std::shared_ptr<detail::object_reading> reading = nullptr;  ///< or an object that has not been read yet
   };
   std::vector<std::byte> bytes;
-  std::vector<on_device> later;  ///< in their order
+  std::vector<piece> later;  ///< in their order
 };
 
 /// Copies buffers of devices on their devices, so that elements may go on before the bytes are at the host.

@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -43,6 +46,27 @@ struct plain : ix::chare<plain, ix::index1d> {
   template <class Archive>
   void serialize(Archive& ar) {
     ar & done;
+  }
+};
+
+struct with_object : ix::chare<with_object, ix::index1d> {
+  ix::hetero_object<int> object{3000};
+  std::optional<ix::host_view<int>> held;
+  ix::task<> hold() {
+    auto access = object.host(ix::access_mode::write);
+    held = co_await access;
+  }
+  ix::task<> fail() {
+    const auto task =
+        ix::submit({}, [](std::span<int>) { throw std::runtime_error("the mesh is gone"); }, ix::write(object));
+    try {
+      co_await task;
+    } catch (const std::runtime_error&) {
+    }
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & object;
   }
 };
 
@@ -128,6 +152,24 @@ TEST(checkpoint_refusal, names_reductions_under_way_and_results_that_nobody_took
                                   co_return;
                                 }),
                 HasSubstr("nobody has taken the result of reduction 0"));
+  }
+}
+
+TEST(checkpoint_refusal, names_views_that_are_held_and_tasks_that_failed) {
+  for (const job_shape& s : {job_shape{1, 1}, {2, 2}}) {
+    EXPECT_THAT(what_is_said_of(s,
+                                [](ix::runtime& rt) -> ix::task<> {
+                                  auto a = rt.create_array<with_object>(ix::index1d(4));
+                                  auto held = a[3].call<&with_object::hold>();
+                                  co_await std::move(held);
+                                }),
+                HasSubstr("reading an object of a chare is waiting: a view of its argument 0, 12000 bytes, is held"));
+    EXPECT_THAT(what_is_said_of(s,
+                                [](ix::runtime& rt) -> ix::task<> {
+                                  rt.create_array<with_object>(ix::index1d(4)).broadcast<&with_object::fail>();
+                                  co_return;
+                                }),
+                testing::AllOf(HasSubstr("no checkpoint can be made here"), HasSubstr("the mesh is gone")));
   }
 }
 

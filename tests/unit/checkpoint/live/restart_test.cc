@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,11 +231,12 @@ struct member : ix::chare<member, ix::index2d> {
   double sum = 0;
   std::vector<std::string> heard;
   ix::buffer<double> field;
-  ix::hetero_object<int> coherent;
+  ix::hetero_object<int> coherent, large, slice, never_written;
 
-  member() : field(on_host(), 5), coherent(3) {
+  member() : field(on_host(), 5), coherent(3), large(5000), slice(large.slice(1000, 100)), never_written(10) {
     std::fill_n(field.data(), 5, index().x);
     ix::submit({}, [](std::span<int> v) { std::fill(v.begin(), v.end(), 7); }, ix::write(coherent));
+    ix::submit({}, [x = index().x](std::span<int> v) { std::iota(v.begin(), v.end(), x); }, ix::write(large));
   }
   void add(double x) { sum += x; }
   void say(std::string what) {
@@ -245,12 +247,20 @@ struct member : ix::chare<member, ix::index2d> {
   ix::task<bool> is_whole(int times_heard) {
     auto access = coherent.host(ix::access_mode::read);
     const auto view = co_await access;
+    auto large_access = large.host(ix::access_mode::read);
+    const auto all = co_await large_access;
+    auto slice_access = slice.host(ix::access_mode::read);
+    const auto some = co_await slice_access;
+    for (int i = 0; i < 5000; ++i) {
+      if (all[static_cast<std::size_t>(i)] != index().x + i) co_return false;
+    }
+    if (some.size() != 100 || some[99] != index().x + 1099 || never_written.size() != 10) co_return false;
     co_return field.size() == 5 && field.data()[4] == index().x&& view[2] == 7 &&
         heard.size() == static_cast<std::size_t>(times_heard);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & sum & heard & field & coherent;
+    ar & sum & heard & field & coherent & large & slice & never_written;
   }
 };
 

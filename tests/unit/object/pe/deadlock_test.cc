@@ -136,7 +136,7 @@ ix::task<int> put_under_a_view(ix::runtime& rt) {
 
 struct listener : ix::chare<listener, ix::index1d> {
   ix::task<> listen() {
-    const ix::channel<int> in(*this, array()[index() + 1], 3, 4);
+    ix::channel<int> in(*this, array()[index() + 1], 3, 4);
     std::vector<int> got(1);
     co_await in.recv(got, streams().unpack);
   }
