@@ -5,13 +5,16 @@
 #include <imbrex/runtime/options/options.h>
 
 #include <CLI/CLI.hpp>
-#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <string>
-#include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "command_line.h"
 #include "commands.h"
 
 namespace {
@@ -21,40 +24,21 @@ int fail(const std::string& what, int exit_code) {
   return exit_code;
 }
 
-// What is wrong with the command line, as imbrex words its messages.
-std::string complaint(const CLI::ParseError& e, const CLI::App& app, int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
-  const auto is_that = [&](const CLI::App* c) { return c->get_name() == first; };
-  const bool is_command = first.empty() || first.front() == '-' || !app.get_subcommands(is_that).empty();
-  if (!is_command) return fmt::format("there is no command '{}'", first);
-  std::string text = e.what();
-  const bool is_name =
-      text.size() > 1 && std::isupper(static_cast<unsigned char>(text[1])) != 0;  // "FOLDER is required"
-  if (!text.empty() && !is_name)
-    text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
-  return text;
-}
-
-/// Of `imbrex run`: takes the command of the job, behind `--`, off the command line: its words are not ours.
-std::vector<std::string> take_job(int& argc, char** argv) {
-  bool is_run = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    is_run |= word == "run";
-    if (word != "--") continue;
-    if (!is_run) break;
-    std::vector<std::string> job(argv + i + 1, argv + argc);
-    argc = i;
-    argv[i] = nullptr;
-    return job;
-  }
-  return {};
+/// What was printed may only now meet a full disk. A reader that has gone (`| head`) has all that it wants.
+int flushed(int exit_code) {
+  errno = 0;
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!failed || errno == EPIPE) return exit_code;
+  return fail(
+      fmt::format("what was printed could not be written to standard output: {}; give it room, or another place",
+                  errno == 0 ? "some of it is missing" : std::strerror(errno)),
+      exit_code == 0 ? 1 : exit_code);
 }
 
 int run(int argc, char** argv) {
   const std::vector<std::string> job = take_job(argc, argv);
   const std::vector<std::string> words(argv, argv + argc);
-  const imbrex::config settings = imbrex::read_runtime_config(argc, argv);
+  const imbrex::config settings = read_own_options(argc, argv);
   imbrex::set_log_level(imbrex::parse_log_level(settings.text("log")));
   if (settings.get<bool>("help")) {
     fmt::print("{}", imbrex::options_help());
@@ -102,9 +86,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return flushed(run(argc, argv));
   } catch (const imbrex::error& e) {
     return fail(e.what(), e.exit_code());
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) != 0) return e.code().value() == EPIPE ? 0 : flushed(1);
+    return fail(e.what(), 1);
   } catch (const std::exception& e) {
     return fail(e.what(), 1);
   }

@@ -3,13 +3,8 @@
 #include <imbrex/base/error.h>
 #include <imbrex/checkpoint/checkpoint_folder.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "child_process.h"
 #include "commands.h"
 
 namespace {
@@ -28,29 +24,7 @@ struct run_options {
   int attempts = 10;
 };
 
-/// How a process ended.
-struct run_end {
-  int code = 0;    ///< as a shell says it: 128 and the number of a signal
-  int signal = 0;  ///< by which it was ended; 0: it ended by itself
-};
-
-std::atomic<pid_t> child{0};
-std::atomic<bool> told_to_end{false};
-
-extern "C" void pass_on(int signal) {
-  if (signal == SIGTERM || signal == SIGINT) told_to_end = true;
-  if (const pid_t to = child.load(); to > 0) kill(to, signal);
-}
-
-/// What asks this command for an end, or for a checkpoint, asks the job.
-void pass_signals_on() {
-  struct sigaction how = {};
-  how.sa_handler = &pass_on;
-  how.sa_flags = SA_RESTART;
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) sigaction(signal, &how, nullptr);
-}
-
-run_end run_once(std::vector<std::string> words) {
+child_end run_once(std::vector<std::string> words) {
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& w : words) argv.push_back(w.data());
@@ -58,13 +32,7 @@ run_end run_once(std::vector<std::string> words) {
   pid_t pid = 0;
   if (const int failed = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ); failed != 0)
     throw imbrex::usage_error(fmt::format("{} could not be started: {}", words.front(), std::strerror(failed)));
-  child = pid;
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  child = 0;
-  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
-  return {WEXITSTATUS(status), 0};
+  return wait_for_child(pid);
 }
 
 std::string folder_named_in(const std::vector<std::string>& words) {
@@ -106,11 +74,11 @@ int run(const run_options& o, std::vector<std::string> words) {
   for (int attempt = 1;; ++attempt) {
     const std::string from = newest_of(folder);
     if (!from.empty()) say(fmt::format("goes on from {}", from));
-    const run_end end = run_once(words);
+    const child_end end = run_once(words);
     if (end.code == 0 || end.code == 2 || !o.restart_on_failure) return end.code;  // 2: wrong options
     const std::string how = end.signal != 0 ? fmt::format("was ended by signal {}", end.signal)
                                             : fmt::format("ended with exit code {}", end.code);
-    if (told_to_end) {
+    if (told_to_end() != 0) {
       say(fmt::format("the job {}, as it was told to", how));
       return end.code;
     }

@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import os
 import pathlib
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -51,6 +53,22 @@ def arguments():
     return known
 
 
+def check_place(file):
+    """Before hours of runs: a file can be written there. One that is there stays as it is."""
+    path = pathlib.Path(file)
+    was_there = path.exists()
+    if path.is_dir():
+        raise PredictError(f"--json {file}: it is a folder: give a file")
+    if was_there and not path.is_file():
+        return  # a pipe: opening it would wait for a reader
+    try:
+        path.open("a", encoding="utf-8").close()
+    except OSError as e:
+        raise PredictError(f"--json {file} cannot be written: {e.strerror}: give a file in a folder that is there") from None
+    if not was_there:
+        path.unlink()
+
+
 def show(found: list[Prediction], facts):
     print(f"{facts['name']}: {facts['description']}")
     head = f"{'GPUs':>7} {'best':<16} {'time':>11} {'between':>19} {'speed-up':>9}   GPUs busy; PEs: launching, messages, other, idle"
@@ -65,24 +83,39 @@ def show(found: list[Prediction], facts):
 
 
 def main():
-    try:
-        o = arguments()
-        bin_folder = pathlib.Path(o.bin) if o.bin else pathlib.Path(sys.argv[0]).resolve().parent
-        facts = machine_facts(bin_folder, o.machine)
-        found = predict(o, bin_folder, facts)
-        show(found, facts)
-        if o.json:
-            pathlib.Path(o.json).write_text(json.dumps({"machine": facts, "predictions": [p.to_json() for p in found]}, indent=1) + "\n")
-        return 0
-    except PredictError as e:
-        print(f"imbrex predict: {e}", file=sys.stderr)
-        return 2
-    except OSError as e:
-        print(f"imbrex predict: {e.filename}: {e.strerror}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    o = arguments()
+    if o.json:
+        check_place(o.json)
+    bin_folder = pathlib.Path(o.bin) if o.bin else pathlib.Path(sys.argv[0]).resolve().parent
+    facts = machine_facts(bin_folder, o.machine)
+    found = predict(o, bin_folder, facts)
+    if o.json:
+        pathlib.Path(o.json).write_text(json.dumps({"machine": facts, "predictions": [p.to_json() for p in found]}, indent=1) + "\n")
+    show(found, facts)
+    sys.stdout.flush()
+    return 0
+
+
+def failed(what, code):
+    print(f"imbrex predict: {what}", file=sys.stderr)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what it still holds would fail again
+    return code
+
+
+def end_by(number, _):
+    sys.exit(128 + number)  # temporary files go, and the program that is waited for
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, end_by)
+    try:
+        sys.exit(main())
+    except PredictError as e:
+        sys.exit(failed(e, 2))
+    except OSError as e:
+        sys.exit(failed(f"{e.filename or 'standard output'}: {e.strerror}", 2 if e.filename else 1))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -2,11 +2,14 @@
 #include <imbrex/base/error.h>
 
 #include <CLI/App.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "commands.h"
 #include "mpi_check.h"
@@ -23,6 +26,29 @@ void write(const std::filesystem::path& file, const std::string& text) {
 
 std::filesystem::path page_of(const mpi_check::options& o) {
   return o.html.empty() ? std::filesystem::path(o.output) / "mpi-check.html" : std::filesystem::path(o.html);
+}
+
+/// Before all is measured: whether the report can be written. What is there stays; a pipe is not opened.
+void check_page(const mpi_check::options& o) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(o.html, ignored);
+  const bool is_there = std::filesystem::exists(status);
+  if (o.html.empty() || (is_there && !is_regular_file(status) && !is_directory(status))) return;
+  errno = 0;
+  std::ofstream file(o.html, std::ios::app);
+  if (!file) {
+    throw imbrex::usage_error(fmt::format("--html {} cannot be written: {}: give a file in a folder that is there",
+                                          o.html, std::strerror(errno)));
+  }
+  file.close();
+  if (!is_there) std::filesystem::remove(o.html, ignored);
+}
+
+/// An older program's results are not taken for this one's where this one fails.
+void remove_results(const mpi_check::options& o) {
+  std::error_code ignored;
+  for (const char* name : {"mpi-check.txt", "mpi-check.json", "mpi-check.svg", "mpi-check.html"})
+    std::filesystem::remove(std::filesystem::path(o.output) / name, ignored);
 }
 
 /// Gives the table, too.
@@ -42,6 +68,8 @@ std::string write_results(const mpi_check::result& measured) {
 
 int check(const mpi_check::options& o) {
   std::string text;
+  check_page(o);
+  remove_results(o);
   mpi_check::measure(o, [&](const mpi_check::result& so_far) { text = write_results(so_far); });
   fmt::print(
       "{}\nresults in {}: mpi-check.txt, mpi-check.json, mpi-check.svg, and runs/ with what each run said\n"

@@ -1,5 +1,6 @@
 #include "mpi_check_job.h"
 
+#include "child_process.h"
 #include "mpi_check_program.h"
 
 #include <fcntl.h>
@@ -8,11 +9,11 @@
 #include <imbrex/base/clock.h>
 #include <imbrex/base/error.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -86,12 +87,14 @@ pid_t spawn(const std::vector<std::string>& command, const std::vector<std::stri
                   std::strerror(failed)));
 }
 
-// As a shell counts it: 128 and the signal's number for one that was killed.
-int wait_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+// This command ends as it was told to, once the run that it waited for has ended, too. What is complete is in files.
+void end_where_told() {
+  const int signal = told_to_end();
+  if (signal == 0) return;
+  fmt::print(stderr, "mpi-check: ended by signal {}, which the run was given, too; rounds that are complete are kept\n",
+             signal);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 nlohmann::ordered_json read_json(const std::string& path) {
@@ -139,12 +142,14 @@ std::vector<std::string> job::environment(const variant& v, const std::string& r
 }
 
 run job::start(const variant& v, const std::string& name, const std::optional<long>& delay_ns) const {
+  pass_signals_on();
   const std::string report = file(name, ".json");
   fs::remove(report);
   run r;
   const std::int64_t begin = imbrex::now_ns();
   const pid_t child = spawn(options_.command, environment(v, report, delay_ns), file(name, ".out"), file(name, ".err"));
-  r.exit_code = wait_for(child);
+  r.exit_code = wait_for_child(child).code;
+  end_where_told();
   r.wall_s = static_cast<double>(imbrex::now_ns() - begin) * 1e-9;
   if (v.modes.empty()) return r;
   r.report = read_json(report);
