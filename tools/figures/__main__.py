@@ -1,6 +1,7 @@
 """The figures of the papers on this machine: imbrex figures --help."""
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -146,10 +147,20 @@ def main():
     return measure_and_draw(o, names)
 
 
+def failed(what, code):
+    print(f"imbrex figures: {what}", file=sys.stderr)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what it still holds would fail again
+    return code
+
+
 try:
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.exit(code)
 except FiguresError as e:
-    print(f"imbrex figures: {e}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(failed(e, 2))
+except OSError as e:
+    sys.exit(failed(f"{e.filename} cannot be written: {e.strerror}; --output names another folder" if e.filename else f"standard output: {e.strerror}",
+                    2 if e.filename else 1))
 except KeyboardInterrupt:
     sys.exit(130)

@@ -2,6 +2,7 @@
 --help."""
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -81,12 +82,20 @@ def main():
     t.set_defaults(make=make_drawing)
     o = parser.parse_args()
     o.make(o)
+    sys.stdout.flush()
     return 0
+
+
+def failed(what, code):
+    print(f"imbrex trace: {what}", file=sys.stderr)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what it still holds would fail again
+    return code
 
 
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 try:
     sys.exit(main())
 except events.TraceError as e:
-    print(f"imbrex trace: {e}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(failed(e, 2))
+except OSError as e:
+    sys.exit(failed(f"standard output: {e.strerror}", 1))

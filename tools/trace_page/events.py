@@ -98,11 +98,55 @@ def innermost(slices):
     return pieces
 
 
-def read(path):
+class Events:
+    """The events of a file by what they are."""
+
+    def __init__(self):
+        self.processes, self.names, self.kinds, self.slices, self.sent, self.received, self.tasks = {}, {}, {}, {}, {}, [], []
+
+    def take(self, e):
+        """Throws what Python does where a member is missing or is no number."""
+        what, key = e.get("ph"), (number_of(e, "pid", 0), number_of(e, "tid", 0))
+        if what == "X":
+            begin, length = number_of(e, "ts"), number_of(e, "dur")
+            if length >= 0:
+                self.slices.setdefault(key, []).append(Slice(begin, begin + length, str(e.get("cat", "")), str(e.get("name", ""))))
+        elif what in ("s", "f") and e.get("cat") == "task":
+            return
+        elif what == "s":
+            self.sent[e.get("id")] = (key, number_of(e, "ts"))
+        elif what == "f":
+            hash(e.get("id"))
+            self.received.append((e.get("id"), key, number_of(e, "ts")))
+        elif what == "M":
+            self.take_fact(e, key)
+
+    def take_fact(self, e, key):
+        value = e.get("args", {})
+        if e["name"] == "process_name":
+            self.processes[key[0]] = str(value["name"])
+        elif e["name"] == "thread_name":
+            self.names[key] = str(value["name"])
+        elif e["name"] == "imbrex_track":
+            self.kinds[key] = value["kind"]
+        elif e["name"] == "imbrex_task":
+            read_task(value, 0, 0)  # throws where it is none
+            self.tasks.append((key, value))
+
+
+def number_of(e, name, default=None):
+    value = e.get(name, default) if default is not None else e[name]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(name)
+    return value
+
+
+def events_of(path):
+    """The list of them, and what is known of the job."""
     try:
         with open(path, encoding="utf-8") as f:
             events = json.load(f)
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise TraceError(f"{path} cannot be read as a trace: {e}") from e
     facts = {}
     if isinstance(events, dict):
@@ -110,55 +154,50 @@ def read(path):
         events = events.get("traceEvents")
     if not isinstance(events, list):
         raise TraceError(f"{path} is no trace: it has no traceEvents")
-    processes, names, kinds, slices, sent, received, tasks = {}, {}, {}, {}, {}, [], []
-    for e in events:
-        what, key = e.get("ph"), (e.get("pid", 0), e.get("tid", 0))
-        if what == "X":
-            if e["dur"] >= 0:
-                slices.setdefault(key, []).append(Slice(e["ts"], e["ts"] + e["dur"], e.get("cat", ""), e.get("name", "")))
-        elif what in "sf" and e.get("cat") == "task":
-            continue
-        elif what == "s":
-            sent[e.get("id")] = (key, e["ts"])
-        elif what == "f":
-            received.append((e.get("id"), key, e["ts"]))
-        elif what == "M":
-            value = e.get("args", {})
-            if e["name"] == "process_name":
-                processes[key[0]] = value["name"]
-            elif e["name"] == "thread_name":
-                names[key] = value["name"]
-            elif e["name"] == "imbrex_track":
-                kinds[key] = value["kind"]
-            elif e["name"] == "imbrex_task":
-                tasks.append((key, value))
-    if not slices:
+    return events, facts if isinstance(facts, dict) else {}
+
+
+def read(path):
+    events, facts = events_of(path)
+    known = Events()
+    for n, e in enumerate(events):
+        try:
+            known.take(e)
+        except (AttributeError, KeyError, TypeError):
+            raise TraceError(f"{path}: event {n} is none that imbrex writes: {json.dumps(e)[:100]}") from None
+    if not known.slices:
         raise TraceError(f"{path} has no slices: was anything traced?")
-    first = min(s.begin for all_of in slices.values() for s in all_of)
+    first = min(s.begin for all_of in known.slices.values() for s in all_of)
     tracks, number = [], {}
-    for key in sorted(slices):
+    for key in sorted(known.slices):
         number[key] = len(tracks)
-        for s in slices[key]:
+        for s in known.slices[key]:
             s.begin -= first
             s.end -= first
-        ordered = sorted(slices[key], key=lambda s: (s.begin, -s.end))
-        name = ", ".join(x for x in (processes.get(key[0]), names.get(key)) if x)
-        tracks.append(Track(name, kinds.get(key, "pe") == "pe", key[0], ordered, innermost(ordered)))
-    is_sampled = facts.get("recorded", 0) < facts.get("ranks", 0)
+        ordered = sorted(known.slices[key], key=lambda s: (s.begin, -s.end))
+        name = ", ".join(x for x in (known.processes.get(key[0]), known.names.get(key)) if x)
+        tracks.append(Track(name, known.kinds.get(key, "pe") == "pe", key[0], ordered, innermost(ordered)))
+    ranks, recorded = (v if isinstance(v, int) else 0 for v in (facts.get("ranks", 0), facts.get("recorded", 0)))
+    messages = messages_of(known, number, first, recorded < ranks)
+    tasks = [read_task(facts, number[key], first) for key, facts in known.tasks if key in number]
+    return Trace(tracks, messages, max(s.end for t in tracks for s in t.slices), tasks, ranks, recorded)
+
+
+def messages_of(known, number, first, is_sampled):
     messages = []
-    for i, key, at in received:
-        if i in sent and sent[i][0] in number and key in number:
-            messages.append(Message(number[sent[i][0]], sent[i][1] - first, number[key], at - first))
-        elif is_sampled and i not in sent and key in number:
+    for i, key, at in known.received:
+        if i in known.sent and known.sent[i][0] in number and key in number:
+            sender, sent = known.sent[i]
+            messages.append(Message(number[sender], sent - first, number[key], at - first))
+        elif is_sampled and i not in known.sent and key in number:
             messages.append(Message(None, float("-inf"), number[key], at - first))
     messages.sort(key=lambda m: m.received)
-    return Trace(tracks, messages, max(s.end for t in tracks for s in t.slices), read_tasks(tasks, number, first), facts.get("ranks", 0),
-                 facts.get("recorded", 0))
+    return messages
 
 
-def read_tasks(tasks, number, first):
-    def moment(facts, name):
-        return max(facts[name] - first, 1e-6) if name in facts else 0.0
+def read_task(facts, track, first):
+    def moment(name):
+        return max(number_of(facts, name) - first, 1e-6) if name in facts else 0.0
 
-    return [Task(number[key], facts["task"], facts["name"], facts["place"], moment(facts, "submitted"), moment(facts, "ready"), moment(facts, "began"),
-                 moment(facts, "ended"), facts.get("failed", False), facts["after"]) for key, facts in tasks if key in number]
+    return Task(track, facts["task"], facts["name"], facts["place"], moment("submitted"), moment("ready"), moment("began"),
+                moment("ended"), facts.get("failed", False), facts["after"])

@@ -183,6 +183,10 @@ class Command(unittest.TestCase):
             refused = imbrex(*words)
             self.assertEqual(refused.returncode, 2, words)
             self.assertIn(text, refused.stderr)
+        with tempfile.NamedTemporaryFile() as file:
+            refused = imbrex("c20-fig5", "--quick", "--gpus", "0", "--output", f"{file.name}/figures")
+            self.assertEqual(refused.returncode, 2)
+            self.assertEqual(refused.stderr, f"imbrex figures: {file.name}/figures cannot be written: Not a directory; --output names another folder\n")
         self.assertIn("#SBATCH", imbrex("c22-fig7", "--slurm", "--gpus", "4").stdout)
 
 

@@ -150,6 +150,19 @@ class Made(unittest.TestCase):
         self.assertIn("the first 2 of 4 tasks", tasks.dot(t, 2))
         self.assertNotIn("t0_3", tasks.dot(t, 2))
 
+    def test_events_that_are_none_of_imbrex_are_named(self):
+        good = {"ph": "X", "pid": 0, "tid": 0, "ts": 1, "dur": 2, "name": "x"}
+        odd = [{**good, "dur": None}, {**good, "ts": "a"}, {**good, "tid": []}, {"ph": "X"}, 5, None, "s", {"ph": "M"}, {"ph": "f", "id": []},
+               {"ph": "M", "name": "imbrex_task", "args": {}}, {"ph": "M", "name": "thread_name", "args": 3}]
+        path = pathlib.Path(self.folder.name) / "odd.json"
+        for e in odd:
+            path.write_text(json.dumps({"traceEvents": [good, e]}))
+            with self.assertRaises(events.TraceError, msg=e) as raised:
+                events.read(path)
+            self.assertIn("event 1 is none", str(raised.exception))
+        path.write_text(json.dumps({"traceEvents": [good, {"ph": [], "name": {}}], "otherData": {"ranks": "many"}}))
+        self.assertEqual(events.read(path).length, 2)
+
     def test_grain_sizes(self):
         t = self.made((0, 0, 1, "entry", "a"), (0, 2, 1.9, "entry", "a"), (0, 5, 4, "entry", "a"), (0, 10, 100, "kernel", "k"))
         self.assertEqual(measures.grain_sizes(t), {0: 2, 2: 1})
@@ -205,6 +218,16 @@ class Command(unittest.TestCase):
             self.assertEqual(pathlib.Path(f"{folder}/t.dot").read_text().count("[label="), len(t.tasks))
             self.assertEqual(self.page(f"{folder}/t.json", "--output", f"{folder}/page.html").returncode, 0)
             self.assertIn("The longest chain has", pathlib.Path(f"{folder}/page.html").read_text())
+
+    def test_says_that_nothing_can_be_printed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "t.json"
+            path.write_text(json.dumps({"traceEvents": [{"ph": "X", "pid": 0, "tid": 0, "ts": 1, "dur": 2, "name": "x"}]}))
+            with open(path, encoding="utf-8") as only_read:
+                done = subprocess.run([given.tool, "trace", "draw", path, "--output", f"{folder}/t.svg"], stdout=only_read,
+                                      stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, "imbrex trace: standard output: Bad file descriptor\n")
 
     def test_says_what_is_wrong(self):
         with tempfile.TemporaryDirectory() as folder:
