@@ -6,9 +6,11 @@ import ctypes
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 SKIPPED = 77
 
@@ -343,6 +345,13 @@ def test_errors(r):
     says("unknown variable IMBREX_SESSIONS_OUTPT is ignored", IMBREX_SESSIONS_OUTPT="x")
     says("IMBREX_SESSIONS_DELAY_NS=fast is ignored: give a whole number of at least 0", IMBREX_SESSIONS_DELAY_NS="fast")
     says("IMBREX_SESSIONS_PATTERN=CPU is ignored; use MPI_CPU_TO_CPU", IMBREX_SESSIONS_PATTERN="CPU")
+    for modes, lost in (("time", "what the mode time measures"), ("kinds", "what the mode kinds measures"), ("count,kinds", "what the mode kinds")):
+        code, lines, stderr, _ = r.run(2, "routines_job", data, IMBREX_SESSIONS=modes, IMBREX_SESSIONS_TABLE="none")
+        equal((code, lines), plain[:2], f"result with {modes} alone")
+        equal(stderr.count("IMBREX_SESSIONS_OUTPUT"), 1, f"{modes} alone: {stderr}")
+        check(lost in stderr, f"{modes} alone: {stderr}")
+    stderr = r.run(2, "routines_job", data, IMBREX_SESSIONS_OUTPUT=data)[2]
+    equal(stderr.count("has no effect: IMBREX_SESSIONS names no mode"), 1, f"a file without a mode: {stderr}")
     says("IMBREX_SESSIONS_CHUNK_BYTES=1 is ignored: give a whole number of at least 4096", IMBREX_SESSIONS_CHUNK_BYTES=1)
     for modes in ("elide", "elide-verify"):
         code, lines, stderr, _ = r.run(2, "declare_job", "bad", modes=modes)
@@ -351,6 +360,28 @@ def test_errors(r):
                          'unknown memory kind "cuda:cache" in mpi_memory_alloc_kinds=system,cuda:cache',
                          "an info contradicts itself and declares nothing: mpi_communication_pattern says MPI_GPU_TO_GPU"):
             check(expected in stderr, f"{expected!r} is not in {stderr!r}")
+
+
+def test_parts(r):
+    """Jobs of which one rank is without the library, and processes that are no ranks."""
+    def command(**variables):
+        with_library = {"LD_PRELOAD": r.args.library, **variables}
+        return [r.args.mpirun, "-n", "1", "env", *(f"{k}={v}" for k, v in with_library.items()), str(r.args.bin / "fork_job"),
+                ":", "-n", "1", str(r.args.bin / "fork_job")]
+
+    for modes in ("elide", "inject", "time", "elide,stage"):
+        done = subprocess.run(command(IMBREX_SESSIONS=modes), capture_output=True, text=True, timeout=60)
+        equal((done.returncode, sorted(done.stdout.split("\n"))), (0, ["", "sum 1, child 0", "sum 1, child 0"]), f"{modes}: {done.stderr}")
+    with subprocess.Popen(command(IMBREX_SESSIONS="count"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as job:
+        watch = threading.Timer(40, os.killpg, (job.pid, signal.SIGKILL))
+        watch.start()
+        said = [line for line in job.stderr if "imbrex sessions:" in line and not job.terminate()]
+        watch.cancel()
+    check(len(said) == 1 and "has waited 10 s in MPI_Init for the other ranks" in said[0], f"a rank without the library: {said}")
+    code, lines, stderr, report = r.run(2, "fork_job", modes="count")
+    equal((code, len(lines), report["ranks"]), (0, 2, 2), stderr)
+    equal([p.name for p in r.folder.glob("report.json.*")], [], "reports of processes that are no ranks")
 
 
 def staged_jobs(r):

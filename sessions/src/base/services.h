@@ -27,7 +27,8 @@ namespace imbrex::sessions::IX_MPI {
   S(Cartdim_get)                \
   S(Graph_neighbors_count)      \
   S(Dist_graph_neighbors_count) \
-  S(Barrier)                    \
+  S(Ibarrier)                   \
+  S(Test)                       \
   S(Gather)                     \
   S(Gatherv)                    \
   S(Initialized)                \

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace imbrex::sessions {
 
@@ -118,6 +119,27 @@ void describe_modes(unsigned modes, char* text, std::size_t size) {
     if ((modes & known.bits) != known.bits || by_verify) continue;
     const std::size_t used = std::strlen(text);
     std::snprintf(text + used, size - used, "%s%s", used == 0 ? "" : ",", known.name);
+  }
+}
+
+int rank_by_environment() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(variable)) return std::atoi(rank);
+  }
+  return 0;
+}
+
+void complain_of_what_is_lost() {
+  const settings& s = current_settings();
+  if (rank_by_environment() != 0) return;
+  if (s.output != nullptr && s.modes == 0) {
+    complain("IMBREX_SESSIONS_OUTPUT=%s has no effect: IMBREX_SESSIONS names no mode; set it to count, for example",
+             s.output);
+  }
+  const bool times_alone = (s.modes & mode_time) != 0 && (s.modes & mode_count) == 0;
+  if (s.output == nullptr && (times_alone || (s.modes & mode_kinds) != 0)) {
+    complain("what the mode %s measures is in the JSON report alone, and is lost: set IMBREX_SESSIONS_OUTPUT to a file",
+             (s.modes & mode_kinds) != 0 ? "kinds" : "time");
   }
 }
 

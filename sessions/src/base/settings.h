@@ -34,6 +34,12 @@ const settings& current_settings();
 /// The modes as a string, "count,elide"; "idle" for none.
 void describe_modes(unsigned modes, char* text, std::size_t size);
 
+/// This process's rank by the variables of its launcher; 0 where there are none. MPI need not have started.
+int rank_by_environment();
+
+/// On rank 0, for programs that use an MPI: names what is asked for and goes nowhere.
+void complain_of_what_is_lost();
+
 /// One line on stderr, "imbrex sessions: ...".
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,14 +1,19 @@
 #include "library/gathered_report.h"
 
+#include <sched.h>
+
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/clock.h"
 #include "base/settings.h"
 #include "library/report.h"
 
 namespace imbrex::sessions::IX_MPI {
 
 namespace {
+
+constexpr int seconds_until_complaint = 10;
 
 /// Memory by malloc, so that a program is not ended where there is none: then there is no report.
 template <class T>
@@ -75,10 +80,39 @@ int merge_all(const rank_summary* summaries, int num_ranks, const usage_row* row
   return num_merged;
 }
 
+/// A rank that is not there would be waited for without a word.
+void complain_of_waiting() {
+  int rank = 0;
+  mpi.Comm_rank(mpi.comm_world, &rank);
+  complain(
+      "rank %d has waited %d s in MPI_Init for the other ranks, with which it makes one report: all need this library, "
+      "the same IMBREX_SESSIONS and the same IMBREX_SESSIONS_OUTPUT; end the job if one has not",
+      rank, seconds_until_complaint);
+}
+
 }  // namespace
 
+bool is_reported() { return (current_settings().modes & mode_count) != 0 || current_settings().output != nullptr; }
+
+// Not MPI_Barrier: that would meet the program's own on a rank that has no library.
+int meet_all_ranks() {
+  MPI_Request request = mpi.request_null;
+  int result = mpi.Ibarrier(mpi.comm_world, &request);
+  const double begin = seconds_now();
+  bool has_complained = false;
+  for (int is_done = 0; result == MPI_SUCCESS && is_done == 0;) {
+    result = mpi.Test(&request, &is_done, MPI_STATUS_IGNORE);
+    if (is_done != 0) break;
+    sched_yield();
+    if (has_complained || seconds_now() - begin < seconds_until_complaint) continue;
+    has_complained = true;
+    complain_of_waiting();
+  }
+  return result;
+}
+
 void report_gathered() {
-  if ((current_settings().modes & mode_count) == 0 && current_settings().output == nullptr) return;
+  if (!is_reported()) return;
   int rank = 0;
   int num_ranks = 0;
   mpi.Comm_rank(mpi.comm_world, &rank);

@@ -1,5 +1,6 @@
 #include "library/report.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,6 +26,7 @@ namespace {
 
 double run_begin = 0;
 double run_end = 0;
+pid_t run_by = 0;  ///< a child of fork() has its parent's counts, but is no rank
 std::atomic<bool> reported{false};
 char output_apart[4096] = "";
 
@@ -55,13 +57,15 @@ class report {
     }
   }
 
-  void write_json(text_file& out) const {
+  /// `replaced`: a file was there, in whose place this one comes.
+  void write_json(text_file& out, bool replaced) const {
     char modes[64];
     describe_modes(current_settings().modes, modes, sizeof modes);
     out.add("{\n \"imbrex_sessions\": 1,\n \"modes\": ");
     out.add_quoted(modes);
     out.add(",\n \"mpi\": ");
     out.add_quoted(mpi_version());
+    out.add(",\n \"replaced\": %s", replaced ? "true" : "false");
     out.add(",\n \"ranks\": %d,\n \"seconds\": %.9g,\n \"delay_ns\": ", num_ranks_, seconds_);
     current_settings().has_delay ? out.add("%ld", current_settings().delay_ns) : out.add("null");
     out.add(",\n \"total\": ");
@@ -219,21 +223,21 @@ class report {
   int ranks_with_[num_routines + 1] = {};
 };
 
-void write_or_complain(const text_file& text, const char* path) {
-  if (!text.write(path)) complain("cannot write the report %s: %s", path, std::strerror(errno));
+bool is_file(const char* path) {
+  struct stat of_path = {};
+  return stat(path, &of_path) == 0 && S_ISREG(of_path.st_mode);
 }
 
-int rank_by_environment() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(variable)) return std::atoi(rank);
-  }
-  return 0;
+void write_or_complain(const text_file& text, const char* path) {
+  if (!text.write(path)) complain("cannot write the report %s: %s", path, std::strerror(errno));
 }
 
 }  // namespace
 
 void begin_run() {
-  if (run_begin == 0) run_begin = seconds_now();
+  if (run_begin != 0) return;
+  run_begin = seconds_now();
+  run_by = getpid();
 }
 
 void end_run() {
@@ -271,7 +275,7 @@ void write_report(const gathered& all) {
   const report whole(all);
   if (output_path() != nullptr) {
     text_file json;
-    whole.write_json(json);
+    whole.write_json(json, is_file(output_path()));
     write_or_complain(json, output_path());
   }
   if ((s.modes & mode_count) != 0 && std::strcmp(s.table, "none") != 0) {
@@ -283,7 +287,7 @@ void write_report(const gathered& all) {
 
 void write_report_of_this_rank() {
   const settings& s = current_settings();
-  if (s.modes == 0 || run_begin == 0 || s.output == nullptr || reported.exchange(true)) return;
+  if (s.modes == 0 || run_begin == 0 || run_by != getpid() || s.output == nullptr || reported.exchange(true)) return;
   static routine_row rows[num_routines + 1];
   static usage_row usage[max_usage_rows];
   rank_summary summary = summarize();
@@ -293,7 +297,7 @@ void write_report_of_this_rank() {
   char path[sizeof output_apart + 16];
   std::snprintf(path, sizeof path, "%s.%d", output_path(), summary.rank);
   text_file json;
-  report({1, &summary, rows, collect_usage(usage), usage}).write_json(json);
+  report({1, &summary, rows, collect_usage(usage), usage}).write_json(json, is_file(path));
   write_or_complain(json, path);
 }
 

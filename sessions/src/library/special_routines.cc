@@ -29,16 +29,19 @@ int own_time(routine_id id, Call call) {
   return result;
 }
 
-/// All ranks begin the run together, after what the library itself prepares: a context may take a second.
+/// Ranks that report begin the run together, after what the library itself prepares: a context may take a second.
+/// Where nothing is reported none waits for another, so that some may be without the library.
 void started(routine_id id, int result) {
   if (result != MPI_SUCCESS) return;
   world_started = true;
   start_injecting();
-  own_time(id, [] {
-    MPI_Comm parent = mpi.comm_null;
-    if (mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mpi.comm_null) report_apart();
-    return mpi.Barrier(mpi.comm_world);
-  });
+  if (is_reported()) {
+    own_time(id, [] {
+      MPI_Comm parent = mpi.comm_null;
+      if (mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mpi.comm_null) report_apart();
+      return meet_all_ranks();
+    });
+  }
   begin_run();
 }
 

@@ -148,6 +148,7 @@ void find_real_routines() {
 const binding* start_binding() {
   const binding* chosen = choose_binding();
   find_real_routines();
+  complain_of_what_is_lost();
   if (current_settings().modes == 0) return nullptr;
   if (chosen == nullptr) {
     stay_idle(has_standard_abi() ? "this MPI has the standard ABI of MPI 5, which the library does not know"
