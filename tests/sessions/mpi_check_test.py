@@ -73,6 +73,7 @@ def test_delay(c):
     check(sendrecv["injected_s"] >= 0.9 * CHECKS * 2e-6, f"time of the checks: {sendrecv['injected_s']}")
     equal((sendrecv["elided_s"], sendrecv["host"] + sendrecv["cached"]), (0, CHECKS), "elided checks")
     check("checking every buffer once" in done.stdout, done.stdout)
+    check("several MPI programs" not in done.stderr, done.stderr)
     texts = [t.text for t in xml.etree.ElementTree.parse(c.folder / "results" / "mpi-check.svg").iter() if t.text]
     for text in ("plain", "counted", "injected", "elided", "MPI_Sendrecv"):
         check(text in texts, f"{text} in the picture")
@@ -124,6 +125,23 @@ def test_errors(c):
     fails(1, "unhappy", "--", str(script))
 
 
+def test_several(c):
+    """A script with two programs: the reports of the first are lost, which is said once."""
+    launch = f"{c.args.mpirun} -n 1 {c.args.bin / 'fork_job'}"
+    done = c.run("--repeats", "1", "--delay-ns", "0", "--", "sh", "-c", f"{launch} && {launch}")
+    equal(done.returncode, 0, done.stderr)
+    equal(done.stderr.count("several MPI programs"), 1, done.stderr)
+
+
+def test_failed(c):
+    """What another program left in the folder is not taken for this one's."""
+    (c.folder / "old").mkdir()
+    for name in ("mpi-check.txt", "mpi-check.html"):
+        (c.folder / "old" / name).write_text("of another program")
+    equal(c.run("--output", "old", "--", "false").returncode, 2, "false fails by itself")
+    equal([p.name for p in (c.folder / "old").glob("mpi-check.*")], [], "results of another program")
+
+
 def test_cut_short(c):
     """Rounds that were complete are kept when a later run fails."""
     counter = c.folder / "runs_so_far"
@@ -151,4 +169,4 @@ def main(tests, description, *options):
 
 
 if __name__ == "__main__":
-    main((test_delay, test_declared, test_driver, test_errors, test_cut_short), __doc__)
+    main((test_delay, test_declared, test_driver, test_errors, test_several, test_failed, test_cut_short), __doc__)

@@ -3,6 +3,7 @@
 #include <imbrex/base/error.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "mpi_check.h"
 #include "mpi_check_job.h"
@@ -61,7 +62,16 @@ class rounds {
                       r.exit_code, name, job_.last_words(name)));
     }
     progress_.ended(name, r);
+    if (r.report.is_object() && r.report.value("replaced", false)) say_that_programs_are_several();
     return r;
+  }
+
+  // Each program writes the report of its run, in place of the one before.
+  void say_that_programs_are_several() {
+    if (std::exchange(are_several_, true)) return;
+    fmt::print(stderr,
+               "mpi-check: the command runs several MPI programs, and the results are those of the one that ends last "
+               "alone: check each by itself\n");
   }
 
   // Once as it is, which also warms everything up, then counted.
@@ -110,6 +120,7 @@ class rounds {
   const std::function<void(const result&)>& keep_;
   progress progress_;
   result result_;
+  bool are_several_ = false;  ///< said once
 };
 
 }  // namespace
