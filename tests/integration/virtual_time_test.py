@@ -158,6 +158,11 @@ class Tools(Virtual):
         mine.write_text(self.tool("machines", "summit").stdout.replace('name = "summit"', 'name = "mine"'))
         facts = json.loads(self.tool("machines", mine, "--json").stdout)
         self.assertEqual((facts["name"], facts["gpus"]), ("mine", 6))
+        self.assertEqual(self.tool("machines", mine).stdout, mine.read_text())
+        mine.write_text('name = "mine')
+        refused = self.tool("machines", mine)
+        self.assertEqual(refused.returncode, 2)
+        self.assertNotIn("there is no machine", refused.stderr)
         refused = self.tool("machines", "smmit")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("summit", refused.stderr)
@@ -179,6 +184,15 @@ class Tools(Virtual):
                 self.assertAlmostEqual(found[part, key] / described[part, key], 1, delta=within)
         again = run(given.bin / "jacobi3d", "--quiet", "--repeats", "1", "-x", "64", "-i", "5", f"--imbrex-machine={out}", "--imbrex-nodes=2")
         self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_measure_machine_writes_any_name(self):
+        out = self.at / "odd.toml"
+        name = 'a"b\\c\nd'
+        done = self.tool("measure-machine", "--repeats", "1", "--output", out, "--name", name, "--imbrex-device=host")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        facts = self.tool("machines", out, "--json")
+        self.assertEqual(facts.returncode, 0, facts.stderr)
+        self.assertEqual(json.loads(facts.stdout)["name"], name)
 
     def test_predict(self):
         if not given.cuda:

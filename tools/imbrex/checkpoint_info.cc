@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <imbrex/base/error.h>
 #include <imbrex/checkpoint/checkpoint_folder.h>
 #include <imbrex/checkpoint/snapshot_reader.h>
 
@@ -10,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands.h"
@@ -40,6 +42,15 @@ std::string as_time(std::int64_t seconds) {
   gmtime_r(&when, &parts);
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+/// Of a folder that a job was to fill, and has not. An empty name is that of nothing.
+void check_folder(const std::string& folder) {
+  if (folder.empty()) throw imbrex::usage_error("FOLDER is empty: give a folder of checkpoints, or one of them");
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none) || !std::filesystem::is_empty(folder, none)) return;
+  throw imbrex::error(
+      fmt::format("{} is empty: there is no checkpoint in it; give the folder that --imbrex-checkpoint named", folder));
 }
 
 /// The checkpoints that a folder has, or the one that it is. Throws `snapshot_error` where it is neither.
@@ -145,7 +156,14 @@ struct info_options {
 
 int print_info(const info_options& o) {
   const check_depth depth = o.verify ? check_depth::payloads : check_depth::indexes;
-  const std::vector<listed_checkpoint> list = look_at(o.folder, depth);
+  std::vector<listed_checkpoint> list;
+  try {
+    check_folder(o.folder);
+    list = look_at(o.folder, depth);
+  } catch (const imbrex::error& e) {
+    if (o.json && e.exit_code() == 1) print_json({});  // for programs, which then have an object in any case
+    throw;
+  }
   o.json ? print_json(list) : print_text(list, depth);
   return newest_whole(list) == nullptr ? 1 : 0;
 }

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <vector>
 
 #include "tune_player.h"
@@ -217,6 +218,15 @@ ix::protocol_section section(ix::memory_kind of, const ix::protocol_table& point
   return s;
 }
 
+/// The folder where jobs look by themselves is made; one that the user names may be a slip.
+void check_folder_of(const std::string& output) {
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  std::error_code none;
+  if (output == ix::protocols_path("auto") || folder.empty() || std::filesystem::exists(folder, none)) return;
+  throw ix::usage_error(
+      fmt::format("--output {}: there is no folder {}: make it first, or give another file", output, folder.string()));
+}
+
 void say_how_to_start(const ix::runtime& rt) {
   fmt::print(stderr,
              "imbrex: tune measures between two ranks, but there {} {}: start it as mpirun -n 2 imbrex tune, on two "
@@ -235,6 +245,7 @@ ix::task<int> measure_protocols(ix::runtime& rt, const options* o) {
     co_return 2;
   }
   try {
+    check_folder_of(o->output);
     ix::check_protocols_storable(o->output);
   } catch (const ix::error& e) {
     fmt::print(stderr, "imbrex: {}\n", e.what());

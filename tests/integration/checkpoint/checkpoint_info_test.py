@@ -55,7 +55,11 @@ with tempfile.TemporaryDirectory() as here:
     says(info("checkpoints/000002", code=1), "has 1000 bytes where")
 
     os.mkdir("empty")
-    says(info("empty", code=1), "imbrex: empty is empty")
+    says(info("empty", code=1), "imbrex: empty is empty: there is no checkpoint in it")
+    for folder in ("empty", "nowhere"):
+        nothing = json.loads(info(folder, "--json", code=1).stdout)
+        expect(nothing == {"newest_whole": None, "checkpoints": []}, f"of {folder} it says {nothing}")
+    says(info("", code=2), "imbrex: FOLDER is empty: give a folder")
     says(info("nowhere", code=1), "imbrex: nowhere is not there")
     says(info("checkpoints/000001/manifest", code=1), "is not a folder: name the folder of a checkpoint")
     says(info(code=2), "imbrex: FOLDER is required; see imbrex --help")

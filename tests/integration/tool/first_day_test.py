@@ -34,9 +34,21 @@ def check_new(tool, folder):
                 expect("@name@" not in f.read(), f"new: {file} has the mark in place of the name")
     again = run(tool, "new", "waves", cwd=folder)
     expect(again.returncode == 2 and "not empty" in again.stderr, f"new over another: {again.returncode} {again.stderr}")
-    for name in ("", "a b", "7up", "test"):
+    for name in ("", "a b", "7up", "test", "help", "edit_cache", "ZERO_CHECK", "x" * 300):
         refused = run(tool, "new", name, cwd=folder)
         expect(refused.returncode == 2, f"new {name!r}: {refused.returncode} {refused.stderr}")
+        expect(not os.path.exists(os.path.join(folder, name)) or not name, f"new {name!r} leaves something")
+    odd = "it's ö here"
+    done = run(tool, "new", "waves", "--folder", odd, cwd=folder)
+    command = [line for line in done.stdout.splitlines() if " && cmake" in line][0].split(" && ")[0]
+    entered = run("sh", "-c", command + " && pwd", cwd=folder)
+    expect(entered.stdout.rstrip("\n").endswith(odd), f"new --folder: {command}: {entered}")
+    for words in (["new", "waves", "--folder", "file/x"], ["new", "waves", "--folder", "y" * 300], ["man", "file/x"]):
+        with open(os.path.join(folder, "file"), "w", encoding="utf-8"):
+            pass
+        refused = run(tool, *words, cwd=folder)
+        expect(refused.returncode == 2 and "cannot be made" in refused.stderr and "filesystem error" not in refused.stderr,
+               f"{words}: {refused.returncode} {refused.stderr}")
 
 
 def completions(tool, folder, *words):

@@ -106,6 +106,10 @@ with tempfile.TemporaryDirectory() as here:
         expect(f.read() == '{"format": 1, "machi', "tune changed a file that it could not read")
     expect_job(BUILT_IN, "--imbrex-protocols", os.path.join(here, "absent.json"), num_warnings=1)
 
+    done = run(ranks(2, "imbrex", "tune", "--quick", "--output", os.path.join(here, "slip", "t.json")), code=2)
+    expect("there is no folder" in done.stderr and not done.stdout, done.stderr)
+    expect(not os.path.exists(os.path.join(here, "slip")), "tune made a folder that nobody has asked for")
+
     # Not two ranks.
     done = run([tool, "tune", "--output", path], code=2)
     expect("mpirun -n 2 imbrex tune" in done.stderr, done.stderr)

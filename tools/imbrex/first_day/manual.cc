@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "commands.h"
 
@@ -84,7 +85,11 @@ int write_pages(const CLI::App& app, const std::filesystem::path& folder) {
   int num_pages = 0;
   const auto write = [&](const std::string& name, int section, const std::string& text) {
     const std::filesystem::path place = folder / fmt::format("man{}", section);
-    std::filesystem::create_directories(place);
+    std::error_code failed;
+    std::filesystem::create_directories(place, failed);
+    if (failed)
+      throw imbrex::config_error(
+          fmt::format("the folder {} cannot be made: {}: give another", place.string(), failed.message()));
     const std::filesystem::path file = place / fmt::format("{}.{}", name, section);
     std::ofstream out(file);
     out << text;

@@ -2,9 +2,12 @@
 #include <imbrex/virtual_time/machine/machine.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,12 +28,22 @@ nlohmann::json facts_of(const imbrex::machine& m) {
           {"gpu", m.gpu.name}};
 }
 
+/// A file's own text, once it is known to be sound.
+std::string text_of(const std::string& name_or_file) {
+  const std::vector<std::string> known = imbrex::known_machines();
+  if (std::ranges::find(known, name_or_file) != known.end()) return imbrex::text_of_known_machine(name_or_file);
+  static_cast<void>(imbrex::read_machine(name_or_file));
+  std::ostringstream text;
+  text << std::ifstream(name_or_file).rdbuf();
+  return text.str();
+}
+
 int show(const machines_options& o) {
   if (!o.name.empty()) {
     if (o.json) {
       fmt::print("{}\n", facts_of(imbrex::read_machine(o.name)).dump());
     } else {
-      fmt::print("{}", imbrex::text_of_known_machine(o.name));
+      fmt::print("{}", text_of(o.name));
     }
     return 0;
   }
@@ -49,7 +62,8 @@ int show(const machines_options& o) {
 void add_machines_command(CLI::App& app, std::function<int()>& command) {
   const auto o = std::make_shared<machines_options>();
   CLI::App* const sub = app.add_subcommand("machines", "the machines that jobs run on in virtual time");
-  sub->add_option("NAME", o->name, "print this one's description, to be changed and used as a file");
-  sub->add_flag("--json", o->json, "facts for programs (NAME may be a file then)");
+  sub->add_option("NAME", o->name,
+                  "print this one's description, to be changed and used as a file; a file is checked and printed");
+  sub->add_flag("--json", o->json, "facts for programs");
   sub->callback([o, &command] { command = [o] { return show(*o); }; });
 }

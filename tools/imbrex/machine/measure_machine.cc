@@ -32,6 +32,22 @@ struct options {
   int repeats = 15;
 };
 
+/// A basic string of TOML.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\u{:04x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
 /// The description, line by line: each number with its quartiles.
 class description {
  public:
@@ -60,7 +76,7 @@ struct at_both_ends {
 
 void add_gpu(description& d, const gpu_facts& g, const std::string& completion) {
   d.part("gpu");
-  d.fact(fmt::format("name = \"{}\"", g.name));
+  d.fact("name = " + quoted(g.name));
   d.number("memory_gb", g.memory_gb);
   d.number("memory_gbs", g.memory_gbs, ", by copies");
   d.number("tflops", g.tflops, ", of multiplications and additions");
@@ -104,9 +120,9 @@ ix::task<int> measure(ix::runtime& rt, const options* o) {
   std::tm today{};
   localtime_r(&now, &today);
   description d(fmt::format(
-      "name = \"{}\"\ndescription = \"measured {:%Y-%m-%d} by imbrex {}, {} rank{}, transport {}\"\n"
+      "name = {}\ndescription = \"measured {:%Y-%m-%d} by imbrex {}, {} rank{}, transport {}\"\n"
       "# Medians, and quartiles in remarks. What is left out has its default: imbrex machines h200-x4 has all.\n",
-      o->name, today, IMBREX_VERSION, rt.num_ranks(), rt.num_ranks() == 1 ? "" : "s", rt.transport_name()));
+      quoted(o->name), today, IMBREX_VERSION, rt.num_ranks(), rt.num_ranks() == 1 ? "" : "s", rt.transport_name()));
   network_facts network;
   if (rt.num_ranks() > 1) network = co_await all[0].call<&machine_meter::meter::talk>(1, o->repeats);
   d.part("cpu");
