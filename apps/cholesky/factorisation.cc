@@ -12,6 +12,7 @@
 #include "factor_result.h"
 #include "gpu_routines.h"
 #include "host_routines.h"
+#include "support/output_place.h"
 
 namespace cholesky {
 namespace {
@@ -203,11 +204,11 @@ void check_gpus(const options& o) {
 
 ix::task<int> run_factorisation(ix::runtime& rt, const options* o) {
   check_gpus(*o);
-  dgemm::check_report_writable(o->report);
+  apps::check_output(o->report);
   const request r{o->n, o->tile, o->ahead, o->repeats, o->on_host, o->on_gpus, o->verify};
   const result found = co_await ix::run_graph<&factor>(rt, r);
   if (!o->quiet) fmt::print("{}", text(*o, found));
-  dgemm::write_report(o->report, report_json(*o, found));
+  apps::write_output(o->report, report_json(*o, found));
   co_return found.checked && !found.verified() ? 1 : 0;
 }
 

@@ -4,17 +4,16 @@
 //   mpirun -n 4 cholesky --n 16384 --tile 512 --pes 1             four processes
 //   cholesky --n 65536 --tile 2048 --devices cuda --gpus 4        four GPUs
 //   mpirun -n 4 cholesky --n 65536 --tile 2048 --devices cuda     a GPU each
-#include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "command_line.h"
 #include "factor_options.h"
 #include "factorisation.h"
+#include "support/program.h"
 
 namespace cholesky {
 namespace {
@@ -37,13 +36,5 @@ int run(int argc, char** argv) {
 }  // namespace cholesky
 
 int main(int argc, char** argv) {
-  try {
-    return cholesky::run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "cholesky: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "cholesky: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("cholesky", "use a smaller --n or more ranks", [&] { return cholesky::run(argc, argv); });
 }

@@ -5,11 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <string_view>
 
 #include "imbrex/base/error.h"
@@ -22,17 +18,6 @@ std::string variable_of(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
   return "IMBREX_" + name;
-}
-
-std::string part_of(const std::string& file) { return file + ".part"; }
-
-std::ofstream open_part(const std::string& file) {
-  std::ofstream out(part_of(file), std::ios::binary | std::ios::trunc);
-  if (!out) {
-    throw imbrex::usage_error(
-        fmt::format("--report {} cannot be written: {}: give another path", file, std::strerror(errno)));
-  }
-  return out;
 }
 
 }  // namespace
@@ -80,21 +65,6 @@ std::vector<char*> runtime_words::pointers() {
   for (std::string& w : words_) all.push_back(w.data());
   all.push_back(nullptr);
   return all;
-}
-
-void check_report_writable(const std::string& file) {
-  if (file.empty()) return;
-  open_part(file).close();
-  std::remove(part_of(file).c_str());
-}
-
-void write_report(const std::string& file, const std::string& text) {
-  if (file.empty()) return;
-  std::ofstream out = open_part(file);
-  out << text;
-  out.close();
-  if (!out || std::rename(part_of(file).c_str(), file.c_str()) != 0)
-    throw imbrex::error(fmt::format("{} could not be written: {}", file, std::strerror(errno)));
 }
 
 }  // namespace dgemm

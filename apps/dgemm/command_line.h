@@ -33,9 +33,4 @@ class runtime_words {
   std::vector<std::string> words_;
 };
 
-/// Finds out before the run whether the file can be written; throws `usage_error`. Does nothing for an empty name.
-void check_report_writable(const std::string& file);
-/// Writes the text beside its final place and renames it. Does nothing for an empty name. Throws `error`.
-void write_report(const std::string& file, const std::string& text);
-
 }  // namespace dgemm

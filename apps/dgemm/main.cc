@@ -3,17 +3,16 @@
 //
 //   dgemm --device cuda --report r.json      all variants on one GPU
 //   dgemm                                    the same on the host, which copies to itself
-#include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "command_line.h"
 #include "options.h"
 #include "referee.h"
+#include "support/program.h"
 
 namespace dgemm {
 namespace {
@@ -34,13 +33,5 @@ int run(int argc, char** argv) {
 }  // namespace dgemm
 
 int main(int argc, char** argv) {
-  try {
-    return dgemm::run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "dgemm: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "dgemm: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("dgemm", "use smaller sizes", [&] { return dgemm::run(argc, argv); });
 }

@@ -10,6 +10,7 @@
 #include "command_line.h"
 #include "dealt_devices.h"
 #include "result.h"
+#include "support/output_place.h"
 #include "support/step_progress.h"
 #include "worker.h"
 
@@ -146,7 +147,7 @@ class contest {
 }  // namespace
 
 ix::task<int> referee(ix::runtime& rt, const options* o) {
-  check_report_writable(o->report);
+  apps::check_output(o->report);
   result r;
   look_around(rt, *o, r);
   choose_variants(*o, r);
@@ -155,7 +156,7 @@ ix::task<int> referee(ix::runtime& rt, const options* o) {
   contest all(*o, r, rt.create_group<worker>());
   auto held = all.hold();
   co_await held;
-  write_report(o->report, report_json(*o, r));
+  apps::write_output(o->report, report_json(*o, r));
   if (!o->quiet) fmt::print("{}", tables_text(*o, r));
   std::fflush(stdout);
   for (const std::string& what : r.wrong) fmt::print(stderr, "dgemm: {}\n", what);

@@ -1,14 +1,10 @@
 // jacobi3d: reads the options and hands them to the implementation they ask for.
-#include <fmt/format.h>
-
-#include <exception>
-#include <new>
 
 #include "chares/chare_solver.h"
-#include "imbrex/base/error.h"
 #include "mpi/mpi_solver.h"
 #include "options.h"
 #include "solver.h"
+#include "support/program.h"
 
 namespace {
 
@@ -23,15 +19,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "jacobi3d: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "jacobi3d: out of memory: use a smaller grid or more ranks\n");
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "jacobi3d: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("jacobi3d", "use a smaller grid or more ranks", [&] { return run(argc, argv); });
 }

@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "field/file.h"
-#include "imbrex/base/error.h"
+#include "support/output_place.h"
 #include "support/statistics.h"
 
 namespace jacobi {
@@ -35,8 +34,6 @@ std::string formula_text(const stencil& s) {
 }
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
-
-std::string part_of(const std::string& path) { return path + ".part"; }
 
 }  // namespace
 
@@ -149,19 +146,10 @@ std::string report_json(const options& o, const result& r) {
   return j.dump(2) + "\n";
 }
 
-void check_report_writable(const options& o) {
-  if (o.report.empty()) return;
-  file::create(part_of(o.report), o.report).close();
-  remove_file(part_of(o.report));
-}
+void check_report_writable(const options& o) { apps::check_output(o.report); }
 
 void write_report(const options& o, const result& r) {
-  if (o.report.empty()) return;
-  const std::string text = report_json(o, r);
-  file f = file::create(part_of(o.report), o.report);
-  f.write_at(0, text.data(), text.size());
-  f.close();
-  rename_file(part_of(o.report), o.report);
+  if (!o.report.empty()) apps::write_output(o.report, report_json(o, r));
 }
 
 int exit_code(const result& r) { return r.verified && !r.verified->same_bits ? 1 : 0; }

@@ -1,14 +1,10 @@
 // minimd: reads the options and hands them to the implementation they ask for.
-#include <fmt/format.h>
-
-#include <exception>
-#include <new>
 
 #include "chares/chare_run.h"
-#include "imbrex/base/error.h"
 #include "mpi/mpi_run.h"
 #include "options.h"
 #include "serial_main.h"
+#include "support/program.h"
 
 namespace {
 
@@ -26,15 +22,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "minimd: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "minimd: out of memory: use fewer cells or more ranks\n");
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "minimd: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("minimd", "use fewer cells or more ranks", [&] { return run(argc, argv); });
 }

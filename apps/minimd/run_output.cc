@@ -9,6 +9,7 @@
 #include "output/report.h"
 #include "output/screen.h"
 #include "output/yaml.h"
+#include "support/output_place.h"
 
 namespace md {
 
@@ -29,7 +30,8 @@ void print_head(const options& o, const run_facts& f) {
 }
 
 void check_outputs(const options& o) {
-  if (!o.report.empty()) check_report_writable(o.report);
+  apps::check_output(o.report);
+  apps::check_output(o.yaml);
   for (const std::string& path : o.dumps) check_dump_suffix(path);
 }
 

@@ -3,11 +3,9 @@
 //
 //   pingpong                 two PEs of one process, on two GPUs where there are two
 //   mpirun -n 2 pingpong     two processes
-#include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +17,7 @@
 #include "plot.h"
 #if IMBREX_HAVE_MPI
 #include "raw/quiet_barrier.h"
+#include "support/program.h"
 #endif
 
 namespace pingpong {
@@ -71,13 +70,5 @@ int run(int argc, char** argv) {
 }  // namespace pingpong
 
 int main(int argc, char** argv) {
-  try {
-    return pingpong::run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "pingpong: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "pingpong: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("pingpong", "use smaller sizes", [&] { return pingpong::run(argc, argv); });
 }

@@ -4,15 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "imbrex/base/error.h"
 #include "sizes.h"
+#include "support/output_place.h"
 #include "support/statistics.h"
 
 namespace pingpong {
@@ -53,17 +50,6 @@ json series(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   const apps::statistics s = apps::statistics_of(values);
   return {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"repeats", values}};
-}
-
-std::string part_of(const std::string& path) { return path + ".part"; }
-
-std::ofstream open_part(const options& o) {
-  std::ofstream out(part_of(o.report), std::ios::binary | std::ios::trunc);
-  if (!out) {
-    throw imbrex::usage_error(
-        fmt::format("--report {} cannot be written: {}: give another path", o.report, std::strerror(errno)));
-  }
-  return out;
 }
 
 }  // namespace
@@ -137,19 +123,10 @@ std::string report_json(const options& o, const result& r) {
   return j.dump(2) + "\n";
 }
 
-void check_report_writable(const options& o) {
-  if (o.report.empty()) return;
-  open_part(o).close();
-  std::remove(part_of(o.report).c_str());
-}
+void check_report_writable(const options& o) { apps::check_output(o.report); }
 
 void write_report(const options& o, const result& r) {
-  if (o.report.empty()) return;
-  std::ofstream out = open_part(o);
-  out << report_json(o, r);
-  out.close();
-  if (!out || std::rename(part_of(o.report).c_str(), o.report.c_str()) != 0)
-    throw imbrex::error(fmt::format("{} could not be written: {}", o.report, std::strerror(errno)));
+  if (!o.report.empty()) apps::write_output(o.report, report_json(o, r));
 }
 
 }  // namespace pingpong

@@ -4,16 +4,15 @@
 //   tiled_dgemm --n 1024 --tile 32,64,128 --kernel library                       OpenBLAS, a PE for each core
 //   tiled_dgemm --n 16384 --tile 2048 --kernel library --devices cuda --gpus 2   two GPUs
 //   mpirun -n 2 tiled_dgemm --n 1024 --tile 64 --kernel library --pes 1          two processes
-#include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "command_line.h"
 #include "product_graph.h"
+#include "support/program.h"
 #include "tile_options.h"
 
 namespace tiled_dgemm {
@@ -37,13 +36,6 @@ int run(int argc, char** argv) {
 }  // namespace tiled_dgemm
 
 int main(int argc, char** argv) {
-  try {
-    return tiled_dgemm::run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "tiled_dgemm: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "tiled_dgemm: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("tiled_dgemm", "use a smaller --n or more ranks",
+                           [&] { return tiled_dgemm::run(argc, argv); });
 }

@@ -15,6 +15,7 @@
 #include "host_blas.h"
 #include "matrix.h"
 #include "product_check.h"
+#include "support/output_place.h"
 #include "support/step_progress.h"
 #include "tile_product.hk"
 #include "tile_result.h"
@@ -225,7 +226,7 @@ std::uint64_t bytes_of_devices(const ix::runtime& rt, const options& o) {
 }  // namespace
 
 ix::task<int> run_products(ix::runtime& rt, const options* o) {
-  dgemm::check_report_writable(o->report);
+  apps::check_output(o->report);
   result here;
   look_around(rt, *o, here);
   if (!o->quiet) fmt::print("{}", header_text(*o, here));
@@ -245,7 +246,7 @@ ix::task<int> run_products(ix::runtime& rt, const options* o) {
   const result found = co_await ix::run_graph<&measure>(rt, r);
   here.points = found.points;
   here.wrong = found.wrong;
-  dgemm::write_report(o->report, report_json(*o, here));
+  apps::write_output(o->report, report_json(*o, here));
   if (!o->quiet) fmt::print("{}", table_text(*o, here));
   std::fflush(stdout);
   for (const std::string& what : here.wrong) fmt::print(stderr, "tiled_dgemm: {}\n", what);

@@ -4,17 +4,16 @@
 //   tiled_stencil --n 4096 --tile 512                                 a PE for each core
 //   mpirun -n 4 tiled_stencil --n 8192 --tile 1024 --pes 1            four processes
 //   tiled_stencil --n 16384 --tile 4096 --devices cuda --gpus 4       four GPUs
-#include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "command_line.h"
 #include "stencil_graph.h"
 #include "stencil_options.h"
+#include "support/program.h"
 
 namespace tiled_stencil {
 namespace {
@@ -36,13 +35,6 @@ int run(int argc, char** argv) {
 }  // namespace tiled_stencil
 
 int main(int argc, char** argv) {
-  try {
-    return tiled_stencil::run(argc, argv);
-  } catch (const imbrex::error& e) {
-    fmt::print(stderr, "tiled_stencil: {}\n", e.what());
-    return e.exit_code();
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "tiled_stencil: {}\n", e.what());
-  }
-  return 1;
+  return apps::run_program("tiled_stencil", "use a smaller --n or more ranks",
+                           [&] { return tiled_stencil::run(argc, argv); });
 }

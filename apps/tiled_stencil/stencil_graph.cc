@@ -14,6 +14,7 @@
 
 #include "command_line.h"
 #include "stencil_result.h"
+#include "support/output_place.h"
 #include "tile_sweep.h"
 
 namespace tiled_stencil {
@@ -204,13 +205,13 @@ ix::task<result> measure(ix::task_graph& g, request r) {
 }  // namespace
 
 ix::task<int> run_stencil(ix::runtime& rt, const options* o) {
-  dgemm::check_report_writable(o->report);
+  apps::check_output(o->report);
   const request r{
       o->n,       o->tile,    o->steps,  o->ahead,
       o->repeats, o->on_host, o->verify, o->on_devices ? static_cast<std::int8_t>(*o->on_devices) : std::int8_t{-1}};
   const result found = co_await ix::run_graph<&measure>(rt, r);
   if (!o->quiet) fmt::print("{}", text(*o, found));
-  dgemm::write_report(o->report, report_json(*o, found));
+  apps::write_output(o->report, report_json(*o, found));
   co_return found.checked && !found.verified() ? 1 : 0;
 }
 

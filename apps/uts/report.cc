@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "imbrex/base/error.h"
 #include "result.h"
+#include "support/output_place.h"
 #include "support/statistics.h"
 #include "tree/named_trees.h"
 
@@ -40,17 +36,6 @@ json shares(const result& r, std::int64_t (*value)(const pe_share&)) {
   json j{{"min", s.min}, {"mean", s.mean}, {"max", s.max}};
   for (const pe_share& share : r.shares) j["pes"].push_back(value(share));
   return j;
-}
-
-std::string part_of(const std::string& path) { return path + ".part"; }
-
-std::ofstream open_part(const options& o) {
-  std::ofstream out(part_of(o.report), std::ios::binary | std::ios::trunc);
-  if (!out) {
-    throw imbrex::usage_error(
-        fmt::format("--report {} cannot be written: {}: give another path", o.report, std::strerror(errno)));
-  }
-  return out;
 }
 
 }  // namespace
@@ -89,19 +74,10 @@ std::string report_json(const options& o, const result& r) {
   return j.dump(2) + "\n";
 }
 
-void check_report_writable(const options& o) {
-  if (o.report.empty()) return;
-  open_part(o).close();
-  std::remove(part_of(o.report).c_str());
-}
+void check_report_writable(const options& o) { apps::check_output(o.report); }
 
 void write_report(const options& o, const result& r) {
-  if (o.report.empty()) return;
-  std::ofstream out = open_part(o);
-  out << report_json(o, r);
-  out.close();
-  if (!out || std::rename(part_of(o.report).c_str(), o.report.c_str()) != 0)
-    throw imbrex::error(fmt::format("{} could not be written: {}", o.report, std::strerror(errno)));
+  if (!o.report.empty()) apps::write_output(o.report, report_json(o, r));
 }
 
 }  // namespace uts

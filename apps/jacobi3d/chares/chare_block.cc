@@ -123,11 +123,11 @@ void block::hash() {
   contribute(hash_share(options_.grid, cells_, rows.data, rows.pitch), imbrex::sum);
 }
 
-void block::write() {
+void block::write(std::string suffix) {
   std::string failure;
   try {
     const cell_rows rows = cells_now();
-    field_outputs(options_.outputs, blocks_).write(position_, rows.data, rows.pitch);
+    field_outputs(options_.outputs, blocks_, suffix).write(position_, rows.data, rows.pitch);
   } catch (const std::exception& e) {
     failure = std::string(e.what()) + "\n";
   }

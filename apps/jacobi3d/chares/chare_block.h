@@ -56,7 +56,7 @@ class block : public imbrex::chare<block, imbrex::index3d> {
   /// Contributes this block's share of the field's hash.
   void hash();
   /// Writes this block into the outputs; contributes nothing, or the reason why it failed.
-  void write();
+  void write(std::string suffix);
   /// Compares this block with what it should be, row-major without padding.
   verification compare(std::vector<double> expected);
 

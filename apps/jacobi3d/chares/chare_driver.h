@@ -15,6 +15,7 @@
 #include "options.h"
 #include "result.h"
 #include "support/iteration_progress.h"
+#include "support/output_place.h"
 
 /// What the main chare does with an array of blocks, on the host or on GPUs.
 namespace jacobi {
@@ -24,19 +25,24 @@ namespace ix = imbrex;
 /// Files whose temporaries vanish if the run ends without having committed them, however it ends.
 class guarded_outputs {
  public:
-  guarded_outputs(const options& o, const decomposition& blocks) : outputs_(o.outputs, blocks) { outputs_.create(); }
+  guarded_outputs(const options& o, const decomposition& blocks)
+      : suffix_(apps::free_suffix(o.outputs)), outputs_(o.outputs, blocks, suffix_) {
+    outputs_.create();
+  }
   ~guarded_outputs() {
     if (!committed_) outputs_.abandon();
   }
   guarded_outputs(const guarded_outputs&) = delete;
   guarded_outputs& operator=(const guarded_outputs&) = delete;
   bool empty() const { return outputs_.empty(); }
+  const std::string& suffix() const { return suffix_; }
   void commit() {
     outputs_.commit();
     committed_ = true;
   }
 
  private:
+  std::string suffix_;
   field_outputs outputs_;
   bool committed_ = false;
 };
@@ -67,7 +73,7 @@ ix::task<verification> verify(ix::array_proxy<Block> blocks, const options* o, c
 template <class Block>
 ix::task<> write_outputs(ix::array_proxy<Block> blocks, guarded_outputs* outputs) {
   if (outputs->empty()) co_return;
-  blocks.template broadcast<&Block::write>();
+  blocks.template broadcast<&Block::write>(outputs->suffix());
   const std::string failures = co_await blocks.template reduction<std::string>();
   if (!failures.empty()) throw ix::config_error(failures.substr(0, failures.find('\n')));
   outputs->commit();

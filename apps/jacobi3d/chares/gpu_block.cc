@@ -344,12 +344,12 @@ imbrex::task<std::vector<double>> gpu_block::download() {
   co_return dense;
 }
 
-imbrex::task<> gpu_block::write() {
+imbrex::task<> gpu_block::write(std::string suffix) {
   std::string failure;
   auto downloaded = download();
   const std::vector<double> dense = co_await downloaded;
   try {
-    field_outputs(options_.outputs, blocks_).write(position_, dense.data(), cells_.size.nx);
+    field_outputs(options_.outputs, blocks_, suffix).write(position_, dense.data(), cells_.size.nx);
   } catch (const std::exception& e) {
     failure = std::string(e.what()) + "\n";
   }

@@ -33,7 +33,7 @@ class gpu_block : public imbrex::chare<gpu_block, imbrex::index3d> {
   using restartable = imbrex::entry_list<&gpu_block::iterate_on>;
   imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
   imbrex::task<> hash();
-  imbrex::task<> write();
+  imbrex::task<> write(std::string suffix);
   imbrex::task<verification> compare(std::vector<double> expected);
 
   template <class Archive>

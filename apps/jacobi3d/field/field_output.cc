@@ -7,18 +7,36 @@
 #include "field/npy.h"
 #include "field/vti.h"
 #include "imbrex/base/error.h"
+#include "support/output_place.h"
 
 namespace jacobi {
 namespace {
 
-std::string part_of(const std::string& path) { return path + ".part"; }
+/// The file beside the place of an output that takes it until all is written.
+class part {
+ public:
+  /// Throws usage_error where the path is not one that a file can be renamed to.
+  part(const std::string& path, const std::string& suffix) : place_(path), name_(place_.target() + suffix) {
+    if (!place_.is_plain())
+      throw imbrex::usage_error(
+          "cannot write " + path +
+          ": it is a pipe or device, and fields are written in any order; give the path of a file");
+  }
+  file create() const { return file::create(name_, place_.path()); }
+  file open() const { return file::open_for_writing(name_); }
+  void commit() const { rename_file(name_, place_.target()); }
 
-/// Creates a temporary file; where the final path is not one that a file can be renamed to, that is said here.
-file create_part(const std::string& path) {
-  if (std::filesystem::is_directory(path))
-    throw imbrex::usage_error("cannot write " + path + ": it is a folder; give the path of a file");
-  return file::create(part_of(path), path);
-}
+  static void remove(const std::string& path, const std::string& suffix) noexcept {
+    try {
+      remove_file(part(path, suffix).name_);
+    } catch (...) {  // such a place has no part
+    }
+  }
+
+ private:
+  apps::output_place place_;
+  std::string name_;
+};
 
 /// Header, cells in C order, trailer: the data of a .npy and of a .vti file alike.
 struct raw_layout {
@@ -54,11 +72,11 @@ struct raw_layout {
 /// One file for the whole field.
 class single_file_output final : public field_output {
  public:
-  single_file_output(std::string path, const decomposition& blocks, raw_layout layout)
-      : path_(std::move(path)), blocks_(blocks), layout_(std::move(layout)) {}
+  single_file_output(std::string path, std::string suffix, const decomposition& blocks, raw_layout layout)
+      : path_(std::move(path)), suffix_(std::move(suffix)), blocks_(blocks), layout_(std::move(layout)) {}
 
   void create() const override {
-    file f = create_part(path_);
+    file f = part(path_, suffix_).create();
     try {
       layout_.begin(f);
       f.close();
@@ -68,16 +86,16 @@ class single_file_output final : public field_output {
     }
   }
   void write(block_position block, const double* rows, std::int64_t pitch) const override {
-    file f = file::open_for_writing(part_of(path_));
+    file f = part(path_, suffix_).open();
     layout_.write_rows(f, blocks_.cells(block), rows, pitch);
     f.close();
   }
-  void commit() const override { rename_file(part_of(path_), path_); }
-  void abandon() const noexcept override { remove_file(part_of(path_)); }
+  void commit() const override { part(path_, suffix_).commit(); }
+  void abandon() const noexcept override { part::remove(path_, suffix_); }
   const std::string& path() const override { return path_; }
 
  private:
-  std::string path_;
+  std::string path_, suffix_;
   decomposition blocks_;
   raw_layout layout_;
 };
@@ -85,7 +103,8 @@ class single_file_output final : public field_output {
 /// An index, and a .vti file for each block.
 class pvti_output final : public field_output {
  public:
-  pvti_output(std::string path, const decomposition& blocks) : path_(std::move(path)), blocks_(blocks) {}
+  pvti_output(std::string path, std::string suffix, const decomposition& blocks)
+      : path_(std::move(path)), suffix_(std::move(suffix)), blocks_(blocks) {}
 
   void create() const override {
     std::vector<box> pieces;
@@ -95,7 +114,7 @@ class pvti_output final : public field_output {
       names.push_back(std::filesystem::path(piece_path(n)).filename());
     }
     const std::string text = pvti_text(blocks_.grid(), pieces, names);
-    file f = create_part(path_);
+    file f = part(path_, suffix_).create();
     try {
       f.reserve(static_cast<std::uint64_t>(blocks_.grid().cells()) * sizeof(double));  // room for the pieces too
       f.reserve(text.size());
@@ -109,18 +128,18 @@ class pvti_output final : public field_output {
   void write(block_position block, const double* rows, std::int64_t pitch) const override {
     const box cells = blocks_.cells(block);
     const raw_layout layout{vti_header(cells), vti_trailer(), cells};
-    file f = create_part(piece_path(blocks_.number(block)));
+    file f = part(piece_path(blocks_.number(block)), suffix_).create();
     layout.begin(f);
     layout.write_rows(f, cells, rows, pitch);
     f.close();
   }
   void commit() const override {
-    for (std::int64_t n = 0; n < blocks_.num_blocks(); ++n) rename_file(part_of(piece_path(n)), piece_path(n));
-    rename_file(part_of(path_), path_);
+    for (std::int64_t n = 0; n < blocks_.num_blocks(); ++n) part(piece_path(n), suffix_).commit();
+    part(path_, suffix_).commit();
   }
   void abandon() const noexcept override {
-    for (std::int64_t n = 0; n < blocks_.num_blocks(); ++n) remove_file(part_of(piece_path(n)));
-    remove_file(part_of(path_));
+    for (std::int64_t n = 0; n < blocks_.num_blocks(); ++n) part::remove(piece_path(n), suffix_);
+    part::remove(path_, suffix_);
   }
   const std::string& path() const override { return path_; }
 
@@ -129,24 +148,26 @@ class pvti_output final : public field_output {
     return std::filesystem::path(path_).replace_extension().string() + "_" + std::to_string(number) + ".vti";
   }
 
-  std::string path_;
+  std::string path_, suffix_;
   decomposition blocks_;
 };
 
 }  // namespace
 
-std::unique_ptr<field_output> make_field_output(const std::string& path, const decomposition& blocks) {
+std::unique_ptr<field_output> make_field_output(const std::string& path, const decomposition& blocks,
+                                                const std::string& suffix) {
   const box all{0, 0, 0, blocks.grid()};
   if (path.ends_with(".npy"))
-    return std::make_unique<single_file_output>(path, blocks, raw_layout{npy_header(blocks.grid()), "", all});
-  if (path.ends_with(".pvti")) return std::make_unique<pvti_output>(path, blocks);
+    return std::make_unique<single_file_output>(path, suffix, blocks, raw_layout{npy_header(blocks.grid()), "", all});
+  if (path.ends_with(".pvti")) return std::make_unique<pvti_output>(path, suffix, blocks);
   if (path.ends_with(".vti"))
-    return std::make_unique<single_file_output>(path, blocks, raw_layout{vti_header(all), vti_trailer(), all});
+    return std::make_unique<single_file_output>(path, suffix, blocks, raw_layout{vti_header(all), vti_trailer(), all});
   throw imbrex::usage_error("cannot tell the format of the output " + path + ": use .npy, .vti or .pvti");
 }
 
-field_outputs::field_outputs(const std::vector<std::string>& paths, const decomposition& blocks) {
-  for (const std::string& path : paths) outputs_.push_back(make_field_output(path, blocks));
+field_outputs::field_outputs(const std::vector<std::string>& paths, const decomposition& blocks,
+                             const std::string& suffix) {
+  for (const std::string& path : paths) outputs_.push_back(make_field_output(path, blocks, suffix));
 }
 
 void field_outputs::create() const {

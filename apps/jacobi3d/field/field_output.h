@@ -9,7 +9,8 @@
 namespace jacobi {
 
 /// A file that holds a whole field and is written in parts, at their right places, by whoever has them. Until `commit`
-/// everything goes to `PATH.part`, so that a failure leaves an older file as it was.
+/// everything goes to a file beside it, so that a failure leaves an older one as it was. A path that is a symbolic link
+/// stands for what that points to.
 ///
 ///   create     one caller in all, before the run: makes the temporary file; refuses what cannot be written
 ///   write      any thread of any rank, for each block once, after `create` has returned
@@ -29,13 +30,16 @@ class field_output {
   virtual const std::string& path() const = 0;
 };
 
-/// The format is told by the suffix: .npy, .vti or .pvti. Throws usage_error for another.
-std::unique_ptr<field_output> make_field_output(const std::string& path, const decomposition& blocks);
+/// The format is told by the path's suffix: .npy, .vti or .pvti. Throws usage_error for another. `suffix` is what the
+/// name of the file beside it has more; no file has that name.
+std::unique_ptr<field_output> make_field_output(const std::string& path, const decomposition& blocks,
+                                                const std::string& suffix = ".part");
 
 /// Several outputs as one; the same rules.
 class field_outputs {
  public:
-  field_outputs(const std::vector<std::string>& paths, const decomposition& blocks);
+  /// Who creates them chooses the suffix, by apps::free_suffix, and tells it to all that write.
+  field_outputs(const std::vector<std::string>& paths, const decomposition& blocks, const std::string& suffix);
   /// All or none: if one cannot be created, those before it are abandoned.
   void create() const;
   void write(block_position block, const double* rows, std::int64_t pitch) const;

@@ -36,7 +36,7 @@ file file::open_for_writing(const std::string& path) {
 }
 
 file file::create(const std::string& path, const std::string& wanted) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0)
     throw imbrex::usage_error("cannot write " + wanted + ": " + reason() +
                               "; give a path in a folder that exists and is writable");

@@ -10,7 +10,7 @@ class file {
  public:
   static file open_for_reading(const std::string& path);  ///< throws usage_error with path and reason
   static file open_for_writing(const std::string& path);  ///< must exist; throws error with path and reason
-  /// Creates it, or empties it. Throws usage_error with reason and `wanted`, the path that the user knows.
+  /// Creates it; there must be none. Throws usage_error with reason and `wanted`, the path that the user knows.
   static file create(const std::string& path, const std::string& wanted);
 
   file(file&& other) noexcept;

@@ -13,6 +13,7 @@
 #include "mpi/mpi_verification.h"
 #include "stopping_rule.h"
 #include "support/iteration_progress.h"
+#include "support/output_place.h"
 
 namespace jacobi {
 namespace {
@@ -89,11 +90,21 @@ std::uint64_t total_hash(const apps::mpi_session& mpi, mpi_block& block) {
   return sum;
 }
 
+/// Chosen by rank 0.
+std::string agreed_suffix(const apps::mpi_session& mpi, const std::vector<std::string>& paths) {
+  std::string suffix = mpi.rank() == 0 ? apps::free_suffix(paths) : "";
+  int length = static_cast<int>(suffix.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, mpi.comm());
+  suffix.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(suffix.data(), length, MPI_CHAR, 0, mpi.comm());
+  return suffix;
+}
+
 /// Files whose temporaries vanish if the run ends without having committed them.
 class guarded_outputs {
  public:
   guarded_outputs(const apps::mpi_session& mpi, const options& o, const decomposition& blocks)
-      : mpi_(mpi), outputs_(o.outputs, blocks) {
+      : mpi_(mpi), outputs_(o.outputs, blocks, agreed_suffix(mpi, o.outputs)) {
     agree(mpi.comm(), [&] {
       if (mpi_.rank() != 0) return;
       check_report_writable(o);

@@ -158,12 +158,12 @@ imbrex::task<> hetero_block::hash() {
   contribute(hash_share(options_.grid, cells_, hetero_field::first_row(view), field_.pitch()), imbrex::sum);
 }
 
-imbrex::task<> hetero_block::write() {
+imbrex::task<> hetero_block::write(std::string suffix) {
   auto access = field_.current(imbrex::access_mode::read);
   const auto view = co_await access;
   std::string failure;
   try {
-    field_outputs(options_.outputs, blocks_).write(position_, hetero_field::first_row(view), field_.pitch());
+    field_outputs(options_.outputs, blocks_, suffix).write(position_, hetero_field::first_row(view), field_.pitch());
   } catch (const std::exception& e) {
     failure = std::string(e.what()) + "\n";
   }

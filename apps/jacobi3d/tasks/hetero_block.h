@@ -29,7 +29,7 @@ class hetero_block : public imbrex::chare<hetero_block, imbrex::index3d> {
   imbrex::task<> iterate(std::int64_t done_before);
   imbrex::when<std::int64_t, apps::exact_sum::limb_array> changes;
   imbrex::task<> hash();
-  imbrex::task<> write();
+  imbrex::task<> write(std::string suffix);
   imbrex::task<verification> compare(std::vector<double> expected);
   ///@}
 

@@ -58,7 +58,8 @@ class dump_writer {
 
 /// A writer of the format that the suffix says: .xyz (extended XYZ), .lammpstrj (LAMMPS text), both with all frames in
 /// one file; or .vtu (VTK: a file name_STEP.vtu for each frame, and name.pvd that lists them). Files of that name are
-/// replaced. Throws usage_error where the suffix is another one, config_error where the file cannot be written.
+/// replaced. Throws usage_error where the suffix is another one, config_error or usage_error where the file cannot be
+/// written.
 std::unique_ptr<dump_writer> open_dump(const std::string& path);
 /// The same for what was written up to `place`; what follows there is forgotten. Throws config_error where there is
 /// less.

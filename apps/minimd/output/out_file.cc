@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "imbrex/base/error.h"
 
@@ -24,13 +25,14 @@ std::string lost_frames(const std::string& path) {
          " had frames that are not there now: bring them back, restart without --dump, or start anew";
 }
 
-out_file::out_file(const std::string& path, const std::string& written, const char* mode, std::int64_t bytes)
-    : path_(path), written_(written), file_(std::fopen(written.c_str(), mode)), bytes_(bytes) {
+out_file::out_file(const std::string& path, std::FILE* file, std::int64_t bytes,
+                   std::optional<apps::output_place> place)
+    : path_(path), place_(std::move(place)), file_(file), bytes_(bytes) {
   if (!file_) refuse(path, errno);
   std::setvbuf(file_.get(), nullptr, _IOFBF, buffer_bytes);
 }
 
-out_file out_file::create(const std::string& path) { return {path, path, "wbe", 0}; }
+out_file out_file::create(const std::string& path) { return {path, std::fopen(path.c_str(), "wbe"), 0}; }
 
 out_file out_file::extend(const std::string& path, std::int64_t bytes) {
   std::error_code none;
@@ -38,17 +40,13 @@ out_file out_file::extend(const std::string& path, std::int64_t bytes) {
   if (none || there < static_cast<std::uintmax_t>(bytes)) throw imbrex::config_error(lost_frames(path));
   std::filesystem::resize_file(path, static_cast<std::uintmax_t>(bytes), none);
   if (none) refuse(path, none.value());
-  return {path, path, "abe", bytes};
+  return {path, std::fopen(path.c_str(), "abe"), bytes};
 }
 
 out_file out_file::replace(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) refuse(path, EISDIR);
-  return {path, path + ".part", "wbe", 0};
-}
-
-out_file::~out_file() {
-  if (written_ != path_) std::remove(written_.c_str());
+  apps::output_place place(path);
+  std::FILE* const file = fdopen(place.open(), "wb");
+  return {path, file, 0, std::move(place)};
 }
 
 void out_file::fail() const { throw imbrex::error("cannot write " + path_ + ": " + std::strerror(errno)); }
@@ -65,14 +63,7 @@ void out_file::flush() {
 void out_file::close() {
   flush();
   if (std::fclose(file_.release()) != 0) fail();
-  if (written_ != path_ && std::rename(written_.c_str(), path_.c_str()) != 0) fail();
-  written_ = path_;
-}
-
-void write_file(const std::string& path, std::string_view bytes) {
-  out_file file = out_file::replace(path);
-  file.write(bytes);
-  file.close();
+  if (place_) place_->commit();
 }
 
 }  // namespace md

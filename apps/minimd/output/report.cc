@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "output/out_file.h"
+#include "support/output_place.h"
 
 namespace md {
 namespace {
@@ -98,8 +98,8 @@ std::string report_json(const run_facts& f) {
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-void check_report_writable(const std::string& path) { out_file::replace(path); }
+void check_report_writable(const std::string& path) { apps::check_output(path); }
 
-void write_report(const std::string& path, const run_facts& f) { write_file(path, report_json(f)); }
+void write_report(const std::string& path, const run_facts& f) { apps::write_output(path, report_json(f)); }
 
 }  // namespace md

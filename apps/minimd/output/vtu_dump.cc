@@ -7,6 +7,7 @@
 
 #include "imbrex/base/error.h"
 #include "output/out_file.h"
+#include "support/output_place.h"
 
 namespace md {
 namespace {
@@ -109,7 +110,7 @@ void vtu_dump::write_list() const {
   std::string text = file_tag("Collection") + "<Collection>\n";
   for (const std::int64_t step : steps_)
     text += fmt::format("<DataSet timestep=\"{}\" part=\"0\" file=\"{}\"/>\n", step, quoted_in_xml(frame_name(step)));
-  write_file(stem_.string() + ".pvd", text + "</Collection>\n</VTKFile>\n");
+  apps::write_output(stem_.string() + ".pvd", text + "</Collection>\n</VTKFile>\n");
 }
 
 void vtu_dump::write(const dump_frame& frame) {

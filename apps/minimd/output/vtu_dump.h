@@ -14,7 +14,7 @@ namespace md {
 /// name.vtu the frames are name_STEP.vtu, and name.pvd lists those of this run; it is complete after each frame.
 class vtu_dump : public dump_writer {
  public:
-  /// Writes the list, without frames. Throws config_error.
+  /// Writes the list, without frames. Throws usage_error.
   explicit vtu_dump(const std::string& path);
   vtu_dump(const std::string& path, const dump_place& after);
 

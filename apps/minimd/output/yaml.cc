@@ -9,7 +9,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "output/out_file.h"
+#include "support/output_place.h"
 
 namespace md {
 namespace {
@@ -134,7 +134,7 @@ void write_yaml(std::ostream& out, const run_facts& f) {
 void write_yaml_file(const std::string& path, const run_facts& f) {
   std::ostringstream text;
   write_yaml(text, f);
-  write_file(path, text.view());
+  apps::write_output(path, text.view());
 }
 
 std::string yaml_file_name(std::time_t when) {

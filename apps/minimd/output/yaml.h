@@ -14,7 +14,7 @@ namespace md {
 /// miniMD's measure, (1.5 T + U) over that of the first row, in metal units with Boltzmann's constant.
 void write_yaml(std::ostream& out, const run_facts& f);
 
-/// The same into a file, which it replaces. Throws config_error where it cannot be opened, error where it is not taken.
+/// The same into a file, which it replaces. Throws usage_error where it cannot be opened, error where it is not taken.
 void write_yaml_file(const std::string& path, const run_facts& f);
 
 /// miniMD-YYYY-MM-DD-hh-mm-ss.yaml, in local time.

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -199,13 +200,32 @@ TEST_F(field_files, abandoned_output_leaves_the_older_file) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3);
 }
 
+TEST_F(field_files, a_link_stays_one_and_files_of_others_are_left_alone) {
+  const decomposition blocks({4, 4, 4}, 1, 1, 2);
+  for (const std::string name : {"field.npy", "field.pvti"}) {
+    std::ofstream(path(name + ".part")) << "mine";
+    fs::create_symlink("target", path(name));
+    const auto output = make_field_output(path(name), blocks, ".mine.part");
+    output->create();
+    write_blocks(*output, blocks);
+    output->commit();
+    EXPECT_EQ(read(path(name + ".part")), "mine");
+    EXPECT_TRUE(fs::is_symlink(path(name)));
+    EXPECT_TRUE(fs::is_regular_file(path("target")));
+    fs::remove(path("target"));
+  }
+  ASSERT_EQ(mkfifo(path("pipe.npy").c_str(), 0600), 0);
+  EXPECT_THROW(make_field_output(path("pipe.npy"), blocks)->create(), imbrex::usage_error);
+  EXPECT_TRUE(fs::is_fifo(path("pipe.npy")));
+}
+
 TEST_F(field_files, unwritable_output_is_refused_before_anything_is_written) {
   const decomposition blocks({4, 4, 4}, 1, 1, 2);
   EXPECT_THROW(make_field_output(path("absent/field.npy"), blocks)->create(), imbrex::usage_error);
   fs::create_directories(path("folder.npy"));
   EXPECT_THROW(make_field_output(path("folder.npy"), blocks)->create(), imbrex::usage_error);
   EXPECT_THROW(make_field_output(path("field.csv"), blocks), imbrex::usage_error);
-  const field_outputs both({path("one.npy"), path("absent/two.npy")}, blocks);
+  const field_outputs both({path("one.npy"), path("absent/two.npy")}, blocks, ".part");
   EXPECT_THROW(both.create(), imbrex::usage_error);
   EXPECT_FALSE(fs::exists(path("one.npy.part")));
   const decomposition huge({std::int64_t{1} << 18, std::int64_t{1} << 18, std::int64_t{1} << 18}, 1, 1, 1);

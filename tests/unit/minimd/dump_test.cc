@@ -309,9 +309,11 @@ TEST_F(dump, an_unknown_suffix_is_refused_with_the_known_ones) {
 }
 
 TEST_F(dump, an_unwritable_path_is_refused_at_once) {
-  for (const char* name : {"none/run.xyz", "none/run.lammpstrj", "none/run.vtu"})
+  for (const char* name : {"none/run.xyz", "none/run.lammpstrj"})
     EXPECT_THAT(refusal<imbrex::config_error>(folder_.file(name)),
                 AllOf(HasSubstr("cannot write"), HasSubstr("none/run."), HasSubstr("No such file")));
+  EXPECT_THAT(refusal<imbrex::usage_error>(folder_.file("none/run.vtu")),
+              AllOf(HasSubstr("cannot write"), HasSubstr("none/run."), HasSubstr("No such file")));
 }
 
 TEST_F(dump, a_full_disk_is_an_error_at_the_end_of_the_frame) {
@@ -320,8 +322,11 @@ TEST_F(dump, a_full_disk_is_an_error_at_the_end_of_the_frame) {
     EXPECT_THROW(write_frame(*writer, 0, some_atoms(2)), imbrex::error) << name;
   }
   const std::unique_ptr<dump_writer> writer = open_dump(folder_.file("run.vtu"));
-  folder_.full_file("run_0.vtu.part");
-  EXPECT_THROW(write_frame(*writer, 0, some_atoms(2)), imbrex::error);
+  {
+    const file_size_limit limit(8);
+    EXPECT_THROW(write_frame(*writer, 0, some_atoms(2)), imbrex::error);
+  }
+  EXPECT_EQ(folder_.num_files(), 3) << "two dumps, and a list";
   EXPECT_FALSE(folder_.has("run_0.vtu"));
 }
 

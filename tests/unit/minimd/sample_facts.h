@@ -1,11 +1,14 @@
 #pragma once
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
-
-#include <unistd.h>
 
 #include "output/run_facts.h"
 
@@ -34,6 +37,26 @@ inline run_facts sample_facts() {
   return f;
 }
 
+/// While it lives no file grows beyond so many bytes: the disk is full.
+class file_size_limit {
+ public:
+  explicit file_size_limit(rlim_t bytes) : was_handled_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &was_);
+    const rlimit little{bytes, was_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+  }
+  ~file_size_limit() {
+    setrlimit(RLIMIT_FSIZE, &was_);
+    (void)std::signal(SIGXFSZ, was_handled_);
+  }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+
+ private:
+  void (*was_handled_)(int);
+  rlimit was_;
+};
+
 /// A folder that goes with the object.
 class output_folder {
  public:
@@ -50,6 +73,7 @@ class output_folder {
     std::filesystem::create_symlink("/dev/full", path_ / name);
     return file(name);
   }
+  std::ptrdiff_t num_files() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
   bool has(const std::string& name) const { return std::filesystem::exists(path_ / name); }
   std::string text(const std::string& name) const {
     std::ostringstream all;

@@ -187,7 +187,7 @@ TEST(yaml, the_file_is_what_is_written_to_a_stream) {
   std::ostringstream text;
   write_yaml(text, sample_facts());
   EXPECT_EQ(folder.text("run.yaml"), text.str());
-  EXPECT_THROW(write_yaml_file(folder.file("none/run.yaml"), sample_facts()), imbrex::config_error);
+  EXPECT_THROW(write_yaml_file(folder.file("none/run.yaml"), sample_facts()), imbrex::usage_error);
 }
 
 TEST(yaml, the_file_name_is_the_local_time) {
