@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "commands.h"
+#include "first_day/described_command.h"
 
 namespace {
 
@@ -111,6 +112,12 @@ int replay_all(options o) {
   return 0;
 }
 
+std::vector<std::string> names_of_strategies() {
+  std::vector<std::string> names;
+  for (const imbrex::strategy_facts& f : imbrex::known_strategies()) names.emplace_back(f.name);
+  return names;
+}
+
 std::string list_of_strategies() {
   std::string text = "strategies:\n";
   for (const imbrex::strategy_facts& f : imbrex::known_strategies())
@@ -129,6 +136,7 @@ void add_balance_replay_command(CLI::App& app, std::function<int()>& command) {
   const auto o = std::make_shared<options>();
   replay_app->add_option("file", o->file, "what was recorded (JSON lines)");
   replay_app->add_option("--strategy", o->strategies, "this one alone; may be given several times (default: all)")
+      ->check(offers(names_of_strategies()))
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   replay_app->add_option("--picture", o->picture, "SVG of the loads before and after, at the last step of the file");

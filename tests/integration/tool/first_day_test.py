@@ -70,6 +70,16 @@ def check_completion(tool, folder):
     expect("--json" in completions(tool, folder, "imbrex", "doctor", "--"), "options of doctor")
     expect(completions(tool, folder, "imbrex", "info", "--imbrex-task-pol") == ["--imbrex-task-policy="],
            "options of the runtime")
+    expect({"summary", "page", "draw", "dot"} <= set(completions(tool, folder, "imbrex", "trace", "")), "commands of trace")
+    expect(completions(tool, folder, "imbrex", "trace", "summary", "--j") == ["--json"], "options of trace summary")
+    for words, option in ((["trace", "page"], "--bins"), (["predict"], "--seeds"), (["figures", "c20-fig5"], "--quick")):
+        found = completions(tool, folder, tool, *words, "--")
+        expect(option in found, f"options of {words}: {found}")
+    expect(completions(tool, folder, "imbrex", "completion", "") [:3] == ["bash", "zsh", "fish"], "shells")
+    expect(completions(tool, folder, "imbrex", "mpi-check", "--pattern", "MPI_GPU_TO_") == ["MPI_GPU_TO_CPU", "MPI_GPU_TO_GPU"], "patterns")
+    expect(completions(tool, folder, "imbrex", "balance-replay", "--strategy", "gre") != [], "strategies")
+    if "summit" in run(tool, "machines").stdout:
+        expect(completions(tool, folder, "imbrex", "machines", "summ") == ["summit"], "machines")
     for shell in ("zsh", "fish"):
         done = run(tool, "completion", shell)
         expect(done.returncode == 0 and "measure-machine" in done.stdout and "imbrex-pes" in done.stdout, shell)
@@ -90,6 +100,9 @@ def check_man(tool, folder):
     expect(done.returncode == 0, f"man: {done.stderr}")
     found = sorted(os.listdir(os.path.join(pages, "man1")))
     expect("imbrex.1" in found and "imbrex-doctor.1" in found and "imbrex-man.1" in found, f"pages: {found}")
+    expect("imbrex-trace-summary.1" in found and "imbrex-trace-page.1" in found, f"pages of trace's commands: {found}")
+    with open(os.path.join(pages, "man1", "imbrex-trace.1"), encoding="utf-8") as f:
+        expect("imbrex\\-trace\\-draw(1)" in f.read(), "the page of trace does not list its commands")
     expect(os.path.exists(os.path.join(pages, "man7", "imbrex-options.7")), "no page of the options")
     groff = shutil.which("groff")
     if groff:

@@ -1,18 +1,22 @@
 // `imbrex man FOLDER`: manual pages of the tool, of each of its commands, and of the options of every program on
 // imbrex, made from the command line itself.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imbrex/base/build_config.h>
 #include <imbrex/base/error.h>
 #include <imbrex/runtime/options/options.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "commands.h"
+#include "described_command.h"
 
 namespace {
 
@@ -44,30 +48,48 @@ std::string described_options(const CLI::App& app) {
   for (const CLI::Option* o : app.get_options()) {
     text += fmt::format(".TP\n.B {}\n{}", plain(o->get_name(false, true)), plain(o->get_description()));
     if (!o->get_default_str().empty()) text += fmt::format(" (default: {})", plain(o->get_default_str()));
+    if (const std::vector<std::string> values = values_of(*o); !values.empty())
+      text += fmt::format(" [{}]", plain(fmt::format("{}", fmt::join(values, ", "))));
     text += "\n";
   }
   return text;
 }
 
-std::string page_of_command(const CLI::App& c) {
-  std::string text = head("imbrex-" + c.get_name(), c.get_description(), 1);
+/// "imbrex-trace-summary", of "trace summary".
+std::string page_name(std::string words) {
+  std::ranges::replace(words, ' ', '-');
+  return "imbrex-" + words;
+}
+
+/// Those that belong to one, whose words are given.
+std::string list_of_commands(const CLI::App& app, const std::string& words) {
+  std::string text = ".SH COMMANDS\n";
+  for (const CLI::App* c : commands_of(app)) {
+    const std::string page = page_name(words.empty() ? c->get_name() : words + " " + c->get_name());
+    text += fmt::format(".TP\n.B {}\n{}; {}(1)\n", plain(c->get_name()), plain(c->get_description()), plain(page));
+  }
+  return text;
+}
+
+std::string page_of_command(const named_command& named) {
+  const CLI::App& c = *named.app;
+  std::string text = head(page_name(named.words), c.get_description(), 1);
   std::string positionals;
   for (const CLI::Option* o : c.get_options()) {
     if (o->get_positional()) positionals += " " + o->get_name(true);
   }
-  text += fmt::format(".SH SYNOPSIS\n.B imbrex {}\n[options]{}\n.SH OPTIONS\n{}", plain(c.get_name()),
-                      plain(positionals), described_options(c));
+  text += fmt::format(".SH SYNOPSIS\n.B imbrex {}\n[options]{}\n", plain(named.words), plain(positionals));
+  if (!commands_of(c).empty()) text += list_of_commands(c, named.words);
+  text += ".SH OPTIONS\n" + described_options(c);
+  if (is_other_program(c))
+    text += fmt::format("They are those that\n.B imbrex {} \\-\\-help\nlists.\n", plain(named.words));
   if (!c.get_footer().empty()) text += ".SH NOTES\n" + plain(c.get_footer()) + "\n";
   return text + ".SH SEE ALSO\nimbrex(1), imbrex\\-options(7)\n";
 }
 
 std::string page_of_tool(const CLI::App& app) {
   std::string text = head("imbrex", "message-driven tasks on CPU and GPU clusters: the tool", 1);
-  text += ".SH SYNOPSIS\n.B imbrex\n.I command\n[options]\n.SH COMMANDS\n";
-  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {
-    text += fmt::format(".TP\n.B {}\n{}; imbrex\\-{}(1)\n", plain(c->get_name()), plain(c->get_description()),
-                        plain(c->get_name()));
-  }
+  text += ".SH SYNOPSIS\n.B imbrex\n.I command\n[options]\n" + list_of_commands(app, "");
   text += ".SH OPTIONS\n" + described_options(app);
   text += ".SH EXIT STATUS\n0: it worked. 1: it did not, or what it looked for is wrong. 2: the command line.\n";
   return text + ".SH SEE ALSO\nimbrex\\-options(7)\n";
@@ -97,8 +119,7 @@ int write_pages(const CLI::App& app, const std::filesystem::path& folder) {
     ++num_pages;
   };
   write("imbrex", 1, page_of_tool(app));
-  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; }))
-    write("imbrex-" + c->get_name(), 1, page_of_command(*c));
+  for (const named_command& c : all_commands(app)) write(page_name(c.words), 1, page_of_command(c));
   write("imbrex-options", 7, page_of_options());
   fmt::print("{} pages in {}: man -M {} imbrex\n", num_pages, folder.string(), folder.string());
   return 0;

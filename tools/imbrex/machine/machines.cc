@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "first_day/described_command.h"
 
 namespace {
 
@@ -63,7 +64,8 @@ void add_machines_command(CLI::App& app, std::function<int()>& command) {
   const auto o = std::make_shared<machines_options>();
   CLI::App* const sub = app.add_subcommand("machines", "the machines that jobs run on in virtual time");
   sub->add_option("NAME", o->name,
-                  "print this one's description, to be changed and used as a file; a file is checked and printed");
+                  "print this one's description, to be changed and used as a file; a file is checked and printed")
+      ->check(offers(imbrex::known_machines()));
   sub->add_flag("--json", o->json, "facts for programs");
   sub->callback([o, &command] { command = [o] { return show(*o); }; });
 }
