@@ -4,6 +4,7 @@
 #include "mpi/mpi_solver.h"
 #include "options.h"
 #include "solver.h"
+#include "support/own_arguments.h"
 #include "support/program.h"
 
 namespace {
@@ -11,6 +12,7 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<jacobi::options> o = jacobi::parse_options(argc, argv);
   if (!o) return 0;
+  if (o->impl == jacobi::implementation::mpi) apps::refuse_runtime_arguments(argc, argv, "--impl mpi");
   const jacobi::solver_function solve =
       o->impl == jacobi::implementation::mpi ? jacobi::run_mpi_solver : jacobi::run_chare_solver;
   return solve(argc, argv, *o);

@@ -4,6 +4,7 @@
 #include "mpi/mpi_run.h"
 #include "options.h"
 #include "serial_main.h"
+#include "support/own_arguments.h"
 #include "support/program.h"
 
 namespace {
@@ -11,6 +12,8 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<md::options> o = md::parse_options(argc, argv);
   if (!o) return 0;
+  if (o->impl != md::implementation::chare)
+    apps::refuse_runtime_arguments(argc, argv, std::string("--impl ") + md::name(o->impl));
   switch (o->impl) {
     case md::implementation::mpi: return md::run_mpi(argc, argv, *o);
     case md::implementation::serial: return md::run_serial(argc, argv, *o);

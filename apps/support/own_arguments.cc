@@ -1,7 +1,11 @@
 #include "support/own_arguments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
+
+#include "imbrex/base/error.h"
 
 namespace apps {
 
@@ -22,6 +26,15 @@ std::vector<std::string> own_arguments_reversed(int argc, const char* const* arg
   std::vector<std::string> own = own_arguments(argc, argv);
   std::ranges::reverse(own);
   return own;
+}
+
+void refuse_runtime_arguments(int argc, const char* const* argv, const std::string& impl) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (!argument.starts_with("--imbrex-")) continue;
+    throw imbrex::usage_error(fmt::format("{} needs the runtime, without which {} runs: leave one of them out",
+                                          argument.substr(0, argument.find('=')), impl));
+  }
 }
 
 }  // namespace apps

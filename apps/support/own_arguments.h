@@ -12,4 +12,7 @@ std::vector<std::string> own_arguments(int argc, const char* const* argv);
 /// The same in the order in which CLI11 takes a vector.
 std::vector<std::string> own_arguments_reversed(int argc, const char* const* argv);
 
+/// Throws usage_error for the first argument of the runtime: `impl`, such as "--impl mpi", runs without it.
+void refuse_runtime_arguments(int argc, const char* const* argv, const std::string& impl);
+
 }  // namespace apps

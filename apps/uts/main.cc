@@ -4,6 +4,7 @@
 #include "chares/chare_run.h"
 #include "options.h"
 #include "serial_run.h"
+#include "support/own_arguments.h"
 #include "support/program.h"
 
 namespace {
@@ -11,6 +12,7 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<uts::options> o = uts::parse_options(argc, argv);
   if (!o) return 0;
+  if (o->impl == uts::implementation::serial) apps::refuse_runtime_arguments(argc, argv, "--impl serial");
   return o->impl == uts::implementation::serial ? uts::run_serial(*o) : uts::run_chares(argc, argv, *o);
 }
 

@@ -93,7 +93,7 @@ def mpi(p):
 def files(p):
     with tempfile.TemporaryDirectory() as folder:
         done = run([p.uts, *SMALL, "--report", os.path.join(folder, "no", "report.json")], 2)
-        expect("--report" in done.stderr and "give another path" in done.stderr, done.stderr)
+        expect("cannot write" in done.stderr and "give a path" in done.stderr, done.stderr)
         expect(os.listdir(folder) == [], f"left behind: {os.listdir(folder)}")
     expect(run([p.uts, *SMALL, "--quiet"]).stdout == "", "--quiet prints")
     expect("T3L" in run([p.uts, "--help"]).stdout, "--help lists the trees")
@@ -106,6 +106,7 @@ def bad_input(p):
         "--grain x": "--grain",
         "-t 0 -q 0.6 -m 2": "no end",
         "--impl serial --compare": "leave it out",
+        "--impl serial --imbrex-ranks 2": "--imbrex-ranks needs the runtime",
         "--nonsense": "see uts --help",
     }.items():
         done = run([p.uts, *words.split()], 2)
