@@ -10,6 +10,7 @@
 
 #include "exchanges/player.h"
 #include "imbrex/base/build_config.h"
+#include "plot.h"
 #include "result.h"
 #include "sizes.h"
 #include "support/step_progress.h"
@@ -225,6 +226,7 @@ ix::task<> close_both(players both) {
 
 ix::task<int> referee(ix::runtime& rt, const options* o) {
   check_report_writable(*o);
+  check_plot(*o);
   const players both = rt.create_array<player>(ix::placed(ix::index1d{2}, far_apart{}));
   auto looked = look_around(rt, both);
   result r = co_await looked;

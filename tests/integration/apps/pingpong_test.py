@@ -8,11 +8,13 @@ Groups: one_process, loopback, mpi, ucx, bad_input, gpu. Exit status 0 when all 
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
 FAILURES = []
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts/plot-pingpong")
 FEW = "--sizes 8,13,96K,1M --repeats 2 --time-ms 1 --window 4 --rate".split()
 
 
@@ -21,8 +23,8 @@ def expect(condition, text):
         FAILURES.append(text)
 
 
-def run(words, code=0):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100)
+def run(words, code=0, env=None):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env={**os.environ, **(env or {})})
     expect(done.returncode == code, f"{' '.join(words)}: exit {done.returncode}, expected {code}\n{done.stdout}{done.stderr}")
     return done
 
@@ -101,6 +103,35 @@ def bad_input(p):
     expect("channel-device-chained" in run([p.pingpong, "--help"]).stdout, "--help does not list the modes")
 
 
+def plot(p):
+    """An installed copy, and a Python that can draw or cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda *names: os.path.join(folder, *names)
+        for name in ("bin", "share/imbrex", "python"):
+            os.makedirs(path(name))
+        shutil.copy(p.pingpong, path("bin", "pingpong"))
+        few = [path("bin", "pingpong"), "--sizes", "8", "--modes", "entry", "--repeats", "1", "--time-ms", "0.1",
+               "--imbrex-device=host", "--report", path("r.json"), "--plot", path("p.png")]
+
+        def drawn(code, ends_with):
+            with open(path("python", "python3"), "w") as f:
+                f.write(f'#!/bin/sh\n[ "$2" = --output ] && echo "$1" > "$3"\nexit {ends_with}\n')
+            os.chmod(path("python", "python3"), 0o755)
+            done = run(few, code=code, env={"PATH": f"{path('python')}:{os.environ['PATH']}"})
+            expect(os.path.exists(path("r.json")) == (code == 0), f"a report of exit code {code}: {done.stderr}")
+            return done
+
+        expect(path("share", "imbrex", "plot-pingpong") in drawn(2, 0).stderr, "the script that is missing is not named")
+        shutil.copy(SCRIPT, path("share", "imbrex", "plot-pingpong"))
+        expect("leave --plot out" in drawn(2, 3).stderr, "no remedy where the script cannot draw")
+        drawn(0, 0)
+        with open(path("p.png")) as f:
+            expect(f.read().strip() == path("share", "imbrex", "plot-pingpong"), "another script has drawn")
+        few[-1] = path("none", "p.png")
+        os.remove(path("r.json"))
+        expect("none/p.png" in drawn(2, 0).stderr, "a picture that cannot be written is not named")
+
+
 def gpu(p):
     devices = [d for d in json.loads(run([p.tool, "info", "--json"]).stdout)["devices"] if d["kind"] == "cuda"]
     if not devices:
@@ -115,7 +146,7 @@ def gpu(p):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("group", choices=["one_process", "loopback", "mpi", "ucx", "bad_input", "gpu"])
+    parser.add_argument("group", choices=["one_process", "loopback", "mpi", "ucx", "bad_input", "plot", "gpu"])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--mpirun", nargs=argparse.REMAINDER, default=[])
     arguments = parser.parse_args()
