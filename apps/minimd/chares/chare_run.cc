@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imbrex/imbrex.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -42,6 +43,13 @@ started_with words;
 
 std::int64_t num_blocks(const options& o, int num_pes) {
   return o.num_chares ? *o.num_chares : static_cast<std::int64_t>(o.odf.value_or(1)) * num_pes;
+}
+
+/// Most chares would have no atom, and each costs memory and messages in every step.
+void check_num_blocks(std::int64_t count, std::int64_t num_pes, std::int64_t num_atoms) {
+  const std::int64_t most = std::max(num_pes, num_atoms);
+  if (count > most)
+    throw ix::usage_error(fmt::format("{} chares are too many for {} atoms: use at most {}", count, num_atoms, most));
 }
 
 template <class Box>
@@ -186,7 +194,9 @@ ix::task<int> run_job(ix::runtime& rt, run_state* state) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
   check_checkpoints(rt, o, *state, s.num_atoms());
-  const box_index cut = state->is_running ? state->cut : s.cut_into(num_blocks(o, rt.num_pes()));
+  const std::int64_t count = num_blocks(o, rt.num_pes());
+  if (!state->is_running) check_num_blocks(count, rt.num_pes(), s.num_atoms());
+  const box_index cut = state->is_running ? state->cut : s.cut_into(count);
   run_facts f = facts_of(rt, cut);
   const model m = s.model_of(cut);  // refuses what cannot be, before anything is made
   if (o.device != "cuda") {
