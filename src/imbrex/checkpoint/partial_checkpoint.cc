@@ -44,6 +44,17 @@ void create_base(const std::string& base) {
   if (is_new) sync_folder(folder_above(base));
 }
 
+// Some file systems say only then that nothing can be made there, whatever its folders' rights are.
+void try_folder(const fs::path& trial, const std::string& base, const char* failed) {
+  if (mkdir(trial.c_str(), 0777) == 0) {
+    rmdir(trial.c_str());
+  } else if (errno == ENOENT) {
+    refuse_as_no_folder(base);
+  } else if (errno != EEXIST) {
+    throw_system_fault(errno, base, failed);
+  }
+}
+
 // Each rank's, once.
 void check_files(const std::string& folder, const snapshot_shape& shape, const std::vector<rank_file_facts>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -76,18 +87,20 @@ void check_files_are_here(const std::string& folder, const std::vector<rank_file
 }  // namespace
 
 void check_checkpoint_base(const std::string& base) {
-  fs::path there(base);
+  fs::path there(base), missing;
   std::error_code error;
   while (!fs::exists(there, error)) {  // the nearest that is
     if (error == std::errc::not_a_directory) refuse_as_no_folder(base);
     if (error) throw_system_fault(error.value(), base, "could not be looked at");
     const fs::path above = there.parent_path();
     if (above == there) break;
+    missing = there;
     there = above.empty() ? fs::path(".") : above;
   }
   if (!fs::is_directory(there, error)) refuse_as_no_folder(base);
-  if (access(there.c_str(), W_OK | X_OK) != 0)
-    throw_system_fault(errno, base, there == fs::path(base) ? "cannot be written into" : "could not be created");
+  const char* const failed = missing.empty() ? "cannot be written into" : "could not be created";
+  if (access(there.c_str(), W_OK | X_OK) != 0) throw_system_fault(errno, base, failed);
+  try_folder(missing.empty() ? there / fmt::format(".trial.{}", getpid()) : missing, base, failed);
 }
 
 partial_checkpoint::partial_checkpoint(std::string base) : base_(std::move(base)) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "imbrex/base/error.h"
 #include "imbrex/base/log.h"
 
 namespace imbrex {
@@ -18,17 +19,23 @@ namespace {
 
 using json = nlohmann::json;
 
-json entries_of(const std::string& path) {
+/// Nothing where the file holds something else.
+std::optional<json> entries_of(const std::string& path) {
   std::ifstream in(path);
-  if (!in) return json::array();
-  try {
-    json all = json::parse(in);
-    if (all.is_object() && all.contains("found") && all["found"].is_array()) return all["found"];
-    log_warning(fmt::format("{} is no file of what was tuned: it is not used, and replaced", path));
-  } catch (const json::exception& e) {
-    log_warning(fmt::format("{} cannot be read: {}; it is not used, and replaced", path, e.what()));
-  }
-  return json::array();
+  if (!in || in.peek() == std::ifstream::traits_type::eof()) return json::array();
+  json all = json::parse(in, nullptr, false);
+  if (!all.is_object() || !all.contains("found") || !all["found"].is_array()) return std::nullopt;
+  return std::move(all["found"]);
+}
+
+/// A user's own file is never replaced; where nobody named one, it is this library's.
+void complain(const std::string& path) {
+  if (path != tuning_memory::path_of("auto"))
+    throw config_error(
+        fmt::format("--imbrex-tuning={} is no file of what was tuned: name another, or one that is not "
+                    "there yet",
+                    path));
+  log_warning(fmt::format("{} is no file of what was tuned: it is not used, and replaced", path));
 }
 
 bool is_of(const json& entry, const tuning_memory::subject& s) {
@@ -53,7 +60,10 @@ std::string tuning_memory::path_of(const std::string& option) {
 
 std::optional<std::vector<int>> tuning_memory::find(const subject& of) const {
   if (path_.empty()) return std::nullopt;
-  for (const json& entry : entries_of(path_)) {
+  const std::optional<json> entries = entries_of(path_);
+  if (!entries) complain(path_);
+  if (!entries) return std::nullopt;
+  for (const json& entry : *entries) {
     if (!is_of(entry, of) || !entry.contains("values")) continue;
     try {
       return entry["values"].get<std::vector<int>>();
@@ -67,8 +77,12 @@ std::optional<std::vector<int>> tuning_memory::find(const subject& of) const {
 void tuning_memory::keep(const subject& of, const tuning_point& best, double cost) const {
   if (path_.empty()) return;
   json all = json::array();
-  for (json& entry : entries_of(path_)) {
-    if (!is_of(entry, of)) all.push_back(std::move(entry));
+  std::optional<json> entries = entries_of(path_);
+  if (!entries && path_ != path_of("auto")) complain(path_);  // written since
+  if (entries) {
+    for (json& entry : *entries) {
+      if (!is_of(entry, of)) all.push_back(std::move(entry));
+    }
   }
   all.push_back({{"program", of.program},
                  {"problem", of.problem},

@@ -238,6 +238,8 @@ def mpi(p, folder):
                     "-x", "33", "--pes", "1", "--impl", impl], code=2)
         lines = [l for l in done.stderr.splitlines() if "error" in l or l.startswith("jacobi3d:")]
         expect(len(lines) == 1, f"--impl {impl}: expected one line about disagreeing ranks: {done.stderr}")
+    done = run(p.ranks(2, "-x", "8", "--imbrex-machine=summit"), code=2)
+    expect("a launcher started 2 processes" in done.stderr, f"several processes in virtual time: {done.stderr}")
     done = run(p.ranks(2, "-c", "0"), code=2)
     expect(done.stderr.count("-c") <= 2, f"bad options: more than one line: {done.stderr}")
     return 0
@@ -357,6 +359,9 @@ def bad_input(p, folder):
         (f"--impl hetero --device host --input {wrong}", 2, "<f4"), ("--impl hetero --device host -x 30000", None, "memory"),
         ("--impl hetero --device host -x 4 -c 1000", 2, "1000"),
         ("--steps 3 --impl hetero", 2, "--steps 3"), ("--odf auto -c 4", 2, "--odf auto"), ("--odf never", 2, "never"),
+        ("--impl mpi -x 8 --imbrex-checkpoint cx", 2, "--imbrex-checkpoint needs the runtime"),
+        (f"-x 8 --odf auto --imbrex-tuning {wrong}", 2, f"--imbrex-tuning={wrong}"),
+        ("-x 8 --imbrex-checkpoint /proc/checkpoints", 1, "/proc/checkpoints is not a folder"),
         ("--steps auto --impl mpi", 2, "auto"), ("--steps auto --imbalance 2", 2, "--imbalance 2"), ("--steps 3 --imbalance 2", 2, "--imbalance 2"), ("--steps 0", 2, "0"),
         ("-x 30 -c 8 --device host --steps 20", None, "15"),
         ("-x 30000", None, "memory"), ("--imbrex-pes nonsense", 2, "nonsense"), ("-x 8 --trace /nowhere/t.json", None, "/nowhere"),

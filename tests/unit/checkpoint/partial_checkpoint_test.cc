@@ -44,6 +44,19 @@ TEST_F(partial_checkpoints, are_no_checkpoints_before_they_are_committed) {
   EXPECT_EQ(find_latest(base).path, checkpoint_path(base, 2));
 }
 
+TEST_F(partial_checkpoints, a_base_where_nothing_can_be_made_is_refused_at_the_start) {
+  for (const char* place : {"/proc/checkpoints", "/proc/checkpoints/deep", "/proc/self"}) {  // also as root
+    try {
+      check_checkpoint_base(place);
+      FAIL() << place;
+    } catch (const snapshot_error& e) {
+      EXPECT_EQ(e.file(), place);
+    }
+  }
+  check_checkpoint_base(base + "/a/b");
+  EXPECT_FALSE(fs::exists(base + "/a")) << "nothing is left";
+}
+
 TEST_F(partial_checkpoints, the_base_is_created_with_what_is_above_it) {
   write_sample(folder + "/a/b/c", 1);
   EXPECT_EQ(find_latest(folder + "/a/b/c").path, folder + "/a/b/c/000001");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -61,13 +62,47 @@ TEST_F(tuning, remembers_for_this_problem_machine_and_parameters_only) {
   EXPECT_EQ(of("200^3").best()["odf"], 1);
 }
 
-TEST_F(tuning, a_broken_file_is_replaced) {
+TEST_F(tuning, a_file_of_another_kind_is_refused_and_left_as_it_is) {
   std::filesystem::create_directories(std::filesystem::path(path()).parent_path());
-  std::ofstream(path()) << "{ \"found\": [";
+  for (const std::string text : {"my notes\n", "{ \"found\": [", "[1, 2]", "{\"found\": 3}"}) {
+    std::ofstream(path()) << text;
+    try {
+      of("100^3");
+      FAIL() << text;
+    } catch (const config_error& e) {
+      EXPECT_NE(std::string(e.what()).find(path()), std::string::npos) << e.what();
+    }
+    std::string now;
+    std::getline(std::ifstream(path()), now, '\0');
+    EXPECT_EQ(now, text);
+  }
+  std::ofstream(path(), std::ios::trunc).close();
   tuner t = of("100^3");
-  EXPECT_FALSE(t.was_remembered());
   search(t);
-  EXPECT_TRUE(of("100^3").was_remembered());
+  EXPECT_TRUE(of("100^3").was_remembered()) << "an empty file is as good as none";
+}
+
+TEST_F(tuning, a_broken_file_in_the_usual_place_is_replaced) {
+  const char* const given = std::getenv("XDG_CACHE_HOME");
+  const std::string before = given != nullptr ? given : "";
+  setenv("XDG_CACHE_HOME", std::filesystem::path(path()).parent_path().c_str(), 1);
+  const std::string usual = tuning_memory::path_of("auto");
+  std::filesystem::create_directories(std::filesystem::path(usual).parent_path());
+  std::ofstream(usual) << "{ \"found\": [";
+  const auto make = [&] { return tuner("this", usual, "test", "p", {{"a", {1, 2}}}); };
+  tuner t = make();
+  EXPECT_FALSE(t.was_remembered());
+  while (const auto p = t.next()) t.tell((*p)["a"]);
+  EXPECT_TRUE(make().was_remembered());
+  if (given != nullptr)
+    setenv("XDG_CACHE_HOME", before.c_str(), 1);
+  else
+    unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_F(tuning, entries_that_do_not_fit_are_passed_over) {
+  tuner t = of("100^3");
+  search(t);
   std::string text;
   std::getline(std::ifstream(path()), text, '\0');
   const std::size_t at = text.find("4,", text.find("\"values\""));

@@ -18,6 +18,9 @@
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/api/cuda_driver.h"
 #endif
+#if IMBREX_HAVE_MPI
+#include "imbrex/comm/mpi/mpi_job.h"
+#endif
 
 namespace imbrex {
 
@@ -27,6 +30,18 @@ int in_eight_bits(int code) {
   if (code >= 0 && code <= 255) return code;
   log_warning(fmt::format("exit code {} does not fit into the eight bits that a process has for it: it is 255", code));
   return 255;
+}
+
+/// A simulated job is one process, which each of several would be again, with the same reports.
+void check_one_process() {
+#if IMBREX_HAVE_MPI
+  if (launched_ranks() > 1) {
+    throw config_error(
+        fmt::format("--imbrex-machine: a launcher started {} processes, and each would simulate the whole job: start "
+                    "one, and give --imbrex-ranks or --imbrex-nodes",
+                    launched_ranks()));
+  }
+#endif
 }
 }  // namespace
 
@@ -47,6 +62,7 @@ int detail::run_job(int& argc, char** argv, const main_program& main) {
     if (!options.trace.empty()) trace_file::check_writable(options.trace);
     if (!options.task_costs.empty()) cost_store(options.task_costs).check_writable();
     if (options.virtual_time.is_wanted()) {
+      check_one_process();
       for (const std::string& w : options.warnings) log_warning(w);
       readonly_base::seal(true);
       const int code = detail::run_in_virtual_time(options, {arguments, command_line, main});
