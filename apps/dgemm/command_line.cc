@@ -29,9 +29,7 @@ bool parse(CLI::App& app, int argc, const char* const* argv) {
     fmt::print("{}", app.help());
     return false;
   } catch (const CLI::ParseError& e) {
-    std::string what = e.what();
-    std::ranges::replace(what, '\n', ' ');
-    throw imbrex::usage_error(fmt::format("{}: see {} --help", what, app.get_name()));
+    throw imbrex::usage_error(fmt::format("{}: see {} --help", apps::one_line(e.what()), app.get_name()));
   }
   return true;
 }

@@ -413,9 +413,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
     fmt::print("{}", app.help());
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
-    std::string what = e.what();
-    std::ranges::replace(what, '\n', ' ');
-    refuse(what + ": see jacobi3d --help");
+    refuse(apps::one_line(e.what()) + ": see jacobi3d --help");
   }
   const bool extents_given = read_extents(o, raw);
   read_words(o, raw);

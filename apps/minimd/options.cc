@@ -11,6 +11,7 @@
 #include "output/yaml.h"
 #include "problem_options.h"
 #include "raw_options.h"
+#include "support/own_arguments.h"
 
 namespace md {
 namespace {
@@ -147,9 +148,7 @@ bool parse_words(CLI::App& app, int argc, const char* const* argv) {
     fmt::print("{}", app.help());
     return false;
   } catch (const CLI::ParseError& e) {
-    std::string what = e.what();
-    std::ranges::replace(what, '\n', ' ');
-    refuse_option(what + ": see minimd --help");
+    refuse_option(apps::one_line(e.what()) + ": see minimd --help");
   }
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include "output/screen.h"
 #include "run_output.h"
+#include "system/memory_check.h"
 #include "system/serial_run.h"
 #include "verification.h"
 
@@ -15,6 +16,7 @@ int run_serial(int argc, char** argv, const options& o) {
   const run_setup s(o);
   check_outputs(o);
   const model m = s.model_of({1, 1, 1});
+  check_memory(m, 1, 1);
   run_facts f = s.facts(argc, argv);
   f.num_chares = 1;
   f.decomposition = {1, 1, 1};

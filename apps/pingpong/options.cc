@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -94,9 +93,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
     fmt::print("{}", app.help());
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
-    std::string what = e.what();
-    std::ranges::replace(what, '\n', ' ');
-    refuse(what + ": see pingpong --help");
+    refuse(apps::one_line(e.what()) + ": see pingpong --help");
   }
   if (app.count("--modes") > 0) o.modes = parse_modes(raw.modes);
   o.sizes = parse_sizes(raw.sizes);

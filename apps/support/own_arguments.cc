@@ -37,4 +37,14 @@ void refuse_runtime_arguments(int argc, const char* const* argv, const std::stri
   }
 }
 
+std::string one_line(std::string fault) {
+  constexpr std::string_view begin = "Could not convert: ", middle = " = ";
+  std::ranges::replace(fault, '\n', ' ');
+  if (!fault.starts_with(begin)) return fault;
+  fault.erase(0, begin.size());
+  const std::size_t at = fault.find(middle);
+  if (at == std::string::npos) return fault + " cannot be used";
+  return fmt::format("{}: {} is no number that can be used", fault.substr(0, at), fault.substr(at + middle.size()));
+}
+
 }  // namespace apps

@@ -15,4 +15,7 @@ std::vector<std::string> own_arguments_reversed(int argc, const char* const* arg
 /// Throws usage_error for the first argument of the runtime: `impl`, such as "--impl mpi", runs without it.
 void refuse_runtime_arguments(int argc, const char* const* argv, const std::string& impl);
 
+/// What CLI11 says of a wrong command line, in one line and in these programs' words.
+std::string one_line(std::string fault);
+
 }  // namespace apps

@@ -128,9 +128,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
     fmt::print("{}", app.help());
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
-    std::string what = e.what();
-    std::ranges::replace(what, '\n', ' ');
-    refuse(what + ": see uts --help");
+    refuse(apps::one_line(e.what()) + ": see uts --help");
   }
   take_tree(o, raw, std::ranges::any_of(tree_letters, [&](const char* letter) { return app.count(letter) > 0; }));
   take_implementation(app, o, raw);

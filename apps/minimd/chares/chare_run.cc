@@ -21,6 +21,7 @@
 #include "run_setup.h"
 #include "support/iteration_progress.h"
 #include "system/initial_state.h"
+#include "system/memory_check.h"
 #include "system/sums.h"
 #include "system/thermodynamics.h"
 #include "verification.h"
@@ -190,6 +191,15 @@ void check_checkpoints(const ix::runtime& rt, const options& o, const run_state&
   }
 }
 
+/// Ranks that are no processes of their own share this one.
+void check_host_memory(const ix::runtime& rt, const model& m) {
+  const bool one_process = rt.options().virtual_time.is_wanted() || rt.transport_name() == "loopback";
+  if (one_process)
+    check_memory(m, 1, 1);
+  else
+    check_memory(m, rt.num_ranks(), rt.num_local_ranks());
+}
+
 ix::task<int> run_job(ix::runtime& rt, run_state* state) {
   const run_setup& s = *words.setup;
   const options& o = s.given();
@@ -200,6 +210,7 @@ ix::task<int> run_job(ix::runtime& rt, run_state* state) {
   run_facts f = facts_of(rt, cut);
   const model m = s.model_of(cut);  // refuses what cannot be, before anything is made
   if (o.device != "cuda") {
+    check_host_memory(rt, m);
     print_head(o, f);
     auto on_host = run_boxes<block>(&rt, cut, &f, &this_job, state);
     co_return co_await on_host;

@@ -9,6 +9,7 @@
 #include "imbrex/base/clock.h"
 #include "imbrex/base/error.h"
 #include "mpi/mpi_box.h"
+#include "system/memory_check.h"
 #if IMBREX_HAVE_CUDA
 #include "imbrex/device/cuda/cuda_devices.h"
 #include "mpi/mpi_gpu_box.h"
@@ -118,6 +119,7 @@ int run_ranks(const mpi_session& mpi, int argc, char** argv, const options& o) {
   run_facts f = facts_of(mpi, argc, argv, s, m);
   if (mpi.rank() == 0) check_outputs(o);
   if (o.device == "cuda") return run_on_gpus(mpi, s, m, f);
+  check_memory(m, mpi.num_ranks(), mpi.num_local_ranks());
   if (mpi.rank() == 0) print_head(o, f);
   mpi_box box(s, m, mpi.comm());
   return run_box(mpi, s, m, f, box);

@@ -117,7 +117,7 @@ def tiles(p):
 
 
 def bad_input(p):
-    for words, named in ((["--sizes=-64"], "-64"), (["--sizes", "63"], "63"), (["--sizes", "x"], "x"),
+    for words, named in ((["--sizes=-64"], "-64"), (["--sizes", "63"], "63"), (["--sizes", "x"], "--sizes: x is no number that can be used"),
                          (["--variants", "pigeon"], "pigeon"), (["--variants", ""], "--variants"), (["--iterations", "0"], "--iterations 0"),
                          (["--repeats=-1"], "--repeats -1"), (["--device", "tpu"], "tpu"), (["--gpus", "2"], "--gpus"),
                          (["--pes", "0"], "--pes 0"), (["--nonsense"], "--nonsense"), (["--variants", "pinned"], "page-locked"),

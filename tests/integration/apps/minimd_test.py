@@ -252,6 +252,8 @@ def bad_input(p, folder):
     refused(["--dump", "a.txt"], "a.txt")
     refused(["--report", os.path.join(folder, "none", "r.json"), "-s", "4"], "none")
     refused(["--yaml", os.path.join(folder, "none", "y.yaml"), "-s", "4"], "none", "give a path")
+    for impl in ("chare", "serial"):
+        refused(["-s", "4", "--density", "1e-11", "--impl", impl], "not enough memory on a node", "--density", code=1)
     refused(["-s", "4", "-c", "999999999"], "999999999 chares", "use at most 256")
     refused(["-s", "4", "--impl", "serial", "--imbrex-pes=2"], "--imbrex-pes needs the runtime")
     refused(["-i", os.path.join(folder, "none.md")], "none.md")

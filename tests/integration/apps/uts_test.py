@@ -103,7 +103,8 @@ def bad_input(p):
     for words, text in {
         "--tree T9": "use one of T1",
         "--grain 0": "use at least 1",
-        "--grain x": "--grain",
+        "--grain x": "--grain: x is no number that can be used",
+        "-r -1": "-r: -1 is no number that can be used",
         "-t 0 -q 0.6 -m 2": "no end",
         "--impl serial --compare": "leave it out",
         "--impl serial --imbrex-ranks 2": "--imbrex-ranks needs the runtime",
