@@ -16,6 +16,7 @@
 #include "result.h"
 #include "support/iteration_progress.h"
 #include "support/output_place.h"
+#include "support/removed_by_signal.h"
 
 /// What the main chare does with an array of blocks, on the host or on GPUs.
 namespace jacobi {
@@ -26,7 +27,7 @@ namespace ix = imbrex;
 class guarded_outputs {
  public:
   guarded_outputs(const options& o, const decomposition& blocks)
-      : suffix_(apps::free_suffix(o.outputs)), outputs_(o.outputs, blocks, suffix_) {
+      : suffix_(apps::free_suffix(o.outputs)), outputs_(o.outputs, blocks, suffix_), unfinished_(outputs_.parts()) {
     outputs_.create();
   }
   ~guarded_outputs() {
@@ -44,6 +45,7 @@ class guarded_outputs {
  private:
   std::string suffix_;
   field_outputs outputs_;
+  apps::removed_by_signal unfinished_;
   bool committed_ = false;
 };
 

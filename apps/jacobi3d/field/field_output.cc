@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "field/file.h"
 #include "field/npy.h"
@@ -24,6 +25,7 @@ class part {
   }
   file create() const { return file::create(name_, place_.path()); }
   file open() const { return file::open_for_writing(name_); }
+  const std::string& name() const { return name_; }
   void commit() const { rename_file(name_, place_.target()); }
 
   static void remove(const std::string& path, const std::string& suffix) noexcept {
@@ -93,6 +95,7 @@ class single_file_output final : public field_output {
   void commit() const override { part(path_, suffix_).commit(); }
   void abandon() const noexcept override { part::remove(path_, suffix_); }
   const std::string& path() const override { return path_; }
+  std::vector<std::string> parts() const override { return {part(path_, suffix_).name()}; }
 
  private:
   std::string path_, suffix_;
@@ -142,6 +145,11 @@ class pvti_output final : public field_output {
     part::remove(path_, suffix_);
   }
   const std::string& path() const override { return path_; }
+  std::vector<std::string> parts() const override {
+    std::vector<std::string> names{part(path_, suffix_).name()};
+    for (std::int64_t n = 0; n < blocks_.num_blocks(); ++n) names.push_back(part(piece_path(n), suffix_).name());
+    return names;
+  }
 
  private:
   std::string piece_path(std::int64_t number) const {
@@ -179,6 +187,17 @@ void field_outputs::create() const {
       throw;
     }
   }
+}
+
+std::vector<std::string> field_outputs::parts() const {
+  std::vector<std::string> all;
+  for (const auto& output : outputs_) {
+    try {
+      std::ranges::copy(output->parts(), std::back_inserter(all));
+    } catch (const imbrex::usage_error&) {  // create says so
+    }
+  }
+  return all;
 }
 
 void field_outputs::write(block_position block, const double* rows, std::int64_t pitch) const {

@@ -28,6 +28,8 @@ class field_output {
   virtual void commit() const = 0;  ///< throws error
   virtual void abandon() const noexcept = 0;
   virtual const std::string& path() const = 0;
+  /// The files that there may be beside the output before commit. Throws usage_error where create does.
+  virtual std::vector<std::string> parts() const = 0;
 };
 
 /// The format is told by the path's suffix: .npy, .vti or .pvti. Throws usage_error for another. `suffix` is what the
@@ -46,6 +48,7 @@ class field_outputs {
   void commit() const;
   void abandon() const noexcept;
   bool empty() const { return outputs_.empty(); }
+  std::vector<std::string> parts() const;  ///< of all that can be created
 
  private:
   std::vector<std::unique_ptr<field_output>> outputs_;

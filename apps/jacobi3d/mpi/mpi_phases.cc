@@ -14,6 +14,7 @@
 #include "stopping_rule.h"
 #include "support/iteration_progress.h"
 #include "support/output_place.h"
+#include "support/removed_by_signal.h"
 
 namespace jacobi {
 namespace {
@@ -104,7 +105,9 @@ std::string agreed_suffix(const apps::mpi_session& mpi, const std::vector<std::s
 class guarded_outputs {
  public:
   guarded_outputs(const apps::mpi_session& mpi, const options& o, const decomposition& blocks)
-      : mpi_(mpi), outputs_(o.outputs, blocks, agreed_suffix(mpi, o.outputs)) {
+      : mpi_(mpi),
+        outputs_(o.outputs, blocks, agreed_suffix(mpi, o.outputs)),
+        unfinished_(mpi.rank() == 0 ? outputs_.parts() : std::vector<std::string>()) {
     agree(mpi.comm(), [&] {
       if (mpi_.rank() != 0) return;
       check_report_writable(o);
@@ -128,6 +131,7 @@ class guarded_outputs {
  private:
   const apps::mpi_session& mpi_;
   field_outputs outputs_;
+  apps::removed_by_signal unfinished_;
   bool committed_ = false;
 };
 

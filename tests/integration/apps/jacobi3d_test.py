@@ -9,9 +9,11 @@ import concurrent.futures
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 FAILURES = []
 NUMBERS = itertools.count()
@@ -326,6 +328,19 @@ def files(p, folder):
     run([p.jacobi, "--impl", "hetero", "--device", "host", "--input", npy, "-w", "0", "-i", "4", "--repeats", "1", "-c", "4",
          "--quiet", "--output", tasks])
     expect(open(tasks, "rb").read() == open(whole, "rb").read(), "--impl hetero continued from a file differs")
+    # A signal removes what is unfinished, and leaves an older file as it was.
+    for number, more in ((signal.SIGINT, []), (signal.SIGTERM, ["--impl", "hetero"])):
+        before, names = open(npy, "rb").read(), set(os.listdir(folder))
+        running = subprocess.Popen([p.jacobi, "-x", "64", "-i", "100000000", "--quiet", "--output", npy, "--output",
+                                    os.path.join(folder, "pieces.pvti"), *more], stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while len(set(os.listdir(folder)) - names) < 2 and running.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        expect(len(set(os.listdir(folder)) - names) == 2, f"{more}: two unfinished files are expected")
+        running.send_signal(number)
+        expect(running.wait(timeout=60) == -number, f"{more}: exit {running.returncode} after signal {number}")
+        expect(set(os.listdir(folder)) == names, f"{more}: a signal leaves {set(os.listdir(folder)) - names}")
+        expect(open(npy, "rb").read() == before, f"{more}: a signal changed an older output")
     # The trace opens as JSON and the summary names the entry methods.
     trace = os.path.join(folder, "trace.json")
     run([p.jacobi, *SMALL, "--device", "host", "-c", "8", "--pes", "2", "--quiet", "--trace", trace])
