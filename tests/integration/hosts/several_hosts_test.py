@@ -59,6 +59,8 @@ class job_starter:
 
     def start(self, n, words):
         launcher, runtime = TRANSPORTS[self.transport]
+        if "--impl" in words and words[words.index("--impl") + 1] == "mpi":
+            runtime = []  # it has none
         hosts = ",".join(f"{a}:1" for a in n.addresses)
         ranks = ["-n", str(len(n.hosts)), "--host", hosts]
         agent = ["--mca", "plm_rsh_agent", n.remote_shell]
