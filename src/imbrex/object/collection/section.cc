@@ -58,22 +58,28 @@ bool collection::was_freed(const section_id& s) const {
 }
 
 namespace {
+/// Which one it is of those that had the index one after another.
+std::uint32_t life_of(std::uint64_t epoch) { return static_cast<std::uint32_t>(epoch >> 32); }
+
 /// To an element's home: it has contributed to a section for the first time.
 struct claim_of_member {
   collection_id array;
   section_id section;
   std::vector<std::byte> index;
+  std::uint64_t epoch = 0;
 
   void operator()(scheduler& pe) {
     if (collection* const part = chare_pe::of(pe).find_collection(array)) {
-      part->check_member(section, part->record_of(index));
+      element_base& e = part->record_of(index);
+      // Told from where it was before it moved, the claim may come when it has ended, and been made again.
+      if (life_of(e.epoch) <= life_of(epoch)) part->check_member(section, e);
     } else {
       chare_pe::of(pe).hold_for_collection(array, std::move(*this));
     }
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & array & section & index;
+    ar & array & section & index & epoch;
   }
 };
 }  // namespace
@@ -83,7 +89,7 @@ void collection::begin_contributing(const section_id& s, element_base& e) {
   std::vector<std::byte> index = index_bytes(e);
   const pe_id home = home_of(index);
   if (home == pe_.id()) return check_member(s, e);
-  pe_.send(home, claim_of_member{id_, s, std::move(index)}, priorities::communication);
+  pe_.send(home, claim_of_member{id_, s, std::move(index), e.epoch}, priorities::communication);
 }
 
 void collection::check_member(const section_id& s, element_base& e) {
