@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/hetero/graph/commuting.h"
+#include "imbrex/hetero/tasks/held_views.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
 namespace imbrex {
@@ -54,6 +55,13 @@ std::string how_far(const task_node& t) {
     at = earlier;
   }
   return text;
+}
+
+bool is_held_to_write(const hetero_data& d) {
+  for (const task_node* e = d.domain->first_outstanding(); e != nullptr; e = e->younger) {
+    if (is_held(*e) && writes(e->accesses[0].mode) && overlap(*e->accesses[0].data, d)) return true;
+  }
+  return false;
 }
 
 bool waits_for_view(const task_node& t) {

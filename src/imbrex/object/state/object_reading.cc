@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/device/stream.h"
+#include "imbrex/hetero/tasks/held_views.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/hetero/tasks/task_waits.h"
 #include "imbrex/object/data/object_loan.h"
@@ -34,6 +35,12 @@ std::shared_ptr<object_reading> object_reading::begin(hetero_data& d) {
   if (&d.domain->pe() != &scheduler::current()) {
     throw usage_error(
         "no checkpoint can be made here: an object of another PE is in the state of a chare; keep what it holds");
+  }
+  if (is_held_to_write(d)) {
+    throw usage_error(fmt::format(
+        "no checkpoint can be made here: somebody holds a view of an object of a chare, {} bytes, and may write it: "
+        "end it before",
+        d.bytes));
   }
   std::shared_ptr<object_reading> r(new object_reading);
   prepare(*r, &told);

@@ -163,7 +163,7 @@ TEST(checkpoint_refusal, names_views_that_are_held_and_tasks_that_failed) {
                                   auto held = a[3].call<&with_object::hold>();
                                   co_await std::move(held);
                                 }),
-                HasSubstr("reading an object of a chare is waiting: a view of its argument 0, 12000 bytes, is held"));
+                HasSubstr("somebody holds a view of an object of a chare, 12000 bytes, and may write it"));
     EXPECT_THAT(what_is_said_of(s,
                                 [](ix::runtime& rt) -> ix::task<> {
                                   rt.create_array<with_object>(ix::index1d(4)).broadcast<&with_object::fail>();
