@@ -40,6 +40,7 @@ std::string script_of(const options& o) {
 int run_python(const options& o, std::vector<std::string> words, bool is_trial) {
   words.insert(words.begin(), {"python3", script_of(o)});
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t files;

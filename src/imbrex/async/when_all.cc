@@ -17,7 +17,7 @@ class failed_branch final : public waiter {
 
  private:
   static std::string text(const waiter* w) {
-    const std::string first = "the others of several that are awaited at once, of which one has thrown";
+    std::string first = "the others of several that are awaited at once, of which one has thrown";
     try {
       std::rethrow_exception(static_cast<const failed_branch*>(w)->thrown_);
     } catch (const std::exception& e) {

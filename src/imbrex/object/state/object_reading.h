@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "imbrex/async/completion.h"
+#include "imbrex/hetero/tasks/hetero_task.h"
 #include "imbrex/hetero/tasks/open_task.h"
 #include "imbrex/object/state/saved_state.h"
 
