@@ -115,8 +115,7 @@ void bind_runtime(nb::module_& m) {
       .def(
           "resize", [](const runtime_handle& rt, int pes) { rt.here().resize(pes); }, nb::arg("pes_per_rank"),
           "At the next checkpoint point the job goes on with so many PEs of each rank, in the same processes: it "
-          "begins "
-          "again by the program's `restart`, with the chares as they are then.");
+          "begins again by the program's `restart`, with the chares as they are then.");
   m.def("clock", [] { return std::chrono::duration<double>(ix::clock::now().time_since_epoch()).count(); });
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "imbrex/hetero/graph/commuting.h"
-#include "imbrex/hetero/tasks/held_views.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 
 namespace imbrex {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "imbrex/device/stream.h"
-#include "imbrex/hetero/tasks/held_views.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/hetero/tasks/task_waits.h"
 #include "imbrex/object/data/object_loan.h"
