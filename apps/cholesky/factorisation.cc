@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "command_line.h"
 #include "factor_result.h"
 #include "gpu_routines.h"
 #include "host_routines.h"

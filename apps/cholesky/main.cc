@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "command_line.h"
 #include "factor_options.h"
 #include "factorisation.h"
 #include "support/program.h"
+#include "support/words/runtime_words.h"
 
 namespace cholesky {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<options> o = parse_options(argc, argv);
   if (!o) return 0;
-  dgemm::runtime_words words(argc, argv);
+  apps::runtime_words words(argc, argv);
   words.add_default("device", o->on_gpus ? "cuda" : "host");
   if (o->on_gpus) words.add_default("gpus", std::to_string(o->gpus));
   if (o->on_gpus) words.add_default("task-policy", "shortest_finish");  // else most go to one of them
@@ -29,7 +29,7 @@ int run(int argc, char** argv) {
   if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, least)));
   std::vector<char*> pointers = words.pointers();
   const options* const shared = &*o;
-  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &run_factorisation, shared);
+  return imbrex::run(words.count(), pointers.data(), &run_factorisation, shared);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "command_line.h"
 #include "options.h"
 #include "referee.h"
 #include "support/program.h"
+#include "support/words/runtime_words.h"
 
 namespace dgemm {
 namespace {
@@ -20,13 +20,13 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<options> o = parse_options(argc, argv);
   if (!o) return 0;
-  runtime_words words(argc, argv);
+  apps::runtime_words words(argc, argv);
   words.add_default("device", to_string(o->device));
   if (o->device != imbrex::device_kind::host) words.add_default("gpus", std::to_string(o->most_gpus()));
   words.add_default("pes", std::to_string(std::max(o->most_pes(), o->most_gpus())));
   std::vector<char*> pointers = words.pointers();
   const options* const shared = &*o;
-  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &referee, shared);
+  return imbrex::run(words.count(), pointers.data(), &referee, shared);
 }
 
 }  // namespace

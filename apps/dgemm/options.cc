@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "command_line.h"
+#include "support/words/command_line.h"
 
 namespace dgemm {
 namespace {
@@ -22,12 +22,12 @@ std::string footer() {
 
 void check_numbers(const options& o) {
   constexpr int many = 1'000'000;
-  check_list("--sizes", o.sizes, tile, 8192, tile);
-  check_list("--iterations", {o.iterations}, 1, many);
-  check_list("--repeats", {o.repeats}, 1, many);
-  check_list("--gpus", o.gpus, 1, 64);
-  check_list("--pes", o.pes, 1, 256);
-  check_list("--streams", {o.lanes}, 1, 64);
+  apps::check_list("--sizes", o.sizes, tile, 8192, tile);
+  apps::check_list("--iterations", {o.iterations}, 1, many);
+  apps::check_list("--repeats", {o.repeats}, 1, many);
+  apps::check_list("--gpus", o.gpus, 1, 64);
+  apps::check_list("--pes", o.pes, 1, 256);
+  apps::check_list("--streams", {o.lanes}, 1, 64);
   if (o.device == imbrex::device_kind::host && o.most_gpus() > 1)
     throw imbrex::usage_error("--gpus is for --device cuda or opencl: the host is one device of each PE");
 }
@@ -67,11 +67,12 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   app.add_option("--streams", o.lanes, "streams for kernels of the variant 'queues'")->capture_default_str();
   app.add_option("--report", o.report, "write a JSON report, from which scripts/plot-dgemm draws");
   app.add_flag("--quiet", o.quiet, "print errors only");
-  if (!parse(app, argc, argv)) return std::nullopt;
+  if (!apps::parse(app, argc, argv)) return std::nullopt;
   if (app.count("--variants") > 0) o.variants = parse_variants(variants);
   o.device = parse_device(device, "--device");
+  apps::refuse_said_twice(app, argc, argv, {"--pes", "--gpus", "--device"});
   check_numbers(o);
-  o.command = command_of(argc, argv);
+  o.command = apps::command_of(argc, argv);
   return o;
 }
 

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <thread>
 
-#include "command_line.h"
 #include "dealt_devices.h"
 #include "result.h"
 #include "support/output_place.h"

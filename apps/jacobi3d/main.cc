@@ -4,8 +4,8 @@
 #include "mpi/mpi_solver.h"
 #include "options.h"
 #include "solver.h"
-#include "support/own_arguments.h"
 #include "support/program.h"
+#include "support/words/own_arguments.h"
 
 namespace {
 

@@ -11,7 +11,8 @@
 #include "field/npy.h"
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
-#include "support/own_arguments.h"
+#include "support/output_place.h"
+#include "support/words/command_line.h"
 
 namespace jacobi {
 namespace {
@@ -342,13 +343,14 @@ void check_implementation(const options& o, const raw_options& raw) {
   }
 }
 
-void check_outputs(const std::vector<std::string>& outputs) {
-  for (auto path = outputs.begin(); path != outputs.end(); ++path) {
-    if (!path->ends_with(".npy") && !path->ends_with(".vti") && !path->ends_with(".pvti"))
-      refuse(fmt::format("cannot tell the format of --output {}: use a name that ends in .npy, .vti or .pvti", *path));
-    if (std::find(outputs.begin(), path, *path) != path)
-      refuse(fmt::format("--output {} is given twice: give it once", *path));
+void check_outputs(const options& o) {
+  std::vector<apps::named_output> all{{"--report", o.report}, {"--trace", o.trace}};
+  for (const std::string& path : o.outputs) {
+    if (!path.ends_with(".npy") && !path.ends_with(".vti") && !path.ends_with(".pvti"))
+      refuse(fmt::format("cannot tell the format of --output {}: use a name that ends in .npy, .vti or .pvti", path));
+    all.push_back({"--output", path});
   }
+  apps::check_outputs_differ(all);
 }
 
 void check_numbers(options& o, const raw_options& raw) {
@@ -407,14 +409,9 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   options o;
   raw_options raw;
   declare(app, o, raw);
-  try {
-    app.parse(apps::own_arguments_reversed(argc, argv));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return std::nullopt;
-  } catch (const CLI::ParseError& e) {
-    refuse(apps::one_line(e.what()) + ": see jacobi3d --help");
-  }
+  if (!apps::parse(app, argc, argv)) return std::nullopt;
+  apps::refuse_said_twice(app, argc, argv, {"--pes", "--gpus", "--completion", "--balance", "--trace"});
+  apps::refuse_in_place_of("--device", argc, argv);
   const bool extents_given = read_extents(o, raw);
   read_words(o, raw);
   o.initial = read_init(raw);
@@ -424,7 +421,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   check_implementation(o, raw);
   check_device(o);
   check_numbers(o, raw);
-  check_outputs(o.outputs);
+  check_outputs(o);
   match_grid_and_input(o, extents_given);
   return o;
 }

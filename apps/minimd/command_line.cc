@@ -1,5 +1,5 @@
 #include "command_line.h"
-#include "support/own_arguments.h"
+#include "support/words/own_arguments.h"
 
 #include <fmt/format.h>
 

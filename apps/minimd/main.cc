@@ -4,8 +4,8 @@
 #include "mpi/mpi_run.h"
 #include "options.h"
 #include "serial_main.h"
-#include "support/own_arguments.h"
 #include "support/program.h"
+#include "support/words/own_arguments.h"
 
 namespace {
 

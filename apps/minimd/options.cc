@@ -11,7 +11,9 @@
 #include "output/yaml.h"
 #include "problem_options.h"
 #include "raw_options.h"
-#include "support/own_arguments.h"
+#include "support/output_place.h"
+#include "support/words/command_line.h"
+#include "support/words/own_arguments.h"
 
 namespace md {
 namespace {
@@ -120,23 +122,33 @@ void take_gpu(options& o, const raw_options& raw) {
   take_gpu_lists(o, raw);
 }
 
+/// An input of the reference may have both, so it is no error.
+void note_unused_newton(options& o, const raw_options& raw) {
+  if (raw.ghost_newton == 1 && o.ghost_newton && o.lists == list_style::full)
+    o.notes.emplace_back("# lists are full: ghost_newton 1 changes nothing");
+}
+
 void check_dumps(const std::vector<std::string>& dumps) {
-  for (auto path = dumps.begin(); path != dumps.end(); ++path) {
-    if (!path->ends_with(".xyz") && !path->ends_with(".lammpstrj") && !path->ends_with(".vtu"))
+  for (const std::string& path : dumps) {
+    if (!path.ends_with(".xyz") && !path.ends_with(".lammpstrj") && !path.ends_with(".vtu"))
       refuse_option(
-          fmt::format("cannot tell the format of --dump {}: use a name that ends in .xyz, .lammpstrj or .vtu", *path));
-    if (std::find(dumps.begin(), path, *path) != path)
-      refuse_option(fmt::format("--dump {} is given twice: give it once", *path));
+          fmt::format("cannot tell the format of --dump {}: use a name that ends in .xyz, .lammpstrj or .vtu", path));
   }
 }
 
 void take_output(options& o, const raw_options& raw) {
-  if (raw.yaml_level) check_at_least("--yaml_output", *raw.yaml_level, 0);
-  if (raw.yaml_level.value_or(0) > 0 && o.yaml.empty()) o.yaml = yaml_file_name(std::time(nullptr));
+  if (raw.yaml_level && *raw.yaml_level != 0 && *raw.yaml_level != 1)
+    refuse_option(fmt::format("--yaml_output {} is unknown: use 0 or 1", *raw.yaml_level));
+  if (raw.yaml_level == 0 && !o.yaml.empty())
+    refuse_option(fmt::format("--yaml_output 0 and --yaml {} contradict each other: give one", o.yaml));
+  if (raw.yaml_level == 1 && o.yaml.empty()) o.yaml = yaml_file_name(std::time(nullptr));
   check_dumps(o.dumps);
   if (raw.dump_every && o.dumps.empty())
     refuse_option(fmt::format("--dump-every {} needs --dump: give both or none", *raw.dump_every));
   take_at_least("--dump-every", raw.dump_every, 0, o.dump_every);
+  std::vector<apps::named_output> all{{"--yaml", o.yaml}, {"--report", o.report}, {"--trace", o.trace}};
+  for (const std::string& path : o.dumps) all.push_back({"--dump", path});
+  apps::check_outputs_differ(all);
 }
 
 bool parse_words(CLI::App& app, int argc, const char* const* argv) {
@@ -168,6 +180,8 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   raw_options raw;
   declare_options(app, o, raw);
   if (!parse_words(app, argc, argv)) return std::nullopt;
+  apps::refuse_said_twice(app, argc, argv, {"--pes", "--balance", "--trace"});
+  apps::refuse_in_place_of("--device", argc, argv);
   read_problem(o, raw);
   take_lists(o, raw);
   take_newton(o, raw);
@@ -175,6 +189,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   check_other_than_chares(o);
   check_device(o);
   take_gpu(o, raw);
+  note_unused_newton(o, raw);
   take_output(o, raw);
   return o;
 }

@@ -71,6 +71,8 @@ void start_problem(options& o, const raw_options& raw) {
   else
     start_from_file(o, raw);
   if (!raw.data.empty()) o.what.data_file = raw.data == "none" ? "" : raw.data;
+  if (!raw.eam.empty() && o.what.force != force_style::eam)
+    refuse_option(fmt::format("--eam {} needs --force eam: these atoms are Lennard-Jones'", raw.eam));
   if (!raw.eam.empty()) o.what.eam_file = raw.eam;
   if (!raw.units.empty())
     o.what.units = read_word<unit_system>("--units", raw.units, {"lj", unit_system::lj}, {"metal", unit_system::metal});

@@ -9,7 +9,8 @@
 
 #include "imbrex/base/error.h"
 #include "sizes.h"
-#include "support/own_arguments.h"
+#include "support/output_place.h"
+#include "support/words/command_line.h"
 
 namespace pingpong {
 namespace {
@@ -77,6 +78,7 @@ void check_numbers(const options& o) {
     refuse(fmt::format("--time-ms {} cannot be used: give a positive number of milliseconds", o.time_ms));
   if (!o.plot.empty() && o.report.empty())
     refuse(fmt::format("--plot {} needs --report FILE too: the picture is drawn from the report", o.plot));
+  apps::check_outputs_differ({{"--report", o.report}, {"--plot", o.plot}});
 }
 
 }  // namespace
@@ -87,18 +89,11 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   options o;
   raw_options raw;
   declare(app, o, raw);
-  try {
-    app.parse(apps::own_arguments_reversed(argc, argv));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return std::nullopt;
-  } catch (const CLI::ParseError& e) {
-    refuse(apps::one_line(e.what()) + ": see pingpong --help");
-  }
+  if (!apps::parse(app, argc, argv)) return std::nullopt;
   if (app.count("--modes") > 0) o.modes = parse_modes(raw.modes);
   o.sizes = parse_sizes(raw.sizes);
   check_numbers(o);
-  for (int i = 0; i < argc; ++i) o.command += fmt::format("{}{}", i > 0 ? " " : "", argv[i]);
+  o.command = apps::command_of(argc, argv);
   return o;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "imbrex/base/error.h"
@@ -133,6 +134,21 @@ void output_place::commit() {
 
 void check_output(const std::string& path) {
   if (!path.empty()) output_place(path).check();
+}
+
+void check_outputs_differ(const std::vector<named_output>& all) {
+  std::map<fs::path, const named_output*> known;
+  for (const named_output& o : all) {
+    if (o.path.empty()) continue;
+    const output_place place(o.path);
+    if (!place.is_plain()) continue;
+    std::error_code none;
+    const auto [there, is_new] = known.emplace(fs::weakly_canonical(place.target(), none), &o);
+    if (is_new) continue;
+    throw imbrex::usage_error(fmt::format("{} {} and {} {} are one file: give {}", there->second->option,
+                                          there->second->path, o.option, o.path,
+                                          there->second->path == o.path ? "it once, or another name" : "two"));
+  }
 }
 
 void write_output(const std::string& path, std::string_view text) {

@@ -39,6 +39,13 @@ class output_place {
 
 /// Throws usage_error where `path` cannot be written; an empty path is none. Before the run that would be lost.
 void check_output(const std::string& path);
+/// An output, and the option that names it.
+struct named_output {
+  const char* option;
+  std::string path;  ///< empty: there is none
+};
+/// Throws usage_error where two of them are one file, of which only the last would be left.
+void check_outputs_differ(const std::vector<named_output>& all);
 /// Writes `text` as a whole; an empty path is none. Throws usage_error where it cannot be opened, error where it is not
 /// taken.
 void write_output(const std::string& path, std::string_view text);

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "command_line.h"
 #include "product_graph.h"
 #include "support/program.h"
+#include "support/words/runtime_words.h"
 #include "tile_options.h"
 
 namespace tiled_dgemm {
@@ -21,7 +21,7 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<options> o = parse_options(argc, argv);
   if (!o) return 0;
-  dgemm::runtime_words words(argc, argv);
+  apps::runtime_words words(argc, argv);
   words.add_default("device", to_string(o->on_devices.value_or(imbrex::device_kind::host)));
   if (o->on_devices) words.add_default("gpus", std::to_string(o->gpus));
   if (o->on_devices) words.add_default("task-policy", "shortest_finish");
@@ -29,7 +29,7 @@ int run(int argc, char** argv) {
   if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, least)));
   std::vector<char*> pointers = words.pointers();
   const options* const shared = &*o;
-  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &run_products, shared);
+  return imbrex::run(words.count(), pointers.data(), &run_products, shared);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <thread>
 
-#include "command_line.h"
 #include "gpu_blas.h"
 #include "host_blas.h"
 #include "matrix.h"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "command_line.h"
 #include "options.h"
+#include "support/words/command_line.h"
 
 namespace tiled_dgemm {
 namespace {
@@ -24,17 +24,17 @@ void read_devices(const std::vector<std::string>& words, options& o) {
 }
 
 void check(const options& o, const std::string& kernel) {
-  dgemm::check_list("--n", o.sizes, 16, 65536, 16);
-  dgemm::check_list("--tile", o.tiles, 16, 65536, 16);
+  apps::check_list("--n", o.sizes, 16, 65536, 16);
+  apps::check_list("--tile", o.tiles, 16, 65536, 16);
   for (const int n : o.sizes) {
     for (const int t : o.tiles) {
       if (n % t != 0) throw imbrex::usage_error(fmt::format("--n {} is no multiple of --tile {}", n, t));
     }
   }
-  dgemm::check_list("--repeats", {o.repeats}, 1, 1'000'000);
-  dgemm::check_list("--gpus", {o.gpus}, 1, 64);
-  dgemm::check_list("--pes", {o.pes}, 0, 256);
-  dgemm::check_list("--ahead", {o.ahead}, 1, 1'000'000'000);
+  apps::check_list("--repeats", {o.repeats}, 1, 1'000'000);
+  apps::check_list("--gpus", {o.gpus}, 1, 64);
+  apps::check_list("--pes", {o.pes}, 0, 256);
+  apps::check_list("--ahead", {o.ahead}, 1, 1'000'000'000);
   if (kernel != "dialect" && kernel != "library")
     throw imbrex::usage_error(fmt::format("--kernel {} is unknown: use dialect or library", kernel));
   if (o.library && o.on_devices == imbrex::device_kind::opencl)
@@ -79,12 +79,14 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--report", o.report, "write a JSON report");
   app.add_flag("--quiet", o.quiet, "print errors only");
-  if (!dgemm::parse(app, argc, argv)) return std::nullopt;
+  if (!apps::parse(app, argc, argv)) return std::nullopt;
   o.verify = !unverified;
   o.library = kernel == "library";
   read_devices(devices, o);
+  if (!o.on_devices) apps::refuse_without(app, "--devices cuda or opencl", {"--gpus", "--resident"});
+  apps::refuse_said_twice(app, argc, argv, {"--pes", "--gpus"});
   check(o, kernel);
-  o.command = dgemm::command_of(argc, argv);
+  o.command = apps::command_of(argc, argv);
   return o;
 }
 

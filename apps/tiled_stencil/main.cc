@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "command_line.h"
 #include "stencil_graph.h"
 #include "stencil_options.h"
 #include "support/program.h"
+#include "support/words/runtime_words.h"
 
 namespace tiled_stencil {
 namespace {
@@ -21,14 +21,14 @@ namespace {
 int run(int argc, char** argv) {
   const std::optional<options> o = parse_options(argc, argv);
   if (!o) return 0;
-  dgemm::runtime_words words(argc, argv);
+  apps::runtime_words words(argc, argv);
   words.add_default("device", to_string(o->on_devices.value_or(imbrex::device_kind::host)));
   if (o->on_devices) words.add_default("gpus", std::to_string(o->gpus));
   const int least = o->on_devices ? o->gpus : 1;
   if (o->pes > 0 || !o->on_host) words.add_default("pes", std::to_string(std::max(o->pes, least)));
   std::vector<char*> pointers = words.pointers();
   const options* const shared = &*o;
-  return imbrex::run(static_cast<int>(pointers.size()) - 1, pointers.data(), &run_stencil, shared);
+  return imbrex::run(words.count(), pointers.data(), &run_stencil, shared);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "command_line.h"
 #include "stencil_result.h"
 #include "support/output_place.h"
 #include "tile_sweep.h"

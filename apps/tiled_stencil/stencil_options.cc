@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "command_line.h"
+#include "support/words/command_line.h"
 
 namespace tiled_stencil {
 namespace {
@@ -24,14 +24,14 @@ void read_devices(const std::vector<std::string>& words, options& o) {
 }
 
 void check(const options& o) {
-  dgemm::check_list("--n", {o.n}, 1, 1'000'000);
-  dgemm::check_list("--tile", {o.tile}, 1, 46'340);
+  apps::check_list("--n", {o.n}, 1, 1'000'000);
+  apps::check_list("--tile", {o.tile}, 1, 46'340);
   if (o.n % o.tile != 0) throw imbrex::usage_error(fmt::format("--n {} is no multiple of --tile {}", o.n, o.tile));
-  dgemm::check_list("--steps", {o.steps}, 1, 1'000'000'000);
-  dgemm::check_list("--gpus", {o.gpus}, 1, 64);
-  dgemm::check_list("--pes", {o.pes}, 0, 1024);
-  dgemm::check_list("--ahead", {o.ahead}, 1, 1'000'000'000);
-  dgemm::check_list("--repeats", {o.repeats}, 1, 1'000'000);
+  apps::check_list("--steps", {o.steps}, 1, 1'000'000'000);
+  apps::check_list("--gpus", {o.gpus}, 1, 64);
+  apps::check_list("--pes", {o.pes}, 0, 1024);
+  apps::check_list("--ahead", {o.ahead}, 1, 1'000'000'000);
+  apps::check_list("--repeats", {o.repeats}, 1, 1'000'000);
 }
 
 }  // namespace
@@ -69,11 +69,13 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--report", o.report, "write a JSON report");
   app.add_flag("--quiet", o.quiet, "print errors only");
-  if (!dgemm::parse(app, argc, argv)) return std::nullopt;
+  if (!apps::parse(app, argc, argv)) return std::nullopt;
   o.verify = !unverified;
   read_devices(devices, o);
+  if (!o.on_devices) apps::refuse_without(app, "--devices cuda or opencl", {"--gpus"});
+  apps::refuse_said_twice(app, argc, argv, {"--pes", "--gpus"});
   check(o);
-  o.command = dgemm::command_of(argc, argv);
+  o.command = apps::command_of(argc, argv);
   return o;
 }
 

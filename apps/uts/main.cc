@@ -4,8 +4,8 @@
 #include "chares/chare_run.h"
 #include "options.h"
 #include "serial_run.h"
-#include "support/own_arguments.h"
 #include "support/program.h"
+#include "support/words/own_arguments.h"
 
 namespace {
 

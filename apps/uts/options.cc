@@ -7,7 +7,7 @@
 #include <array>
 
 #include "imbrex/base/error.h"
-#include "support/own_arguments.h"
+#include "support/words/command_line.h"
 #include "tree/named_trees.h"
 
 namespace uts {
@@ -70,8 +70,9 @@ void take(To& to, const std::optional<From>& given) {
   if (given) to = *given;
 }
 
-void take_tree(options& o, const raw_options& raw, bool any_letter) {
+void take_tree(const CLI::App& app, options& o, const raw_options& raw) {
   tree_parameters& p = o.tree;
+  const bool any_letter = std::ranges::any_of(tree_letters, [&](const char* letter) { return app.count(letter) > 0; });
   if (!raw.tree.empty() || !any_letter) p = find_tree(raw.tree.empty() ? "T1" : raw.tree).parameters;
   if (raw.kind && (*raw.kind < 0 || *raw.kind > 3)) refuse(fmt::format("-t {} is unknown: use 0 to 3", *raw.kind));
   if (raw.shape && (*raw.shape < 0 || *raw.shape > 3)) refuse(fmt::format("-a {} is unknown: use 0 to 3", *raw.shape));
@@ -83,6 +84,10 @@ void take_tree(options& o, const raw_options& raw, bool any_letter) {
   take(p.shift, raw.shift);
   take(p.inner_probability, raw.probability);
   take(p.branching, raw.branching);
+  for (const char* const letter : tree_letters) {
+    if (app.count(letter) > 0 && !depends_on(p, letter))
+      refuse(fmt::format("{} says nothing about a tree that is {}: leave it out", letter, kind_text(p)));
+  }
   check(p);
 }
 
@@ -122,18 +127,11 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   raw_options raw;
   declare_tree(app, raw);
   declare_run(app, o, raw);
-  try {
-    app.parse(apps::own_arguments_reversed(argc, argv));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return std::nullopt;
-  } catch (const CLI::ParseError& e) {
-    refuse(apps::one_line(e.what()) + ": see uts --help");
-  }
-  take_tree(o, raw, std::ranges::any_of(tree_letters, [&](const char* letter) { return app.count(letter) > 0; }));
+  if (!apps::parse(app, argc, argv)) return std::nullopt;
+  take_tree(app, o, raw);
   take_implementation(app, o, raw);
   check_numbers(o);
-  for (int i = 0; i < argc; ++i) o.command += fmt::format("{}{}", i > 0 ? " " : "", argv[i]);
+  o.command = apps::command_of(argc, argv);
   return o;
 }
 

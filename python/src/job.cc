@@ -42,7 +42,7 @@ ix::task<int> until_over(owned main) {
 
 /// What `restart` needs of the program.
 void keep_in_checkpoints(PyObject* main) {
-  ix::checkpointer::of(ix::scheduler::current()).saves_program_by([main] {
+  ix::checkpointer::of(ix::scheduler::current()).leader().saves_program_by([main] {
     value state = asked_of(main, [](nb::handle m) { return value::pickled(m.attr("save")()); });
     return ix::to_bytes(state);
   });

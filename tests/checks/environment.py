@@ -10,7 +10,7 @@ import source_files
 PAGE = "docs/guide/environment.md"
 FOLDERS = ("src/", "apps/", "tools/", "sessions/src/", "python/imbrex/", "scripts/")
 # Whose names are made of options: IMBREX_ and the option's name.
-BY_NAME_OF_AN_OPTION = {"apps/dgemm/command_line.cc", "apps/pingpong/main.cc"}
+BY_NAME_OF_AN_OPTION = {"apps/support/words/runtime_words.cc"}
 ORDINARY = {"PATH"}
 _CALL = re.compile(r"\b(?:secure_)?(?:get|set)env\(\s*([^,)]+)")
 _LIST = re.compile(r"(?:for \(const char\* \w+ :|constexpr const char\* variables\[\] =) \{([^}]*)\}")

@@ -126,7 +126,10 @@ def find_setting(bin_folder, gpus, cores, quick, mpirun):
     if gpus > len(found):
         raise FiguresError(f"--gpus {gpus}: this machine has {len(found)}")
     here = len(os.sched_getaffinity(0))
-    cores = cores or here
+    if cores is None:
+        cores = here
+    if cores < 1:
+        raise FiguresError(f"--cores {cores} is too small: use at least 1")
     if cores > here:
         raise FiguresError(f"--cores {cores}: this process has {here}")
     words = tuple(mpirun.split()) if mpirun else ()

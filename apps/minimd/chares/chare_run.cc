@@ -20,6 +20,7 @@
 #include "run_output.h"
 #include "run_setup.h"
 #include "support/iteration_progress.h"
+#include "support/words/runtime_words.h"
 #include "system/initial_state.h"
 #include "system/memory_check.h"
 #include "system/sums.h"
@@ -251,16 +252,13 @@ int run_chares(int argc, char** argv, const options& o) {
 #if IMBREX_HAVE_CUDA
   this_gpu_job.setup = &setup;
 #endif
-  std::vector<std::string> all(argv, argv + argc);
-  if (o.pes > 0) all.push_back(fmt::format("--imbrex-pes={}", o.pes));
-  if (o.device == "cuda") all.emplace_back("--imbrex-device=cuda");
-  if (!o.trace.empty()) all.push_back("--imbrex-trace=" + o.trace);
-  if (!o.balance.empty()) all.push_back("--imbrex-balance=" + o.balance);
-  std::vector<char*> pointers;
-  pointers.reserve(all.size() + 1);
-  for (std::string& w : all) pointers.push_back(w.data());
-  pointers.push_back(nullptr);
-  int count = static_cast<int>(all.size());
+  apps::runtime_words all(argc, argv);
+  if (o.pes > 0) all.add("pes", std::to_string(o.pes));
+  if (o.device == "cuda") all.add("device", "cuda");
+  if (!o.trace.empty()) all.add("trace", o.trace);
+  if (!o.balance.empty()) all.add("balance", o.balance);
+  std::vector<char*> pointers = all.pointers();
+  int count = all.count();
   return ix::run<program>(count, pointers.data());
 }
 

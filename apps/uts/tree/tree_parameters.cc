@@ -38,14 +38,27 @@ void check(const tree_parameters& p) {
   if (has_inner_nodes(p)) check_inner_nodes(p);
 }
 
+bool depends_on(const tree_parameters& p, std::string_view option) {
+  if (option == "-a") return has_shape(p);
+  if (option == "-d") return p.kind != tree_kind::binomial;
+  if (option == "-f") return p.kind == tree_kind::hybrid;
+  if (option == "-q" || option == "-m") return has_inner_nodes(p);
+  if (option == "-r") return p.kind != tree_kind::balanced;
+  return true;
+}
+
 std::string options_text(const tree_parameters& p) {
   std::string text = fmt::format("-t {}", static_cast<int>(p.kind));
-  if (has_shape(p)) text += fmt::format(" -a {}", static_cast<int>(p.shape));
-  if (p.kind != tree_kind::binomial) text += fmt::format(" -d {}", p.depth);
-  text += fmt::format(" -b {}", p.root_branching);
-  if (p.kind == tree_kind::hybrid) text += fmt::format(" -f {}", p.shift);
-  if (has_inner_nodes(p)) text += fmt::format(" -q {} -m {}", p.inner_probability, p.branching);
-  if (p.kind != tree_kind::balanced) text += fmt::format(" -r {}", p.seed);
+  const auto add = [&](const char* option, const auto& value) {
+    if (depends_on(p, option)) text += fmt::format(" {} {}", option, value);
+  };
+  add("-a", static_cast<int>(p.shape));
+  add("-d", p.depth);
+  add("-b", p.root_branching);
+  add("-f", p.shift);
+  add("-q", p.inner_probability);
+  add("-m", p.branching);
+  add("-r", p.seed);
   return text;
 }
 

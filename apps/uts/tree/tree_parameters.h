@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 /// What defines a tree; the letters are the benchmark's options.
 namespace uts {
@@ -35,6 +36,9 @@ bool same_tree(const tree_parameters& a, const tree_parameters& b);
 
 /// Throws usage_error where a value cannot be used, or the tree would hardly end; named by its option.
 void check(const tree_parameters& p);
+
+/// Whether trees of its kind depend on the option "-a", "-d", "-b", "-r", "-f", "-q" or "-m".
+bool depends_on(const tree_parameters& p, std::string_view option);
 
 /// The options that ask for it: "-t 1 -a 3 -d 10 -b 4 -r 19".
 std::string options_text(const tree_parameters& p);

@@ -68,7 +68,7 @@ void tell(const runtime& rt, const rank_memory& memory, const std::string& text)
 
 /// Until the next one is made, a rank's loss would be the loss of what was restored here.
 task<> keep_again(std::vector<std::byte> program) {
-  checkpointer& c = checkpointer::of(scheduler::current());
+  checkpoint_leader& c = checkpointer::of(scheduler::current()).leader();
   c.saves_program_by([program = std::move(program)] { return program; });
   std::string failure;
   try {
@@ -81,7 +81,7 @@ task<> keep_again(std::vector<std::byte> program) {
 }
 
 task<> forget() {
-  auto forgotten = checkpointer::of(scheduler::current()).forget_memory();
+  auto forgotten = checkpointer::of(scheduler::current()).leader().forget_memory();
   co_await forgotten;
 }
 

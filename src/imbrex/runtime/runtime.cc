@@ -10,7 +10,7 @@ task<std::string> runtime::checkpoint(std::string folder) const {
   if (folder.empty()) folder = options_.checkpoint.folder;
   if (folder.empty())
     throw usage_error("a checkpoint needs a folder: name it to checkpoint(), or start with --imbrex-checkpoint=FOLDER");
-  auto made = checkpointer::of(pe).make(std::move(folder));
+  auto made = checkpointer::of(pe).leader().make(std::move(folder));
   co_return co_await made;
 }
 

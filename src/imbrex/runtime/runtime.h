@@ -10,6 +10,7 @@
 
 #include "imbrex/async/task.h"
 #include "imbrex/balance/live/balance_summary.h"
+#include "imbrex/checkpoint/live/checkpoint_leader.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/checkpoint/live/program_point.h"
 #include "imbrex/object/chare.h"
@@ -274,7 +275,7 @@ template <class Program, class... Extra>
 int run(int& argc, char** argv, Extra... extra) {
   auto make = [=] {
     auto p = std::make_shared<Program>(extra...);
-    checkpointer::of(scheduler::current()).saves_program_by([p] { return to_bytes(*p); });
+    checkpointer::of(scheduler::current()).leader().saves_program_by([p] { return to_bytes(*p); });
     return p;
   };
   auto start = [=](runtime& rt, std::vector<std::string> arguments) {

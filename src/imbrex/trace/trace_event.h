@@ -18,6 +18,7 @@ class trace_event {
   std::string_view text(std::string_view name) const;
   /// The number of a field, or of the `index`-th element of a list; 0 when there is none.
   double number(std::string_view name, std::size_t index = 0) const;
+  bool has_number(std::string_view name) const { return find(name, 0, true) != nullptr; }
   /// A field in microseconds as nanoseconds.
   std::int64_t nanoseconds(std::string_view name) const;
   /// An identity: a number, or a text of a number, hexadecimal with 0x; other texts are hashed.

@@ -88,11 +88,15 @@ struct flow_end {
 /// Takes the events one by one: those of a track in their order, the tracks in any order.
 class collector {
  public:
+  explicit collector(const std::string& file) : file_(file) {}
+
   void take(const trace_event& event) {
+    ++num_;
     const std::string_view phase = event.text("ph");
     if (phase.size() != 1) return;
     key_ = {static_cast<std::int64_t>(event.number("pid")), static_cast<std::int64_t>(event.number("tid"))};
     if (phase == "M") return take_metadata(event);
+    check_times(event, phase);
     const std::int64_t at = event.nanoseconds("ts");
     note_time(at);
     switch (phase.front()) {
@@ -133,6 +137,17 @@ class collector {
   }
 
  private:
+  // Read as 0 it would be a wrong summary that looks like one.
+  void check_times(const trace_event& event, std::string_view phase) const {
+    const bool is_slice = phase == "X";
+    const char* const missing = !event.has_number("ts") ? "ts" : is_slice && !event.has_number("dur") ? "dur" : nullptr;
+    if (missing != nullptr)
+      throw error(fmt::format("{}: event {}, '{}', has no number '{}': this is no trace of a whole run", file_, num_,
+                              event.text("name"), missing));
+    if (is_slice && event.number("dur") < 0)
+      throw error(fmt::format("{}: event {}, '{}', lasts {} us", file_, num_, event.text("name"), event.number("dur")));
+  }
+
   using named = std::map<std::string, entry_summary, std::less<>>;
   using marks = std::map<std::string, mark_summary>;
 
@@ -307,6 +322,8 @@ class collector {
     return t;
   }
 
+  const std::string& file_;
+  std::size_t num_ = 0;  ///< of the event, from 1
   track_key key_{};
   std::optional<std::int64_t> first_;
   std::int64_t last_ = 0;
@@ -319,7 +336,7 @@ class collector {
 };
 
 trace_summary collect(std::istream& input, const std::string& name) {
-  collector events;
+  collector events(name);
   for_each_trace_event(input, name, [&events](const trace_event& e) { events.take(e); });
   return events.finish();
 }

@@ -117,7 +117,7 @@ def tiles(p):
 
 
 def bad_input(p):
-    for words, named in ((["--sizes=-64"], "-64"), (["--sizes", "63"], "63"), (["--sizes", "x"], "--sizes: x is no number that can be used"),
+    for words, named in ((["--sizes=-64"], "-64"), (["--sizes", "63"], "63"), (["--sizes", ""], "--sizes is empty"), (["--pes", "1", "--imbrex-pes=2"], "--imbrex-pes say the same"), (["--sizes", "x"], "--sizes: x is no number that can be used"),
                          (["--variants", "pigeon"], "pigeon"), (["--variants", ""], "--variants"), (["--iterations", "0"], "--iterations 0"),
                          (["--repeats=-1"], "--repeats -1"), (["--device", "tpu"], "tpu"), (["--gpus", "2"], "--gpus"),
                          (["--pes", "0"], "--pes 0"), (["--nonsense"], "--nonsense"), (["--variants", "pinned"], "page-locked"),
@@ -127,7 +127,8 @@ def bad_input(p):
     for words, named in ((["--n=-64"], "-64"), (["--n", "100"], "100"), (["--n", "64", "--tile", "48"], "48"),
                          (["--tile", "0"], "--tile 0"), (["--kernel", "mine"], "mine"), (["--devices", "host,tpu"], "tpu"),
                          (["--devices", "opencl,cuda"], "not both"), (["--devices", "opencl", "--kernel", "library"], "opencl"),
-                         (["--ahead", "0"], "--ahead 0"), (["--pes=-1"], "--pes"), (["--nonsense"], "--nonsense"),
+                         (["--ahead", "0"], "--ahead 0"), (["--pes=-1"], "--pes"),
+                         (["--gpus", "1"], "--gpus needs --devices cuda or opencl"), (["--resident"], "--resident needs --devices"), (["--nonsense"], "--nonsense"),
                          (["--report", "/nowhere/at/all.json"], "/nowhere/at/all.json")):
         done = run([p.tiled, *words], code=2)
         expect(named in done.stderr, f"{words}: {named} is not named: {done.stderr}")

@@ -85,7 +85,7 @@ def gpu(program, _):
 def bad_input(program, _):
     for words, named in ((["--n=-64"], "-64"), (["--n", "100", "--tile", "64"], "no multiple"), (["--tile", "0"], "--tile 0"),
                          (["--devices", "tpu"], "tpu"), (["--devices", "cuda,opencl"], "opencl"), (["--steps", "0"], "--steps 0"), (["--repeats", "0"], "--repeats 0"), (["--ahead", "0"], "--ahead 0"),
-                         (["--pes=-1"], "--pes -1"), (["--nonsense"], "--nonsense"),
+                         (["--pes=-1"], "--pes -1"), (["--gpus", "1"], "--gpus needs --devices cuda or opencl"), (["--nonsense"], "--nonsense"),
                          (["--n", "64", "--tile", "64", "--report", "/nowhere/at/all.json"], "/nowhere/at/all.json")):
         done = run([program, *words], code=2)
         expect(named in done.stderr, f"{words}: {named} is not named: {done.stderr}")

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,20 +33,22 @@ def options():
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--iterations", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--longest", type=float, default=150, help="seconds that a job may take after a kill")
     return parser.parse_args()
 
 
-def processes_of(program, group):
-    """Those that run the program, of a process group's descendants."""
-    parents, running = {}, []
+def processes_below(group):
+    """A process and its descendants, those that live: number to what it runs."""
+    parents, running = {}, {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
             with open(f"/proc/{entry}/stat", encoding="utf-8") as f:
-                parents[int(entry)] = int(f.read().rsplit(")", 1)[1].split()[1])
-            if os.path.realpath(f"/proc/{entry}/exe") == os.path.realpath(program):
-                running.append(int(entry))
+                state, parent = f.read().rsplit(")", 1)[1].split()[:2]
+            parents[int(entry)] = int(parent)
+            if state != "Z":
+                running[int(entry)] = os.path.realpath(f"/proc/{entry}/exe")
         except OSError:
             continue  # it has ended
 
@@ -54,7 +57,32 @@ def processes_of(program, group):
             pid = parents.get(pid, 0)
         return pid == group
 
-    return [pid for pid in running if descends(pid)]
+    return {pid: exe for pid, exe in running.items() if descends(pid)}
+
+
+def ranks_of(program, group):
+    return [pid for pid, exe in processes_below(group).items() if exe == os.path.realpath(program)]
+
+
+def told_of(pid):
+    """What a process and its threads are at, for the report of one that hangs."""
+    lines = []
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as f:
+            lines.append(f"process {pid}: {f.read().replace(chr(0), ' ')}")
+        for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+            with open(f"/proc/{pid}/task/{thread}/wchan", encoding="utf-8") as f:
+                waits_in = f.read()
+            lines.append(f"  thread {thread}: {fields[0]}, {int(fields[11]) + int(fields[12])} ticks, in {waits_in}")
+    except OSError:
+        lines.append("  it has ended")
+    if debugger := shutil.which("gdb"):
+        stacks = subprocess.run([debugger, "-p", str(pid), "-batch", "-ex", "thread apply all backtrace 24"], check=False,
+                                capture_output=True, text=True, timeout=60)
+        lines.append(stacks.stdout)
+    return "\n".join(lines)
 
 
 class Job:
@@ -87,7 +115,7 @@ class Job:
             try:
                 running.wait(self.rng.uniform(0.02, longest))
             except subprocess.TimeoutExpired:
-                ranks = processes_of(self.o.program, running.pid)
+                ranks = ranks_of(self.o.program, running.pid)
                 if ranks:
                     try:
                         os.kill(self.rng.choice(ranks), signal.SIGKILL)
@@ -95,12 +123,20 @@ class Job:
                     except ProcessLookupError:
                         pass  # it has just ended
             try:
-                code = running.wait(300)
+                code = running.wait(self.o.longest)
             except subprocess.TimeoutExpired:
-                os.killpg(running.pid, signal.SIGKILL)
-                sys.exit(f"hangs after the kill of a rank: {shlex.join(command)}")
+                self.say_what_hangs(command, running, killed, reader, errors)
             reader.join()
             return code, killed, errors[0]
+
+    def say_what_hangs(self, command, running, killed, reader, errors):
+        processes = list(processes_below(running.pid))
+        said = "\n".join(told_of(pid) for pid in processes)
+        for pid in processes:
+            os.kill(pid, signal.SIGKILL)
+        reader.join(5)
+        sys.exit(f"runs for {self.o.longest} s after {'the kill of a rank' if killed else 'no kill'}: "
+                 f"{shlex.join(command)}\n{said}\nIt printed:\n{''.join(errors)}")
 
 
 def result_of(report):
@@ -111,6 +147,7 @@ def result_of(report):
 
 def main():
     o = options()
+    os.environ["PMIX_MCA_gds"] = "hash"  # as `imbrex run` does: mpirun may hang without, see its source
     rng = random.Random(o.seed)
     job = Job(o, rng)
     kills = jobs = restarts = 0

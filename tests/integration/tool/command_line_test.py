@@ -59,6 +59,11 @@ def check_words(tool, folder):
     expect(done.returncode == 2 and "no option '--imbrex-log'" in done.stderr, f"mpi-check --imbrex-log: {done.stderr}")
     done = run(tool, "--imbrex-checkpoint", "checkpoints", "run", "--", "sh", "-c", "exit 3", cwd=folder)
     expect(done.returncode == 2 and "no folder for checkpoints" in done.stderr, f"run: {done.returncode} {done.stderr}")
+    for given, expected in ((None, "hash"), ("ds21", "ds21")):
+        words = [tool, "run", "--checkpoint", str(folder / "none"), "--", "sh", "-c", "echo gds=$PMIX_MCA_gds"]
+        environment = {k: v for k, v in os.environ.items() if k != "PMIX_MCA_gds"} | ({"PMIX_MCA_gds": given} if given else {})
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        expect(f"gds={expected}\n" in done.stdout, f"run, mpirun may hang: {given} {done.stdout} {done.stderr}")
 
 
 def check_unknown(tool):

@@ -178,7 +178,7 @@ class Command(unittest.TestCase):
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertEqual([line.split()[0] for line in listed.stdout.splitlines()], sorted(ALL))
         for words, text in ((("c20-fig99",), "there is no figure 'c20-fig99'"), ((), "name some figures"), (("diff", "/nowhere", "/there"), "/nowhere"),
-                            (("c20-fig5", "--gpus", "77"), "--gpus 77: this machine has"), (("c20-fig5", "--cores", "9999"), "--cores 9999"),
+                            (("c20-fig5", "--gpus", "77"), "--gpus 77: this machine has"), (("c20-fig5", "--cores", "9999"), "--cores 9999"), (("c20-fig5", "--cores", "0"), "--cores 0 is too small"),
                             (("c20-fig5", "--machine", "summit", "--beside", "h200-x4"), "leave one of them out")):
             refused = imbrex(*words)
             self.assertEqual(refused.returncode, 2, words)

@@ -129,7 +129,11 @@ TEST(jacobi_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--init sine --input a.npy"), HasSubstr("contradict"));
   EXPECT_THAT(refusal("--input /absent/a.npy"), HasSubstr("cannot read /absent/a.npy"));
   EXPECT_THAT(refusal("--output field.csv"), HasSubstr(".npy, .vti or .pvti"));
-  EXPECT_THAT(refusal("--output a.npy,a.npy"), HasSubstr("twice"));
+  EXPECT_THAT(refusal("--output a.npy,a.npy"), HasSubstr("--output a.npy and --output a.npy are one file"));
+  EXPECT_THAT(refusal("--report a --trace ./a"), HasSubstr("--report a and --trace ./a are one file: give two"));
+  EXPECT_THAT(refusal("--trace a --imbrex-trace=b"), HasSubstr("--trace and --imbrex-trace say the same: give one"));
+  EXPECT_THAT(refusal("--pes 2 --imbrex-pes 3"), HasSubstr("--pes and --imbrex-pes say the same"));
+  EXPECT_THAT(refusal("--imbrex-device=cuda"), HasSubstr("use --device"));
   EXPECT_THAT(refusal("--tolerance 0"), HasSubstr("positive"));
   EXPECT_THAT(refusal("--tolerance nan"), HasSubstr("positive"));
   EXPECT_THAT(refusal("--check-every 5"), HasSubstr("--tolerance"));

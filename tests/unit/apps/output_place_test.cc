@@ -90,6 +90,24 @@ TEST_F(output_place, symbolic_links_are_followed) {
   EXPECT_THAT(refusal(path("circle")), HasSubstr("Too many levels"));
 }
 
+TEST_F(output_place, two_outputs_in_one_file_are_refused) {
+  std::filesystem::create_symlink(path("a"), path("link"));
+  const auto refusal = [](const std::vector<apps::named_output>& all) {
+    try {
+      apps::check_outputs_differ(all);
+    } catch (const imbrex::usage_error& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal({{"--report", path("a")}, {"--trace", path("b")}, {"--dump", ""}, {"--yaml", ""}}), "accepted");
+  EXPECT_THAT(refusal({{"--report", path("a")}, {"--trace", path("a")}}),
+              testing::EndsWith("are one file: give it once, or another name"));
+  EXPECT_THAT(refusal({{"--report", path("a")}, {"--trace", path("link")}}),
+              testing::EndsWith("are one file: give two"));
+  EXPECT_EQ(refusal({{"--report", "/dev/stdout"}, {"--trace", "/dev/stdout"}}), "accepted") << "one after the other";
+}
+
 TEST_F(output_place, a_pipe_stays_one) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   check_output(path("pipe"));

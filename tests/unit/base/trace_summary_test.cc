@@ -137,6 +137,17 @@ std::string complaint_about(const std::string& text) {
   return "none";
 }
 
+TEST(trace_summary, refuses_events_that_have_no_time) {
+  EXPECT_THAT(complaint_about(R"([{"ph":"X","name":"a","cat":"entry","ts":1}])"),
+              testing::HasSubstr("x.json: event 1, 'a', has no number 'dur'"));
+  EXPECT_THAT(complaint_about(R"([{"ph":"X","name":"a","cat":"entry","ts":1,"dur":"5"}])"),
+              testing::HasSubstr("'dur'"));
+  EXPECT_THAT(complaint_about(R"([{"ph":"M","name":"thread_name"},{"ph":"i","name":"b"}])"),
+              testing::HasSubstr("event 2, 'b', has no number 'ts'"));
+  EXPECT_THAT(complaint_about(R"([{"ph":"X","name":"a","cat":"entry","ts":1,"dur":-5}])"),
+              testing::HasSubstr("'a', lasts -5 us"));
+}
+
 TEST(trace_summary, names_a_file_that_is_no_trace) {
   using testing::AllOf;
   using testing::HasSubstr;

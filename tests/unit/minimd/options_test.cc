@@ -165,6 +165,12 @@ TEST(minimd_options, deterministic_runs_have_full_lists) {
   EXPECT_THAT(refusal("--deterministic --lists half"), HasSubstr("contradicts half lists"));
 }
 
+TEST(minimd_options, newton_for_ghosts_without_half_lists_is_told_of) {
+  EXPECT_THAT(parse("-gn 1 --lists full").notes, testing::ElementsAre(HasSubstr("lists are full")));
+  EXPECT_THAT(parse("-gn 1").notes, testing::IsEmpty());
+  EXPECT_THAT(parse("-gn 0 --lists full").notes, testing::IsEmpty());
+}
+
 TEST(minimd_options, options_of_the_runtime_are_passed_over) {
   EXPECT_EQ(parse("--imbrex-schedule-seed 7 -s 4 --imbrex-quiet --imbrex-level=3 -n 2").what.cells[0], 4);
 }
@@ -226,7 +232,14 @@ TEST(minimd_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--device moon"), HasSubstr("use host or cuda"));
   EXPECT_THAT(refusal("-o -1"), HasSubstr("--yaml_output -1"));
   EXPECT_THAT(refusal("--dump a.csv"), HasSubstr(".xyz, .lammpstrj or .vtu"));
-  EXPECT_THAT(refusal("--dump a.xyz,a.xyz"), HasSubstr("twice"));
+  EXPECT_THAT(refusal("-o 2"), HasSubstr("--yaml_output 2 is unknown: use 0 or 1"));
+  EXPECT_THAT(refusal("-o 0 --yaml a"), HasSubstr("contradict"));
+  EXPECT_THAT(refusal("--eam a.eam"), HasSubstr("--eam a.eam needs --force eam"));
+  EXPECT_THAT(refusal("--dump a.xyz,a.xyz"), HasSubstr("--dump a.xyz and --dump a.xyz are one file"));
+  EXPECT_THAT(refusal("--report a.xyz --dump a.xyz"), HasSubstr("--report a.xyz and --dump a.xyz are one file"));
+  EXPECT_THAT(refusal("-t 2 --imbrex-pes 3"), HasSubstr("--pes and --imbrex-pes say the same: give one"));
+  EXPECT_THAT(refusal("--balance rcb --imbrex-balance=rcb"), HasSubstr("--imbrex-balance say the same"));
+  EXPECT_THAT(refusal("--imbrex-device cuda"), HasSubstr("use --device"));
   EXPECT_THAT(refusal("--dump-every 5"), HasSubstr("needs --dump"));
   EXPECT_THAT(refusal("--dump a.xyz --dump-every -5"), HasSubstr("--dump-every -5"));
   EXPECT_THAT(refusal("--unknown"), HasSubstr("--unknown"));

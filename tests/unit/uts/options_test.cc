@@ -43,10 +43,19 @@ TEST(uts_options, the_tree_is_t1_where_none_is_defined) {
 
 TEST(uts_options, a_tree_given_by_letters_is_found_in_the_list) {
   EXPECT_STREQ(known_tree(parse("-t 0 -b 2000 -q 0.124875 -m 8 -r 42").tree)->name, "T3");
-  EXPECT_STREQ(known_tree(parse("-t 0 -b 2000 -q 0.124875 -m 8 -r 42 -d 3").tree)->name, "T3") << "binomial: no -d";
   EXPECT_STREQ(known_tree(parse("-t 1 -a 3 -d 10 -b 4 -r 19").tree)->name, "T1");
   EXPECT_STREQ(known_tree(parse("-t 2 -a 0 -d 16 -b 6 -q 0.234375 -m 4 -r 1").tree)->name, "T4");
   EXPECT_EQ(known_tree(parse("-r 1").tree), nullptr);
+}
+
+TEST(uts_options, letters_that_say_nothing_about_the_tree_are_refused) {
+  for (const char* const line : {"-t 0 -d 3", "-t 0 -a 1", "-t 0 -f 0.5", "-t 1 -q 0.2", "-m 8", "-t 1 -f 0.5",
+                                 "-t 3 -a 1", "-t 3 -r 5", "-t 3 -q 0.2", "--tree T3 -d 3"})
+    EXPECT_THAT(refusal(line), HasSubstr("says nothing about a tree that is")) << line;
+  EXPECT_THAT(refusal("-t 1 -q 0.2"), HasSubstr("-q says nothing about a tree that is geometric (linear): leave it"));
+  for (const char* const line :
+       {"-t 0 -q 0.2 -m 4 -r 5 -b 9", "-t 1 -a 1 -d 3 -r 5", "-t 2 -f 0.5 -q 0.2", "-t 3 -d 3 -b 2"})
+    EXPECT_EQ(refusal(line), "accepted") << line;
 }
 
 TEST(uts_options, every_listed_tree_is_found_by_its_own_text) {

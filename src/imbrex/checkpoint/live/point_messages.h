@@ -3,6 +3,7 @@
 #include <csignal>
 #include <utility>
 
+#include "imbrex/checkpoint/live/checkpoint_leader.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/object/reduction.h"
 
@@ -14,7 +15,7 @@ struct point_call {
   pe_id root = no_pe;
   reduction_id which;
   int signal = 0;
-  void operator()(scheduler& pe) const { checkpointer::of(pe).reached({root, which, {}}, signal); }
+  void operator()(scheduler& pe) const { checkpointer::of(pe).leader().reached({root, which, {}}, signal); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & root & which & signal;
@@ -24,7 +25,7 @@ struct point_call {
 /// To PE 0: the number of PEs is to change.
 struct resize_call {
   int pes = 0;
-  void operator()(scheduler& pe) const { checkpointer::of(pe).resize(pes); }
+  void operator()(scheduler& pe) const { checkpointer::of(pe).leader().resize(pes); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar & pes;

@@ -3,6 +3,7 @@
 #include <coroutine>
 #include <string>
 
+#include "imbrex/checkpoint/live/checkpoint_leader.h"
 #include "imbrex/checkpoint/live/checkpoint_signal.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/pe/reply_impl.h"
@@ -15,7 +16,7 @@ struct program_point {
     bool await_ready() const { return !checkpointer::of(scheduler::current()).has_points(); }
     void await_suspend(std::coroutine_handle<> h) {
       const reply_to r = expect(h, [](const waiter*) { return std::string("a checkpoint to be taken"); });
-      checkpointer::of(scheduler::current()).reached({no_pe, {}, r}, checkpoint_signals::pending());
+      checkpointer::of(scheduler::current()).leader().reached({no_pe, {}, r}, checkpoint_signals::pending());
     }
     bool await_resume() { return answer && take(); }
   };

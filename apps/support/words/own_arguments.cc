@@ -1,4 +1,4 @@
-#include "support/own_arguments.h"
+#include "support/words/own_arguments.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,27 @@
 
 namespace apps {
 
+namespace {
+
+/// CLI11 would take an empty word for a number that is 0, or for an option that is not given.
+[[noreturn]] void refuse_empty(std::string_view before) {
+  if (before.starts_with("-"))
+    throw imbrex::usage_error(fmt::format("{} is empty: give it a value, or leave it out", before));
+  throw imbrex::usage_error("an argument is empty: leave it out");
+}
+
+void check_not_empty(std::string_view argument, std::string_view before) {
+  if (argument.empty()) refuse_empty(before);
+  if (argument.starts_with("--") && argument.ends_with("=")) refuse_empty(argument.substr(0, argument.size() - 1));
+}
+
+}  // namespace
+
 std::vector<std::string> own_arguments(int argc, const char* const* argv) {
   std::vector<std::string> own;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
+    check_not_empty(argument, i > 1 ? argv[i - 1] : "");
     if (!argument.starts_with("--imbrex-")) {
       own.emplace_back(argument);
     } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {

@@ -6,7 +6,8 @@
 namespace apps {
 
 /// The arguments of a program without those of the runtime: `--imbrex-...`, and the value that follows one where there
-/// is one, which a word without a dash is, as these programs have no positional arguments. In order.
+/// is one, which a word without a dash is, as these programs have no positional arguments. In order. Throws usage_error
+/// for an empty one.
 std::vector<std::string> own_arguments(int argc, const char* const* argv);
 
 /// The same in the order in which CLI11 takes a vector.
