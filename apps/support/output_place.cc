@@ -143,7 +143,7 @@ void check_outputs_differ(const std::vector<named_output>& all) {
     const output_place place(o.path);
     if (!place.is_plain()) continue;
     std::error_code none;
-    const auto [there, is_new] = known.emplace(fs::weakly_canonical(place.target(), none), &o);
+    const auto [there, is_new] = known.emplace(fs::weakly_canonical(fs::absolute(place.target(), none), none), &o);
     if (is_new) continue;
     throw imbrex::usage_error(fmt::format("{} {} and {} {} are one file: give {}", there->second->option,
                                           there->second->path, o.option, o.path,

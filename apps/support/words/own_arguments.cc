@@ -29,8 +29,8 @@ std::vector<std::string> own_arguments(int argc, const char* const* argv) {
   std::vector<std::string> own;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    check_not_empty(argument, i > 1 ? argv[i - 1] : "");
     if (!argument.starts_with("--imbrex-")) {
+      check_not_empty(argument, i > 1 ? argv[i - 1] : "");
       own.emplace_back(argument);
     } else if (argument.find('=') == std::string_view::npos && i + 1 < argc && argv[i + 1][0] != '-') {
       ++i;

@@ -103,10 +103,40 @@ void check_checkpoint_base(const std::string& base) {
   try_folder(missing.empty() ? there / fmt::format(".trial.{}", getpid()) : missing, base, failed);
 }
 
-partial_checkpoint::partial_checkpoint(std::string base) : base_(std::move(base)) {
-  while (base_.size() > 1 && base_.back() == '/') base_.pop_back();
+namespace {
+
+void trim(std::string& base) {
+  while (base.size() > 1 && base.back() == '/') base.pop_back();
+}
+
+/// -1: another job has it.
+int open_locked(const std::string& base) {
+  const int opened = open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) throw_system_fault(errno, base, "could not be opened");
+  if (flock(opened, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return opened;
+  close(opened);
+  return -1;
+}
+
+}  // namespace
+
+folder_claim::folder_claim(std::string base) : base_(std::move(base)) { trim(base_); }
+
+folder_claim::~folder_claim() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool folder_claim::take() {
+  std::error_code ignored;
+  if (descriptor_ >= 0 || base_.empty() || !fs::is_directory(base_, ignored)) return true;
+  descriptor_ = open_locked(base_);
+  return descriptor_ >= 0;
+}
+
+partial_checkpoint::partial_checkpoint(std::string base, folder_claim* claim) : base_(std::move(base)) {
+  trim(base_);
   create_base(base_);
-  lock();
+  lock(claim);
   try {
     remove_partial(base_);
     const std::vector<std::uint64_t> numbers = checkpoint_numbers(base_);
@@ -127,12 +157,13 @@ partial_checkpoint::~partial_checkpoint() {
   close(lock_);
 }
 
-// Ends with the process, however that ends. File systems that cannot lock folders go without.
-void partial_checkpoint::lock() {
-  lock_ = open(base_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0) throw_system_fault(errno, base_, "could not be opened");
-  if (flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  close(lock_);
+void partial_checkpoint::lock(folder_claim* claim) {
+  if (claim != nullptr && claim->base_ == base_) {
+    if (claim->take()) lock_ = dup(claim->descriptor_);  // shares the lock
+  } else {
+    lock_ = open_locked(base_);
+  }
+  if (lock_ >= 0) return;
   throw snapshot_error(snapshot_fault::in_use, base_, "is being written into by another job",
                        "give each job a folder of its own for checkpoints");
 }

@@ -6,9 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "imbrex/base/memory/element_bytes.h"
 #include "imbrex/device/device.h"
 
 namespace imbrex {
+
+namespace detail {
+[[noreturn]] void refuse_slice(std::size_t offset, std::size_t count, std::size_t size);
+}
 
 /// `size` elements of T at `data`, in memory of kind `kind`; owns nothing.
 template <class T>
@@ -36,8 +41,12 @@ struct buffer_view {
       : data(v.data), size(v.size), kind(v.kind) {}  // NOLINT(google-explicit-constructor)
 
   std::size_t bytes() const { return size * sizeof(T); }
-  /// `count` elements from `offset` on.
-  buffer_view slice(std::size_t offset, std::size_t count) const { return {data + offset, count, kind}; }
+  /// `count` elements from `offset` on. Throws `usage_error` where they are not all in it.
+  buffer_view slice(std::size_t offset, std::size_t count) const {
+    if (offset > size || count > size - offset) [[unlikely]]
+      detail::refuse_slice(offset, count, size);
+    return {data + offset, count, kind};
+  }
 };
 
 /// The kind of memory that `wanted` is on device `d`: `memory_kind::device` is the device's own, which is the host's
@@ -60,7 +69,7 @@ class buffer {
   buffer(device& d, std::size_t size, memory_kind kind)
       : device_(&d),
         kind_(kind_on(d, kind)),
-        data_(static_cast<T*>(d.allocate(size * sizeof(T), kind_))),
+        data_(static_cast<T*>(d.allocate(bytes_of(size, sizeof(T)), kind_))),
         size_(size) {}
   buffer(buffer&& other) noexcept
       : device_(std::exchange(other.device_, nullptr)),

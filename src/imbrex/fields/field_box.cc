@@ -5,6 +5,7 @@
 namespace imbrex {
 
 std::string field_block::text() const {
+  if (is_empty()) return fmt::format("no cells at {}, {}, {}", x, y, z);
   return fmt::format("cells {} to {}, {} to {}, {} to {}", x, x + cells.nx - 1, y, y + cells.ny - 1, z,
                      z + cells.nz - 1);
 }

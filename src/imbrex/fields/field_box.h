@@ -31,10 +31,15 @@ struct field_block {
 
   /// What lies in memory.
   field_extent padded() const { return {cells.nx + 2 * ghosts[0], cells.ny + 2 * ghosts[1], cells.nz + 2 * ghosts[2]}; }
+  /// Has none, as where there are fewer cells than chares.
+  bool is_empty() const { return cells.nx == 0 || cells.ny == 0 || cells.nz == 0; }
   bool fits(const field_extent& whole) const {
-    return cells.volume() > 0 && x + cells.nx <= whole.nx && y + cells.ny <= whole.ny && z + cells.nz <= whole.nz;
+    const auto inside = [](std::uint64_t from, std::uint64_t n, std::uint64_t all) {
+      return from <= all && n <= all - from;  // a first cell of -1 is a large number
+    };
+    return inside(x, cells.nx, whole.nx) && inside(y, cells.ny, whole.ny) && inside(z, cells.nz, whole.nz);
   }
-  /// "cells 4 to 7, 0 to 3, 0 to 0".
+  /// "cells 4 to 7, 0 to 3, 0 to 0", or "no cells".
   std::string text() const;
   template <class Archive>
   void serialize(Archive& ar) {

@@ -34,12 +34,27 @@ void check_apart(const field_name& name, const std::vector<field_piece>& pieces)
   }
 }
 
+std::string text_of(const field_name& name, field_type type, const field_extent& whole) {
+  constexpr const char* types[] = {"float", "double", "int32", "int64", "uint8", "uint32", "uint64"};
+  return fmt::format("{} x {} x {} cells of {}, {}", whole.nx, whole.ny, whole.nz, types[static_cast<int>(type)],
+                     name.text());
+}
+
 }  // namespace
+
+// The first of both, so that all PEs say the same, in whatever order they come.
+void join_pieces::note_difference(field_pieces& into, field_pieces& from) {
+  if (from.what < into.what) std::swap(into.what, from.what);
+  const usage_error differ(
+      fmt::format("chares of one array write different fields at once: one {}, another {}", into.what, from.what));
+  if (into.failure_kind.empty()) into.failed(differ);
+}
 
 task<> write_own_piece(field_pieces* mine, field_name name, field_type type, field_block block, field_extent whole,
                        const void* values, std::size_t num_values) {
   const rank_id rank = scheduler::current().rank().rank;
-  mine->all.push_back({block, rank});
+  mine->what = text_of(name, type, whole);
+  if (!block.is_empty()) mine->all.push_back({block, rank});
   try {
     check_format(name);
     if (!block.fits(whole))
@@ -48,6 +63,7 @@ task<> write_own_piece(field_pieces* mine, field_name name, field_type type, fie
     if (num_values != block.padded().volume())
       throw usage_error(fmt::format("{}: a block with {} padded cells has {} values", name.text(),
                                     block.padded().volume(), num_values));
+    if (block.is_empty()) co_return;
     auto written = in_file_turn([&] { write_piece(name, type, block, rank, values); });
     co_await written;
   } catch (const error& e) {
@@ -56,7 +72,7 @@ task<> write_own_piece(field_pieces* mine, field_name name, field_type type, fie
 }
 
 task<> write_whole_of(field_pieces* all, field_name name, field_type type, field_block mine, field_extent whole) {
-  if (!all->failure_kind.empty()) co_return;
+  if (!all->failure_kind.empty() || mine.is_empty()) co_return;
   std::ranges::sort(all->all, {}, order);
   const field_block& first = all->all.front().block;
   if (std::tie(first.x, first.y, first.z) != std::tie(mine.x, mine.y, mine.z)) co_return;

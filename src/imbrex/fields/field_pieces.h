@@ -15,6 +15,7 @@ namespace imbrex::detail {
 /// Some pieces of a field, and what went wrong with one, if anything did.
 struct field_pieces {
   std::vector<field_piece> all;
+  std::string what;  ///< the field, which has to be the same one of all
   std::string failure_kind, failure;
 
   void failed(const error& e) {
@@ -27,23 +28,27 @@ struct field_pieces {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & all & failure_kind & failure;
+    ar & all & what & failure_kind & failure;
   }
 };
 
 struct join_pieces {
   void operator()(field_pieces& into, field_pieces&& from) const {
     into.all.insert(into.all.end(), from.all.begin(), from.all.end());
+    if (into.what != from.what) note_difference(into, from);
     // Of several failures the same one on all PEs, in whatever order they come.
     if (into.failure_kind.empty() || (!from.failure_kind.empty() && from.failure < into.failure)) {
       into.failure_kind = std::move(from.failure_kind);
       into.failure = std::move(from.failure);
     }
   }
+
+ private:
+  static void note_difference(field_pieces& into, field_pieces& from);
 };
 
-/// Writes the block of one chare, whose values must be as many as it has padded cells, behind its PE; what goes wrong
-/// is noted.
+/// Writes the block of one chare, which may be empty, and whose values must be as many as it has padded cells, behind
+/// its PE; what goes wrong is noted.
 task<> write_own_piece(field_pieces* mine, field_name name, field_type type, field_block block, field_extent whole,
                        const void* values, std::size_t num_values);
 /// All pieces have been written: the chare of the first one makes the whole field of them. Others do nothing.

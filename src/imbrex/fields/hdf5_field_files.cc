@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
@@ -207,7 +208,18 @@ void write_whole(const field_name& name, field_type type, const field_extent& wh
 
 namespace {
 
-/// HDF5 reads a virtual dataset whose parts are not there as zeros, without a word.
+/// Opens a file of parts, which throws where it is torn. Once for each state of it: each chare reads from all.
+void check_part(const std::filesystem::path& part) {
+  using state = std::pair<std::uintmax_t, std::filesystem::file_time_type>;
+  static auto* const whole = new std::map<std::string, state>();  // files are read one at a time
+  std::error_code none;
+  const state now{std::filesystem::file_size(part, none), std::filesystem::last_write_time(part, none)};
+  if (const auto known = whole->find(part.string()); known != whole->end() && known->second == now) return;
+  const handle opened = open_for_reading(part.string());
+  (*whole)[part.string()] = now;
+}
+
+/// HDF5 reads a virtual dataset whose parts are not there, or torn, as zeros, without a word.
 void check_parts(hid_t dataset, const field_name& name) {
   const handle creation(H5Dget_create_plist(dataset), &H5Pclose);
   std::size_t num_parts = 0;
@@ -220,7 +232,14 @@ void check_parts(hid_t dataset, const field_name& name) {
     H5Pget_virtual_filename(creation, i, part.data(), part.size() + 1);
     if (part == "." || !seen.insert(part).second) continue;
     std::error_code none;
-    if (std::filesystem::exists(folder / part, none) || std::filesystem::exists(part, none)) continue;
+    if (std::filesystem::exists(folder / part, none)) {
+      check_part(folder / part);
+      continue;
+    }
+    if (std::filesystem::exists(part, none)) {
+      check_part(part);
+      continue;
+    }
     throw usage_error(fmt::format("cannot read {}: its part {} is not there; it has to lie beside the file",
                                   name.text(), (folder / part).string()));
   }

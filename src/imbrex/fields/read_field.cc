@@ -13,6 +13,7 @@ task<> read_field_to(field_name name, field_type type, void* values, std::size_t
   if (size != block.padded().volume())
     throw usage_error(fmt::format("{}: a block with {} padded cells is read to {} values", name.text(),
                                   block.padded().volume(), size));
+  if (block.is_empty()) co_return;
   auto read = in_file_turn([&] { read_block(name, type, block, values); });
   co_await read;
 }

@@ -58,10 +58,10 @@ task<> write_field_of(chare<C, Index>* self, field_name name, const buffer<T>* v
 /// and `read_field` read. The file's ending is its format: ".xdmf" has HDF5 files beside it and is opened by ParaView,
 /// ".bp" is of ADIOS2, all else HDF5. These two take a time, too, and have all that were written. `values`: on the
 /// host, x fastest, with the block's ghosts around it; unchanged until this has been awaited. Then the field is whole,
-/// on all ranks; PEs run others meanwhile. Blocks may be of any size, and may not overlap; cells that no element has
-/// are 0. A field of that name is replaced, and others of the file stay, so several are written one after the other.
-/// Counts as two of the array's reductions. What goes wrong on one element is thrown on all: `usage_error` naming the
-/// file, and `not_built` without the library of its format.
+/// on all ranks; PEs run others meanwhile. Blocks may be of any size, also empty, and may not overlap; cells that no
+/// element has are 0. A field of that name is replaced, and others of the file stay, so several are written one after
+/// the other. Counts as two of the array's reductions. What goes wrong on one element is thrown on all: `usage_error`
+/// naming the file, and `not_built` without the library of its format.
 template <class C, class Index, class T>
 [[nodiscard("co_await it")]] task<> write_field(chare<C, Index>& self, std::string_view file, std::string_view dataset,
                                                 std::span<T> values, const field_block& block,

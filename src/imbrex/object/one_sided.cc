@@ -89,8 +89,16 @@ struct put_request {
   }
 
  private:
+  exposure_table::entry place_of(scheduler& pe) const {
+    try {
+      return pe.rank().exposures.find(to.exposure, to.offset, to.bytes);
+    } catch (...) {
+      if (data.by != remote_data::path::none) pe.mover->drop(data);  // who has sent it waits for its memory
+      throw;
+    }
+  }
   void take(scheduler& pe) {
-    const exposure_table::entry e = pe.rank().exposures.find(to.exposure, to.offset, to.bytes);
+    const exposure_table::entry e = place_of(pe);
     stream& s = *e.in_order_of;
     const auto done = [&pe, back = reply] { answer(pe, back); };
     if (data.by != remote_data::path::none) {

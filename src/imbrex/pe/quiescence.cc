@@ -80,8 +80,8 @@ const char* quiescence_detector::heading_of(report r) {
   }
 }
 
-void quiescence_detector::ask(const reply_to& who) {
-  waiting_.push_back(who);
+void quiescence_detector::ask(const reply_to& who, bool before_others) {
+  (before_others ? first_ : waiting_).push_back(who);
   look_eagerly();
 }
 
@@ -190,13 +190,15 @@ void quiescence_detector::end_wave(const scheduler::counts& sums) {
   }
 }
 
+void quiescence_detector::answer(std::vector<reply_to>& those) {
+  for (const reply_to& who : std::exchange(those, {}))
+    pe_.send(who.pe, reply_body<void>{who, outcome<std::monostate>()}, priorities::communication);
+  wanted() ? look_eagerly() : pe_.set_idle_interval(watch_interval_ns);
+}
+
 void quiescence_detector::quiet() {
-  if (!waiting_.empty()) {
-    for (const reply_to& who : std::exchange(waiting_, {}))
-      pe_.send(who.pe, reply_body<void>{who, outcome<std::monostate>()}, priorities::communication);
-    if (!exit_code_) pe_.set_idle_interval(watch_interval_ns);
-    return;
-  }
+  if (!first_.empty()) return answer(first_);
+  if (!waiting_.empty()) return answer(waiting_);
   if (exit_code_ && sums_.held == 0 && sums_.waiting == 0 && sums_.failed == 0) {
     pe_.exit_job(*exit_code_, false);
     return;

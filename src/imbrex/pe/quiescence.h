@@ -39,8 +39,9 @@ class quiescence_detector {
  public:
   explicit quiescence_detector(scheduler& pe) : pe_(pe) {}
 
-  /// PE 0: `who` is answered at the next quiescence.
-  void ask(const reply_to& who);
+  /// PE 0: `who` is answered at the next quiescence. Those before others are answered alone, since they make the job go
+  /// on; the others at the next one after that.
+  void ask(const reply_to& who, bool before_others = false);
   /// PE 0: the main chare has returned: the job ends with this code at the next quiescence.
   void exit_when_quiet(int code);
   /// PE 0, from its loop when it has nothing to do.
@@ -62,7 +63,7 @@ class quiescence_detector {
   enum class report { deadlock, failures, left_over };
   static const char* heading_of(report r);
 
-  bool wanted() const { return !waiting_.empty() || exit_code_.has_value(); }
+  bool wanted() const { return !first_.empty() || !waiting_.empty() || exit_code_.has_value(); }
   bool look_at_idle_ones();
   bool read_idle_ones();
   bool are_idle_still() const;
@@ -72,12 +73,13 @@ class quiescence_detector {
   void pass_lines_on();
   void write_report(const wait_lines& all);
   void quiet();
+  void answer(std::vector<reply_to>& those);
   void ask_who_waits();
   void look_eagerly();
   void look_again_later();
 
   scheduler& pe_;
-  std::vector<reply_to> waiting_;
+  std::vector<reply_to> first_, waiting_;
   std::optional<int> exit_code_;
   bool wave_running_ = false;
   tree_sum<scheduler::counts> wave_;

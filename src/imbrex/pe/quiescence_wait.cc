@@ -13,10 +13,11 @@ namespace {
 struct quiescence_request {
   static constexpr bool counted = false;
   reply_to who;
-  void operator()(scheduler& pe) { pe.quiescence().ask(who); }
+  bool before_others = false;
+  void operator()(scheduler& pe) { pe.quiescence().ask(who, before_others); }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & who;
+    ar & who & before_others;
   }
 };
 
@@ -24,7 +25,7 @@ struct quiescence_request {
 
 void quiescence_wait::awaiter::await_suspend(std::coroutine_handle<> h) {
   const reply_to r = expect_anywhere(h, [](const waiter*) { return std::string("quiescence"); });
-  scheduler::current().send(0, quiescence_request{r}, priorities::communication);
+  scheduler::current().send(0, quiescence_request{r, before_others}, priorities::communication);
 }
 
 }  // namespace imbrex

@@ -134,14 +134,15 @@ class runtime {
   }
 
   /// `co_await rt.quiescence()`: until no message is on its way or queued and no operation is pending on any PE, and
-  /// nothing runs but coroutines that wait (this one among them).
+  /// nothing runs but coroutines that wait (this one among them). While a checkpoint is taken of chares that wait at a
+  /// point it is not quiet, since they go on.
   [[nodiscard]] auto quiescence() const { return quiescence_wait{}; }
 
   /// `co_await rt.checkpoint(folder)`, from the main chare, at a moment when nothing is under way but what ends by
   /// itself: makes a checkpoint in that folder of checkpoints, or in that of `--imbrex-checkpoint`, and gives its path
   /// once it is whole, on the disk. The program is one that `run<Program>` started; all its chares have a default
-  /// constructor and `serialize`. Throws `usage_error` where none can be made, naming what is under way;
-  /// `snapshot_error` when it cannot be written.
+  /// constructor and `serialize`. Throws `checkpoint_error` where none can be made now, naming what is under way;
+  /// `snapshot_error` when it cannot be written; `usage_error` where the program cannot be restarted.
   [[nodiscard("co_await it")]] task<std::string> checkpoint(std::string folder = "") const;
   /// `co_await rt.checkpoint_point()`, from the main chare, at such a moment: makes one when one is due (with
   /// `--imbrex-checkpoint`), and goes on as soon as it has been taken, while it is written. Gives whether one was.

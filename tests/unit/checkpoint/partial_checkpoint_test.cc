@@ -85,6 +85,25 @@ TEST_F(partial_checkpoints, two_jobs_do_not_write_into_one_folder) {
   EXPECT_TRUE(fs::exists(first.folder()));
 }
 
+TEST_F(partial_checkpoints, a_job_keeps_its_folder_between_checkpoints) {
+  folder_claim own(base + '/'), of_another(base);
+  EXPECT_TRUE(own.take()) << "there is nothing to claim yet";
+  {
+    const partial_checkpoint first(base, &own);
+  }
+  EXPECT_FALSE(of_another.take());
+  EXPECT_EQ(error_of([&] { partial_checkpoint second(base); }).fault(), snapshot_fault::in_use);
+  EXPECT_EQ(error_of([&] { partial_checkpoint second(base, &of_another); }).fault(), snapshot_fault::in_use);
+  {
+    const partial_checkpoint again(base, &own);
+  }
+  {
+    const partial_checkpoint elsewhere(base + "/deeper", &own);
+  }
+  folder_claim none("");
+  EXPECT_TRUE(none.take());
+}
+
 TEST_F(partial_checkpoints, files_come_in_any_order_but_all_of_them) {
   partial_checkpoint p(base);
   const auto a = write_rank(p, 0), b = write_rank(p, 1), c = write_rank(p, 2);

@@ -260,12 +260,58 @@ TEST(fields, that_cannot_be_written_are_named_on_all_elements) {
                              HasSubstr("cells 3 to 6, 2 to 5, 0 to 0")));
   EXPECT_THAT(said_of(file, "a", left, {5, 0, 0, {4, 4}, {}}),
               testing::AllOf(HasSubstr("cells 5 to 8, 0 to 3, 0 to 0 are not of a of"), HasSubstr("8 x 8 x 1 cells")));
+  EXPECT_THAT(said_of(file, "a", {std::uint64_t(-1), 0, 0, {4, 4}, {}}, right), HasSubstr("are not of a of"));
   EXPECT_THAT(said_of(file, "a", left, {4, 0, 0, {4, 3}, {}}), HasSubstr("12 padded cells has 16 values"));
   EXPECT_THAT(said_of(file, "a", left, right, 15), HasSubstr("16 padded cells has 15 values"));
   std::ofstream(at.file("text.h5")) << "not a field";
   EXPECT_THAT(said_of(at.file("text.h5"), "a", left, right), HasSubstr("is no HDF5 file"));
   EXPECT_THAT(said_of("/dev/null/x.h5", "a", left, right), HasSubstr("/dev/null/x.h5"));
   EXPECT_THAT(said_of(file, "a/b", left, right), HasSubstr("a/b"));
+}
+
+/// Elements that disagree on which field they write; the first one has no cells of it.
+struct disagreeing : ix::chare<disagreeing, ix::index1d> {
+  ix::task<std::string> run(std::string file, int how) {
+    const bool other = index() == 1;
+    const std::vector<float> v(index() == 0 ? 0 : 4);
+    std::string said;
+    try {
+      const std::uint64_t x = index() == 0 ? 0 : 4 * static_cast<std::uint64_t>(index() - 1);
+      auto written = ix::write_field(
+          *this, how == 1 && other ? file + ".other.h5" : file, how == 2 && other ? "b" : "a", std::span(v),
+          ix::field_block{x, 0, 0, {v.size()}, {}}, ix::field_extent{how == 3 && other ? 9u : 8u});
+      co_await written;
+    } catch (const ix::usage_error& e) {
+      said = e.what();
+    }
+    co_return said;
+  }
+};
+
+TEST(fields, on_which_elements_disagree_are_refused_and_empty_blocks_are_none) {
+  const own_folder at;
+  for (int how = 0; how < 4; ++how) {
+    SCOPED_TRACE(how);
+    static std::vector<std::string> said;
+    said.clear();
+    EXPECT_EQ(run_job_with(
+                  {2, 1},
+                  [](ix::runtime& rt, std::string f, int h) -> ix::task<int> {
+                    auto all = rt.create_array<disagreeing>(ix::index1d(3));
+                    std::vector<decltype(all[0].call<&disagreeing::run>(f, h))> calls;
+                    for (int i = 0; i < 3; ++i) calls.push_back(all[i].call<&disagreeing::run>(f, h));
+                    auto answers = ix::when_all(std::move(calls));
+                    said = co_await std::move(answers);
+                    co_return 0;
+                  },
+                  at.file("out.h5"), how),
+              0);
+    if (how == 0) {
+      EXPECT_THAT(said, testing::Each(std::string()));
+    } else {
+      EXPECT_THAT(said, testing::Each(HasSubstr("chares of one array write different fields at once: one ")));
+    }
+  }
 }
 
 TEST(fields, that_cannot_be_read_are_named) {
@@ -275,6 +321,10 @@ TEST(fields, that_cannot_be_read_are_named) {
   const std::string robbed = at.file("robbed.h5");
   ASSERT_EQ(run_job_with({1, 2}, writes_and_reads, robbed), 0);
   std::filesystem::remove(robbed + ".parts/rank_000001.h5");
+  const std::string torn = at.file("torn.h5");
+  ASSERT_EQ(run_job_with({1, 2}, writes_and_reads, torn), 0);
+  const std::string part = torn + ".parts/rank_000001.h5";
+  std::filesystem::resize_file(part, std::filesystem::file_size(part) - 4);
   struct attempt {
     std::string file, dataset;
     ix::field_block block;
@@ -283,6 +333,7 @@ TEST(fields, that_cannot_be_read_are_named) {
   const std::vector<attempt> attempts{
       {file, "nothing", {0, 0, 0, {1}, {}}, "there is no such dataset"},
       {robbed, "owner", {0, 0, 0, {1}, {}}, "its part " + robbed + ".parts/rank_000001.h5 is not there"},
+      {torn, "owner", {0, 0, 0, {1}, {}}, "cannot read " + part},
       {at.file("no.h5"), "owner", {0, 0, 0, {1}, {}}, "there is no such file"},
       {file, "owner", {13, 0, 0, {1}, {}}, "it has 13 x 7 x 5 cells"},
       {file, "owner", {0, 0, 0, {2}, {}}, "2 padded cells is read to 1 values"},

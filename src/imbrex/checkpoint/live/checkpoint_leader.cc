@@ -35,7 +35,13 @@ checkpoint_leader::checkpoint_leader(chare_pe& pe, const checkpoint_options& opt
       maker_(pe, options, memory),
       to_files_(!options.folder.empty(), options.every_ns, options.every_points, pe.now_ns()),
       to_memory_(memory != nullptr && options.in_memory() && pe.rank().num_ranks > 1, options.memory_every_ns,
-                 options.memory_every_points, pe.now_ns()) {}
+                 options.memory_every_points, pe.now_ns()) {
+  if (maker_.claim_folder()) return;
+  log_warning(
+      fmt::format("another job makes checkpoints in {}, or has just ended: this one can make none there until that has "
+                  "ended; give each a folder of its own",
+                  folder_));
+}
 
 checkpoint_leader::~checkpoint_leader() {
   if (next_pes_ == 0) return;

@@ -27,8 +27,8 @@ class checkpoint_leader {
   void saves_program_by(std::function<std::vector<std::byte>()> save) { maker_.save_program = std::move(save); }
   std::vector<std::byte> save_program() const { return maker_.save_program(); }
 
-  /// Makes one in folder `base`; when awaited it is whole, on the disk. Gives its path. Throws `usage_error` where none
-  /// can be made, `snapshot_error` when writing fails.
+  /// Makes one in folder `base`; when awaited it is whole, on the disk. Gives its path. Throws `checkpoint_error` where
+  /// none can be made, `snapshot_error` when writing fails.
   task<std::string> make(std::string base);
   /// The same in the memory of ranks; gives its number. `usage_error` where none are kept there.
   task<std::uint64_t> make_in_memory();

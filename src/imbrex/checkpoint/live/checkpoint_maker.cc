@@ -10,7 +10,6 @@
 #include "imbrex/async/behind.h"
 #include "imbrex/base/log.h"
 #include "imbrex/checkpoint/live/checkpoint_requests.h"
-#include "imbrex/checkpoint/partial_checkpoint.h"
 #include "imbrex/object/program_digest.h"
 #include "imbrex/pe/quiescence_wait.h"
 #include "imbrex/pe/reply_impl.h"
@@ -54,7 +53,7 @@ task<> checkpoint_maker::take_everywhere() {
         "serialize, by imbrex::run<program>(argc, argv)");
   }
   const std::int64_t began = pe_.now_ns();
-  quiescence_wait quiet;
+  quiescence_wait quiet{.before_others = true};
   co_await quiet;
   const std::int64_t quiet_at = pe_.now_ns();
   auto taken = on_all_pes(take_request{});
@@ -98,7 +97,7 @@ std::uint64_t bytes_of(const std::vector<rank_file_facts>& files) {
 
 task<std::string> checkpoint_maker::write(std::string base, std::uint64_t number) {
   const std::int64_t began = pe_.now_ns();
-  partial_checkpoint partial(std::move(base));
+  partial_checkpoint partial(std::move(base), &claim_);
   auto written = on_all_pes(write_request{partial.folder(), number});
   std::vector<rank_file_facts> files = co_await written;
   std::erase_if(files, [](const rank_file_facts& f) { return f.rank < 0; });

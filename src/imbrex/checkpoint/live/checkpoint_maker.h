@@ -8,6 +8,7 @@
 #include "imbrex/async/task.h"
 #include "imbrex/checkpoint/checkpoint_options.h"
 #include "imbrex/checkpoint/memory/rank_memory.h"
+#include "imbrex/checkpoint/partial_checkpoint.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/pe/reply.h"
 
@@ -21,7 +22,10 @@ struct snapshot_facts;
 class checkpoint_maker {
  public:
   checkpoint_maker(chare_pe& pe, const checkpoint_options& options, rank_memory* memory)
-      : pe_(pe), kept_in_files_(options.keep), memory_(memory) {}
+      : pe_(pe), kept_in_files_(options.keep), memory_(memory), claim_(options.folder) {}
+
+  /// Of the folder that the options name: false when another job has it.
+  bool claim_folder() { return claim_.take(); }
 
   /// How the program's object is saved; without this no checkpoint can be made.
   std::function<std::vector<std::byte>()> save_program;
@@ -30,8 +34,8 @@ class checkpoint_maker {
   task<> my_turn();
   void end_turn();
 
-  /// When awaited, all have what is to be kept, and may go on. Throws `usage_error` where none can be made; nothing is
-  /// left of it then.
+  /// When awaited, all have what is to be kept, and may go on. Throws `checkpoint_error` where none can be made;
+  /// nothing is left of it then.
   task<> take();
   /// What was taken, or the checkpoint of that number in memory, in folder `base`; gives its path. Throws
   /// `snapshot_error` when writing fails.
@@ -46,6 +50,7 @@ class checkpoint_maker {
   chare_pe& pe_;
   const int kept_in_files_;
   rank_memory* const memory_;
+  folder_claim claim_;
   bool running_ = false;
   std::vector<reply_to> next_turns_;
   std::int64_t quiet_in_ns_ = 0, taken_in_ns_ = 0;  // the last one

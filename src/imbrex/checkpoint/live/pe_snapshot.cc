@@ -29,11 +29,11 @@ std::string where_it_waits(const entry_activity& a) {
 
 void check_is_between_phases(const collection& part) {
   if (const std::string what = part.what_is_under_way(); !what.empty())
-    throw usage_error(fmt::format("no checkpoint can be made here: {}", what));
+    throw checkpoint_error(fmt::format("no checkpoint can be made here: {}", what));
   for (const element_base* e : part.here()) {
     for (const entry_activity* a = e->activities; a != nullptr; a = a->following) {
       if (stands_at_point(*a)) continue;
-      throw usage_error(
+      throw checkpoint_error(
           fmt::format("no checkpoint can be made here: {} of {} {}, and coroutines cannot be kept; at a checkpoint "
                       "coroutines of chares have ended, or wait in checkpoint_point",
                       a->name, part.text(*e), where_it_waits(*a)));

@@ -146,10 +146,10 @@ class restoring {
     if (where != pe_.id() && home != pe_.id()) return false;
     element_base& e = part.record_of(key.index);
     e.epoch = key.epoch;
-    if (where == pe_.id()) return true;
     e.where = where;
-    e.state = presence::elsewhere;
-    return false;
+    // Until its state has come from another rank others may send to it, as constructors do that make channels.
+    e.state = where == pe_.id() ? presence::awaited : presence::elsewhere;
+    return where == pe_.id();
   }
 
   /// Brings the next ones when those before have come to life: their states take memory.

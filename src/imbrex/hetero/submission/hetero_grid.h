@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/memory/element_bytes.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/hetero/submission/submit.h"
 #include "imbrex/hetero/submission/tile_view.h"
@@ -55,14 +56,14 @@ class hetero_grid {
   hetero_grid() = default;
   /// Elements are undefined until somebody has written them; no memory is taken before the first use.
   explicit hetero_grid(const grid_extent& n) : hetero_grid(hetero_domain::current(), n) {}
-  hetero_grid(hetero_domain& domain, const grid_extent& n) : object_(domain, n.x * n.y * n.z), shape_(n) {}
+  hetero_grid(hetero_domain& domain, const grid_extent& n) : object_(domain, elements_of(n.x, n.y, n.z)), shape_(n) {}
   /// Of elements that are there, in memory of the program's, as `hetero_object::over`: tiles on the host are parts of
   /// it. Throws `usage_error` when they are not as many as the extent says.
   static hetero_grid over(std::span<T> elements, const grid_extent& n) {
     return over(hetero_domain::current(), elements, n);
   }
   static hetero_grid over(hetero_domain& domain, std::span<T> elements, const grid_extent& n) {
-    if (elements.size() != n.x * n.y * n.z) {
+    if (elements.size() != elements_of(n.x, n.y, n.z)) {
       throw usage_error("a grid over " + std::to_string(elements.size()) + " elements, but of " + text(n));
     }
     hetero_grid g;

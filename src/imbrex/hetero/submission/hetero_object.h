@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "imbrex/base/memory/element_bytes.h"
 #include "imbrex/hetero/submission/submit.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/hetero/tasks/hetero_view.h"
@@ -30,7 +31,7 @@ class hetero_object {
   /// Of the calling PE. Memory comes with the first use.
   explicit hetero_object(std::size_t size) : hetero_object(hetero_domain::current(), size) {}
   hetero_object(hetero_domain& domain, std::size_t size)
-      : data_(domain.copies().make(domain, size * sizeof(T))), size_(size) {
+      : data_(domain.copies().make(domain, bytes_of(size, sizeof(T)))), size_(size) {
     hold();
   }
   /// Of elements that are there, in memory of the program's: on the host tasks and views use them where they are, and

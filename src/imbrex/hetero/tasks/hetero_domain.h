@@ -118,11 +118,11 @@ class hetero_domain final : placement_view {
       visits_->do_all();
   }
   /// A handle is gone. Before the last one goes, another PE may have asked for one more; and what tasks have reduced
-  /// into a part comes into the whole.
+  /// into a part comes into the whole, also while tasks still use that part.
   void give_up(hetero_data& d) {
-    if (d.references == 1) {
+    if (d.handles == 1) {
       see_visitors();
-      if (d.reducing != nullptr && d.family != nullptr) [[unlikely]]
+      if (d.handles == 1 && d.reducing != nullptr && d.family != nullptr) [[unlikely]]
         close_reduction(d, 0);
     }
     --d.handles;

@@ -66,6 +66,7 @@ enum class presence {
   here,       ///< the object lives on this PE
   elsewhere,  ///< last known on PE `where`
   deleted,    ///< it was here, or this is its home, and it has been deleted
+  awaited,    ///< a restart is bringing its state to this PE
 };
 
 /// What few elements have. Once made it stays as long as the element's record.

@@ -29,8 +29,9 @@ struct location_update {
 };
 
 /// Where what is for `e`, which does not live on this PE, goes next: another PE, or `no_pe` when this is its home and
-/// it does not exist.
+/// it does not exist, or it is about to come to life here.
 inline pe_id next_stop(const scheduler& pe, const element_base& e, pe_id home) {
+  if (e.state == presence::awaited) return no_pe;
   if (e.where != pe.id()) return e.where;
   return home == pe.id() ? no_pe : home;
 }
@@ -76,11 +77,21 @@ void follow(scheduler& pe, array_part<Index>& part, const element<Index>& e, Bod
   if (next != no_pe) send_on(pe, part, e, next, std::forward<Body>(body));
 }
 
+/// What is for `e`, which is not here, and goes no further.
+template <class Index, class Body>
+[[gnu::noinline]] void ends_here(scheduler& pe, array_part<Index>& part, element<Index>& e, Body& body) {
+  if (e.state == presence::awaited) {
+    part.hold(e, active_message<Body>::make(priority_on_the_way(body), std::move(body)));
+  } else {
+    body.nowhere(pe, part, &e);
+  }
+}
+
 /// The one way on which all that is for an element (entry messages, channels' messages, moves, ends, insertions, missed
 /// broadcasts) finds it. `body` names its `array` and `index`. Where the element lives, `body.at(pe, part, e)` is
 /// called; at its home when it does not exist, `body.nowhere(pe, part, e)`, `e` null when nothing is known of a
-/// singleton; from elsewhere it is sent on, after `body.leaves(pe, part, e, next)` if it has that. Here: for a known
-/// array and record.
+/// singleton; it waits where a restart is bringing the element; from elsewhere it is sent on, after `body.leaves(pe,
+/// part, e, next)` if it has that. Here: for a known array and record.
 template <class Index, class Body>
 [[gnu::always_inline]] inline void bring_to_element(scheduler& pe, array_part<Index>& part, element<Index>& e,
                                                     Body& body) {
@@ -89,7 +100,7 @@ template <class Index, class Body>
   } else if (const pe_id next = next_stop(pe, e, part.home(e.index)); next != no_pe) {
     send_on(pe, part, e, next, std::move(body));
   } else {
-    body.nowhere(pe, part, &e);
+    ends_here(pe, part, e, body);
   }
 }
 

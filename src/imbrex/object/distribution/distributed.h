@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/memory/element_bytes.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/distribution/task_graph.h"
 #include "imbrex/object/entry/index.h"
@@ -97,7 +98,7 @@ class distributed final : detail::object_set {
         throw usage_error(fmt::format("the map gives object {} to rank {}: there are ranks 0 to {}", to_text(at),
                                       shared_[i].owner, g.num_ranks() - 1));
       }
-      made_of.add(sizes_[i] * sizeof(T));
+      made_of.add(bytes_of(sizes_[i], sizeof(T)));
       made_of.add(static_cast<std::uint64_t>(shared_[i].owner));
     }
     number = g.add_set(made_of.mixed);

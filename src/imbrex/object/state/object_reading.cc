@@ -24,19 +24,19 @@ namespace {
   } catch (...) {
     why = "an exception of another type";
   }
-  throw usage_error("no checkpoint can be made here: the task that was to write an object of a chare has failed: " +
-                    why);
+  throw checkpoint_error(
+      "no checkpoint can be made here: the task that was to write an object of a chare has failed: " + why);
 }
 
 }  // namespace
 
 std::shared_ptr<object_reading> object_reading::begin(hetero_data& d) {
   if (&d.domain->pe() != &scheduler::current()) {
-    throw usage_error(
+    throw checkpoint_error(
         "no checkpoint can be made here: an object of another PE is in the state of a chare; keep what it holds");
   }
   if (is_held_to_write(d)) {
-    throw usage_error(fmt::format(
+    throw checkpoint_error(fmt::format(
         "no checkpoint can be made here: somebody holds a view of an object of a chare, {} bytes, and may write it: "
         "end it before",
         d.bytes));
@@ -47,7 +47,7 @@ std::shared_ptr<object_reading> object_reading::begin(hetero_data& d) {
   r->kept_ = hetero_task(r->reading_);
   r->until_told_ = r;
   if (waits_for_view(*r->reading_)) {
-    throw usage_error(fmt::format(
+    throw checkpoint_error(fmt::format(
         "no checkpoint can be made here: reading an object of a chare is {}; at a checkpoint nobody writes it",
         how_far(*r->reading_)));
   }

@@ -13,15 +13,15 @@ namespace imbrex::detail {
 /// submitted by now, and before those submitted later that write. For the object's PE.
 class object_reading final : waiter {
  public:
-  /// Throws `usage_error` for an object of another PE, and where a view that somebody holds has to end before.
+  /// Throws `checkpoint_error` for an object of another PE, and where a view that somebody holds has to end before.
   static std::shared_ptr<object_reading> begin(hetero_data& d);
   ~object_reading();
 
   /// Set when the data can be had, or never will be.
   completion& come() { return come_; }
   /// Once, after that: puts the data into `to`, copied on their device where there is room and any thread reads there;
-  /// tasks after it go on. Gives the stream in whose order they are copied; null: they are there. Throws `usage_error`
-  /// when what was to write them has failed.
+  /// tasks after it go on. Gives the stream in whose order they are copied; null: they are there. Throws
+  /// `checkpoint_error` when what was to write them has failed.
   stream* give(saved_state::piece& to);
 
  private:

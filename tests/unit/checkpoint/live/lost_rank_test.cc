@@ -189,6 +189,72 @@ TEST_F(lost_rank, is_replaced_as_long_as_there_are_spare_ones) {
   EXPECT_GT(replaced, 20);
 }
 
+/// Greets its neighbours by channels when it is constructed, also again.
+struct linked_cell : ix::chare<linked_cell, ix::index1d> {
+  linked_cell() {
+    const int n = extent().x;
+    to_ = ix::channel<int>(*this, array()[(index().x + 1) % n], 0, 1);
+    from_ = ix::channel<int>(*this, array()[(index().x + n - 1) % n], 1, 0);
+  }
+  ix::task<> run(int until) {
+    const int n = extent().x;
+    while (step_ < until) {
+      array()[(index().x + 3) % n].send<&linked_cell::arrived>(step_);
+      co_await arrived(step_);
+      if (++step_ % 3 == 0) migrate_to((step_ * 7919 + index().x * 104729) % 1009 % num_pes());
+      co_await ix::checkpoint_point(*this);
+    }
+    contribute(step_, ix::sum);
+  }
+  ix::when<int> arrived;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & step_ & arrived;
+  }
+
+ private:
+  ix::channel<int> to_, from_;
+  int step_ = 0;
+};
+
+struct linked_program {
+  ix::array_proxy<linked_cell> cells;
+  int rounds = 0;
+  ix::task<int> start(ix::runtime& rt) {
+    cells = rt.create_array<linked_cell>(ix::index1d(12));
+    auto rest = restart(rt);
+    co_return co_await rest;
+  }
+  ix::task<int> restart(ix::runtime&) {
+    for (; rounds < 6; ++rounds) {
+      cells.broadcast<&linked_cell::run>(10 * (rounds + 1));
+      const int sum = co_await cells.reduction<int>();
+      if (sum != 12 * 10 * (rounds + 1)) co_return 1;
+    }
+    co_return 0;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & cells & rounds;
+  }
+};
+
+// The home of an element whose state was still on its way was told that the element was there, and forgot where it was.
+TEST_F(lost_rank, is_replaced_and_elements_are_where_they_had_moved_to) {
+  int num_replaced = 0;
+  for (int seed = 0; seed < 20; ++seed) {
+    const job_shape s{1 + seed % 2, 5, static_cast<std::uint64_t>(seed / 4)};
+    SCOPED_TRACE(to_text(s));
+    testing::internal::CaptureStderr();
+    const int code = run_program<linked_program>(
+        s, {"--imbrex-checkpoint-memory=1", "--imbrex-spare-ranks=2", "--imbrex-loopback-lose-after=600"});
+    const std::string errors = testing::internal::GetCapturedStderr();
+    ASSERT_EQ(code, 0) << errors;
+    num_replaced += errors.find("had been spare") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(num_replaced, 10);
+}
+
 TEST_F(lost_rank, is_replaced_in_a_job_that_changes_its_number_of_pes) {
   struct growing_ring : counted_ring {
     growing_ring() = default;

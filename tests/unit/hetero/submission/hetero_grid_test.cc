@@ -150,6 +150,14 @@ INSTANTIATE_TEST_SUITE_P(machines, tiled_graph,
                                          machine{"two_devices_learning", 2, 100, "shortest_finish"}),
                          [](const auto& i) { return std::string(i.param.name); });
 
+TEST(hetero_grid, sizes_that_no_machine_has_are_refused) {
+  hetero_pe on;
+  EXPECT_THROW(on.object<double>(static_cast<std::size_t>(-1)), usage_error);
+  EXPECT_THROW(on.object<double>((std::size_t{1} << 61) + 1), usage_error);
+  EXPECT_THROW(hetero_grid<double>(*on.domain, {static_cast<std::size_t>(-1), 1}), usage_error);
+  EXPECT_THROW(hetero_grid<double>(*on.domain, {std::size_t{1} << 32, std::size_t{1} << 32}), usage_error);
+}
+
 TEST(hetero_grid, tiles_on_the_host_lie_in_the_memory_of_the_grid) {
   hetero_pe on;
   std::vector<double> own(6 * 4);

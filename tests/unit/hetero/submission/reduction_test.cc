@@ -58,6 +58,18 @@ TEST(reduction, into_a_slice_is_in_the_whole_though_nobody_has_the_slice_any_mor
   EXPECT_THAT(elements_of(on, x), testing::ElementsAre(1, 1, 11, 11, 11, 1));
 }
 
+TEST(reduction, into_a_slice_of_which_each_task_has_a_handle_of_its_own_comes_into_the_whole) {
+  hetero_pe on;
+  auto x = on.object<double>(6);
+  submit(*on.domain, {}, [](out v) { std::ranges::fill(v, 1.0); }, write(x));
+  for (int i = 1; i <= 20; ++i) {
+    submit(*on.domain, {}, add_to_all(i), reduce(x.slice(2, 3), add{}, 0.0));
+    if (i % 5 == 0) on.pe.run();  // nobody has the slice, and no task uses it any more
+  }
+  on.pe.run();
+  EXPECT_THAT(elements_of(on, x), testing::ElementsAre(1, 1, 211, 211, 211, 1));
+}
+
 TEST(reduction, tasks_do_not_wait_for_each_other_up_to_its_width) {
   hetero_pe on;
   auto x = on.object<double>(1);

@@ -82,6 +82,22 @@ struct owner : chare<owner, index1d> {
     auto got = get(there.slice(0, 10), buffer_view<double>(mine), streams().pack);
     co_await got;
   }
+  /// What is refused is handled: the job goes on, and ends.
+  task<> put_too_late(std::size_t count) {
+    auto asked = array()[1].call<&owner::where>();
+    const global_pointer<double> there = co_await std::move(asked);
+    auto closed = array()[1].call<&owner::close>();
+    co_await std::move(closed);
+    std::vector<double> mine(count);
+    std::string said;
+    try {
+      auto moved = put(there.slice(0, count), buffer_view<const double>(mine), streams().pack);
+      co_await moved;
+    } catch (const usage_error& e) {
+      said = e.what();
+    }
+    EXPECT_THAT(said, testing::HasSubstr("exposed no more"));
+  }
 
  private:
   std::vector<double> memory_;
@@ -99,6 +115,12 @@ task<int> told(runtime& rt) {
   auto all = rt.create_array<owner>(index1d(4));
   all.broadcast<&owner::tell>();
   co_return co_await all.reduction<int>() == 4 ? 0 : 1;
+}
+
+task<int> put_too_late(runtime& rt, std::size_t count) {
+  auto all = rt.create_array<owner>(index1d(2));
+  co_await all[0].call<&owner::put_too_late>(count);
+  co_return 0;
 }
 
 template <auto M>
@@ -128,6 +150,12 @@ TEST(one_sided, memory_that_is_exposed_no_more_is_a_named_error) {
     const job_outcome o = run_and_listen(s, &broken<&owner::too_late>);
     EXPECT_EQ(o.code, 70) << to_text(s);
     EXPECT_THAT(o.errors, testing::HasSubstr("exposed no more")) << to_text(s);
+  }
+}
+
+TEST(one_sided, a_refused_put_gives_its_memory_back) {
+  for (const job_shape& s : {job_shape{1, 1}, job_shape{2, 1}, job_shape{1, 2}, {1, 2, 3, 50}}) {
+    for (const std::size_t count : {std::size_t{10}, length}) EXPECT_EQ(run_job_with(s, put_too_late, count), 0);
   }
 }
 
