@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "imbrex/base/memory/element_bytes.h"
+#include "imbrex/base/element_bytes.h"
 #include "imbrex/device/device.h"
 
 namespace imbrex {

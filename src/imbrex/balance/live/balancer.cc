@@ -156,6 +156,9 @@ void balancer::decide(element_loads&& loads) {
   } catch (const std::exception& e) {
     if (!std::exchange(has_warned_, true))
       log_warning(fmt::format("loads are not balanced by '{}': {}", options_.strategy, e.what()));
+  } catch (...) {
+    if (!std::exchange(has_warned_, true))
+      log_warning(fmt::format("loads are not balanced by '{}': it threw what is no std::exception", options_.strategy));
   }
   const double planning = static_cast<double>(now_ns() - began) * 1e-9;
   summary_.planning_seconds += planning;

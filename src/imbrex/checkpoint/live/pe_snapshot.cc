@@ -41,6 +41,23 @@ void check_is_between_phases(const collection& part) {
   }
 }
 
+[[noreturn]] void throw_of_serialize(const std::string& whose, const std::string& what) {
+  throw checkpoint_error(fmt::format("no checkpoint can be made here: serialize of {} threw: {}", whose, what));
+}
+
+/// The user's: what it throws is said to be of it.
+saved_state save(collection& part, element_base& e, device_saver& saver) {
+  try {
+    return part.save(e, saver);
+  } catch (const error&) {
+    throw;  // these say what they are about
+  } catch (const std::exception& thrown) {
+    throw_of_serialize(part.text(e), thrown.what());
+  } catch (...) {
+    throw_of_serialize(part.text(e), "what is no std::exception");
+  }
+}
+
 class snapshot_of_pe {
  public:
   snapshot_of_pe(chare_pe& pe, device_saver& saver) : pe_(pe), saver_(saver) {}
@@ -68,7 +85,7 @@ class snapshot_of_pe {
   void add_elements(collection& part) {
     for (element_base* e : part.here())
       add_bytes(record_kind::element, element_key{part.id(), pe_.id(), e->epoch, part.index_bytes(*e)},
-                part.save(*e, saver_));
+                save(part, *e, saver_));
     part.for_each_known([&](element_base& e) {
       if (e.state != presence::deleted) return;
       std::vector<std::byte> index = part.index_bytes(e);

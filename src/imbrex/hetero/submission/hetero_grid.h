@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "imbrex/base/element_bytes.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/memory/element_bytes.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/hetero/submission/submit.h"
 #include "imbrex/hetero/submission/tile_view.h"

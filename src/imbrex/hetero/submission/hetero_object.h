@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "imbrex/base/memory/element_bytes.h"
+#include "imbrex/base/element_bytes.h"
 #include "imbrex/hetero/submission/submit.h"
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/hetero/tasks/hetero_view.h"

@@ -27,8 +27,27 @@ bool wanted(const task_node& t, const place& p) {
   const unsigned there = p.is_host() ? task_node::on_the_host : task_node::on_devices(p.kind());
   if ((t.runs_on & there) == 0) return false;
   if (t.wishes.any) return true;
-  return t.wishes.kind == p.kind() && (t.wishes.number < 0 || t.wishes.number == p.on().number());
+  if (t.wishes.kind != p.kind()) return false;
+  return t.wishes.number < 0 || t.wishes.number == (p.is_host() ? 0 : p.on().number());  // the host is one
 }
+
+namespace {
+
+/// Why no place is wanted by the task, and what to do.
+std::string why_nowhere(const task_node& t, const std::vector<std::unique_ptr<place>>& places) {
+  if (t.wishes.any)
+    return "it has a function for devices only, and this job has none: --imbrex-device, or give it one for the host";
+  const char* const kind = to_string(t.wishes.kind);
+  const auto num = std::ranges::count_if(places, [&](const auto& p) { return p->kind() == t.wishes.kind; });
+  if (num == 0)
+    return fmt::format("this process has no device of {}: start the job with --imbrex-device={}, where there is one",
+                       kind, kind);
+  if (t.wishes.number >= num)
+    return fmt::format("it asks for number {} of {}, of which this process has {}, from 0", t.wishes.number, kind, num);
+  return fmt::format("it has no function for {}, where it is to run: give it one, or leave .on out", kind);
+}
+
+}  // namespace
 
 void hetero_domain::check_places(task_node& t) const {
   if (t.wishes.any && t.wishes.number >= 0) {
@@ -50,8 +69,7 @@ void hetero_domain::check_places(task_node& t) const {
                     "for them: use smaller objects",
                     text(t), t.bytes(), most));
   }
-  throw device_error(fmt::format("{}: there is no {} that it could run on", text(t),
-                                 t.wishes.any ? "device" : to_string(t.wishes.kind)));
+  throw device_error(fmt::format("{}: there is nothing that it could run on: {}", text(t), why_nowhere(t, places())));
 }
 
 namespace {

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "imbrex/base/element_bytes.h"
 #include "imbrex/base/error.h"
-#include "imbrex/base/memory/element_bytes.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/distribution/task_graph.h"
 #include "imbrex/object/entry/index.h"

@@ -1,4 +1,4 @@
-#include "imbrex/base/memory/element_bytes.h"
+#include "imbrex/base/element_bytes.h"
 
 #include <fmt/format.h>
 
