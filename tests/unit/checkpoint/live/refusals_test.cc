@@ -70,6 +70,14 @@ struct with_object : ix::chare<with_object, ix::index1d> {
   }
 };
 
+struct throwing : ix::chare<throwing, ix::index1d> {
+  void nothing() {}
+  template <class Archive>
+  void serialize(Archive&) {
+    throw std::runtime_error("the file of the mesh is closed");
+  }
+};
+
 struct without_default : ix::chare<without_default, ix::index1d> {
   explicit without_default(int) {}
   void nothing() {}
@@ -190,6 +198,17 @@ TEST(checkpoint_refusal, names_classes_that_cannot_be_kept) {
                                 co_return;
                               }),
               HasSubstr("needs a default constructor and a serialize member"));
+}
+
+TEST(checkpoint_refusal, names_who_throws_in_serialize) {
+  EXPECT_THAT(
+      what_is_said_of({2, 2},
+                      [](ix::runtime& rt) -> ix::task<> {
+                        auto all = rt.create_array<throwing>(ix::index1d(1));
+                        all.broadcast<&throwing::nothing>();
+                        co_return;
+                      }),
+      testing::AllOf(HasSubstr("serialize of "), HasSubstr("throwing(0) threw: the file of the mesh is closed")));
 }
 
 TEST(checkpoint_refusal, of_programs_that_are_functions) {

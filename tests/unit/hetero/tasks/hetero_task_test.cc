@@ -168,6 +168,27 @@ TEST(hetero_task, what_could_never_run_is_refused_at_once) {
   EXPECT_EQ(on.domain->num_outstanding(), 0);
 }
 
+TEST(hetero_task, why_it_could_run_nowhere_is_said) {
+  hetero_pe on(1);
+  auto x = on.object<double>(10);
+  const auto why = [&](const task_options& o, const auto& f) {
+    try {
+      submit(*on.domain, o, f, write(x));
+    } catch (const device_error& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  const auto on_host = [](std::span<double> v) { std::ranges::fill(v, 1.0); };
+  const device_kind there = on.domain->places()[1]->kind();
+  EXPECT_THAT(why({.on = device_kind::cuda}, add_on_device(1)),
+              testing::HasSubstr("no device of cuda: start the job with --imbrex-device=cuda"));
+  EXPECT_THAT(why({.on = there, .number = 7}, add_on_device(1)), testing::HasSubstr("it asks for number 7 of"));
+  EXPECT_THAT(why({.on = there}, on_host), testing::HasSubstr("it has no function for"));
+  EXPECT_EQ(why({.on = device_kind::host, .number = 0}, on_host), "accepted") << "the host is one";
+  on.pe.run();
+}
+
 TEST(hetero_task, many_readers_then_a_writer) {
   hetero_pe on;
   auto x = on.object<double>(1);
