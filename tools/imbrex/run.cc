@@ -60,6 +60,19 @@ void say(const std::string& what) {
   std::fflush(stderr);
 }
 
+/// The newest one of which every byte is as it was written: what has changed on the disk is found only by who reads it,
+/// and a job that ended by that would end by it again.
+std::string newest_undamaged(const std::string& folder) {
+  try {
+    const imbrex::latest_checkpoint found =
+        imbrex::find_latest(folder, {.depth = imbrex::check_depth::payloads, .program = {}});
+    for (const imbrex::snapshot_error& e : found.skipped) say(fmt::format("passed over: {}", e.what()));
+    return found.path;
+  } catch (const imbrex::snapshot_error&) {
+    return "";
+  }
+}
+
 /// A rank that is killed while it reads what PMIx keeps in shared memory holds a lock there, for which mpirun then
 /// waits for ever (openpmix/openpmix#1233; 4 of 128 jobs of Open MPI 4.1.4 whose rank was killed in its first half
 /// second), and no job would be started again. Processes that keep it each for themselves have no such lock (0 of 163).
@@ -78,7 +91,9 @@ int run(const run_options& o, std::vector<std::string> words) {
   pass_signals_on();
   int in_vain = 0;
   for (int attempt = 1;; ++attempt) {
-    const std::string from = newest_of(folder);
+    const std::string newest = newest_of(folder);
+    const std::string from = in_vain > 0 ? newest_undamaged(folder) : newest;
+    words.back() = "--imbrex-restart=" + (from == newest || from.empty() ? "auto" : from);
     if (!from.empty()) say(fmt::format("goes on from {}", from));
     const child_end end = run_once(words);
     if (end.code == 0 || end.code == 2 || !o.restart_on_failure) return end.code;  // 2: wrong options
@@ -88,7 +103,7 @@ int run(const run_options& o, std::vector<std::string> words) {
       say(fmt::format("the job {}, as it was told to", how));
       return end.code;
     }
-    in_vain = newest_of(folder) == from ? in_vain + 1 : 0;
+    in_vain = newest_of(folder) == newest ? in_vain + 1 : 0;
     if (in_vain >= 3) {
       say(fmt::format("the job {}; that was the third time in a row without a new checkpoint: given up", how));
       return end.code;

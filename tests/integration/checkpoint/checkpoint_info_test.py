@@ -51,6 +51,13 @@ with tempfile.TemporaryDirectory() as here:
     says(info("checkpoints", "--verify"), "rank_000001 is damaged in the record of kind 0",
          "restart from checkpoints/000002")
     says(info("checkpoints/000003", "--verify", code=1), "none is whole")
+    # A job that ends in vain is started again from one that is undamaged.
+    job = [tool, "run", "--restart-on-failure", "--checkpoint", "checkpoints", "--", "sh", "-c", 'echo "with $@"; exit 1']
+    tried = subprocess.run(job, capture_output=True, text=True, timeout=100)
+    expect(tried.stdout.split("with ")[1:] == ["--imbrex-restart=auto\n"] + 2 * ["--imbrex-restart=checkpoints/000002\n"],
+           f"run: {tried.stdout}")
+    says(tried, "goes on from checkpoints/000003", "passed over: checkpoints/000003/rank_000001 is damaged",
+         "goes on from checkpoints/000002")
     os.truncate("checkpoints/000002/rank_000000", 1000)
     says(info("checkpoints/000002", code=1), "has 1000 bytes where")
 
