@@ -16,7 +16,7 @@ SECTIONS = {
     "programming.md": ("Objects of derived classes", "Exceptions from other ranks", "Marks of your own in a trace",
                        "Where elements live", "Sections", "Callbacks, futures, slots", "Halos"),
     "interoperation.md": ("A call into a stream: cuBLAS", "cuFFT", "Streams and events of others", "Memory of others",
-                          "NCCL beside imbrex", "MPI calls of your own"),
+                          "NCCL beside imbrex", "Several jobs in one program", "MPI calls of your own"),
     "from-mpi-cuda.md": ("The same step, twice",),
     "from-charm.md": ("",),
     "from-starpu.md": ("",),
