@@ -411,7 +411,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   declare(app, o, raw);
   if (!apps::parse(app, argc, argv)) return std::nullopt;
   apps::refuse_said_twice(app, argc, argv, {"--pes", "--gpus", "--completion", "--balance", "--trace"});
-  apps::refuse_in_place_of("--device", argc, argv);
+  apps::take_from_runtime(app, argc, argv, "--device", o.device);
   const bool extents_given = read_extents(o, raw);
   read_words(o, raw);
   o.initial = read_init(raw);

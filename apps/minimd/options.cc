@@ -181,7 +181,7 @@ std::optional<options> parse_options(int argc, const char* const* argv) {
   declare_options(app, o, raw);
   if (!parse_words(app, argc, argv)) return std::nullopt;
   apps::refuse_said_twice(app, argc, argv, {"--pes", "--balance", "--trace"});
-  apps::refuse_in_place_of("--device", argc, argv);
+  apps::take_from_runtime(app, argc, argv, "--device", o.device);
   read_problem(o, raw);
   take_lists(o, raw);
   take_newton(o, raw);

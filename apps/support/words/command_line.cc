@@ -42,9 +42,20 @@ void refuse_said_twice(const CLI::App& app, int argc, const char* const* argv,
   }
 }
 
-void refuse_in_place_of(const char* option, int argc, const char* const* argv) {
-  if (is_given(of_runtime(option), argc, argv))
-    throw imbrex::usage_error(fmt::format("{} does not tell this program enough: use {}", of_runtime(option), option));
+void take_from_runtime(const CLI::App& app, int argc, const char* const* argv, const char* option, std::string& value) {
+  const std::string other = of_runtime(option);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const std::size_t end = argument.find('=');
+    if (argument.substr(0, end) != other) continue;
+    const std::string_view theirs = end != std::string_view::npos ? argument.substr(end + 1)
+                                    : i + 1 < argc                ? argv[i + 1]
+                                                                  : "";
+    if (app.count(option) > 0 && value != theirs)
+      throw imbrex::usage_error(
+          fmt::format("{} {} and {} {} contradict each other: give one", option, value, other, theirs));
+    value = theirs;
+  }
 }
 
 void refuse_without(const CLI::App& app, const char* needs, std::initializer_list<const char*> options) {

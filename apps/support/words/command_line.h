@@ -19,8 +19,9 @@ bool parse(CLI::App& app, int argc, const char* const* argv);
 void refuse_said_twice(const CLI::App& app, int argc, const char* const* argv,
                        std::initializer_list<const char*> options);
 
-/// Throws `usage_error` where the runtime's option is given in place of this one, by which the program does more.
-void refuse_in_place_of(const char* option, int argc, const char* const* argv);
+/// The runtime's option for the same, as `--imbrex-device` for "--device", says it where this one is not given. Throws
+/// `usage_error` where both are, and differ.
+void take_from_runtime(const CLI::App& app, int argc, const char* const* argv, const char* option, std::string& value);
 
 /// Throws `usage_error` where one of these options is given: they are about `needs`, such as "--devices cuda".
 void refuse_without(const CLI::App& app, const char* needs, std::initializer_list<const char*> options);

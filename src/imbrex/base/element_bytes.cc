@@ -7,7 +7,7 @@
 namespace imbrex {
 
 namespace {
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;  // rounded up it is still a number
 }
 
 std::uint64_t bytes_of(std::size_t n, std::size_t element_bytes) {

@@ -71,16 +71,28 @@ TEST(command_line, the_runtimes_word_for_the_same_is_refused) {
     program p(std::move(given));
     EXPECT_TRUE(p.parse());
     apps::refuse_said_twice(p.app, static_cast<int>(p.line.size()), p.line.data(), {"--number", "--text"});
-    apps::refuse_in_place_of("--colour", static_cast<int>(p.line.size()), p.line.data());
     apps::refuse_without(p.app, "--devices cuda", {"--text"});
   };
   EXPECT_EQ(refusal_of([&] { twice({"-n", "3", "--imbrex-number=3"}); }),
             "--number and --imbrex-number say the same: give one");
   EXPECT_EQ(refusal_of([&] { twice({"--imbrex-number", "3", "--imbrex-numbers=4"}); }), "accepted");
   EXPECT_EQ(refusal_of([&] { twice({"-n", "3", "--imbrex-numbers=3"}); }), "accepted");
-  EXPECT_EQ(refusal_of([&] { twice({"--imbrex-colour=red"}); }),
-            "--imbrex-colour does not tell this program enough: use --colour");
   EXPECT_EQ(refusal_of([&] { twice({"--text", "a"}); }), "--text needs --devices cuda: leave it out");
+}
+
+TEST(command_line, the_runtimes_word_is_taken_where_the_programs_is_not_given) {
+  const auto text_of = [](words given) {
+    program p(std::move(given));
+    EXPECT_TRUE(p.parse());
+    apps::take_from_runtime(p.app, static_cast<int>(p.line.size()), p.line.data(), "--text", p.text);
+    return p.text;
+  };
+  EXPECT_EQ(text_of({"--imbrex-text=a"}), "a");
+  EXPECT_EQ(text_of({"--imbrex-text", "a", "-n", "3"}), "a");
+  EXPECT_EQ(text_of({"--text", "a", "--imbrex-text=a"}), "a");
+  EXPECT_EQ(text_of({"--text", "a", "--imbrex-texts=b"}), "a");
+  EXPECT_EQ(refusal_of([&] { text_of({"--text", "a", "--imbrex-text=b"}); }),
+            "--text a and --imbrex-text b contradict each other: give one");
 }
 
 TEST(command_line, lists_have_numbers_within_bounds) {

@@ -133,7 +133,7 @@ TEST(jacobi_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--report a --trace ./a"), HasSubstr("--report a and --trace ./a are one file: give two"));
   EXPECT_THAT(refusal("--trace a --imbrex-trace=b"), HasSubstr("--trace and --imbrex-trace say the same: give one"));
   EXPECT_THAT(refusal("--pes 2 --imbrex-pes 3"), HasSubstr("--pes and --imbrex-pes say the same"));
-  EXPECT_THAT(refusal("--imbrex-device=cuda"), HasSubstr("use --device"));
+  EXPECT_THAT(refusal("--device host --imbrex-device=cuda"), HasSubstr("contradict"));
   EXPECT_THAT(refusal("--tolerance 0"), HasSubstr("positive"));
   EXPECT_THAT(refusal("--tolerance nan"), HasSubstr("positive"));
   EXPECT_THAT(refusal("--check-every 5"), HasSubstr("--tolerance"));

@@ -50,7 +50,7 @@ TEST(minimd_options, without_arguments_it_is_the_built_in_problem) {
 
 TEST(minimd_options, everything_is_read) {
   const options o = parse(
-      "-n 7 -s 5 -u metal --eam Ni.eam --dt 0.25 --temperature 0 --density 0.5 --cutoff 3 --skin 0 --reneighbour 0 "
+      "-n 7 -s 5 -u metal --dt 0.25 --temperature 0 --density 0.5 --cutoff 3 --skin 0 --reneighbour 0 "
       "--thermo 9 -c 12 --pes 3 --exchange rounds --lists full -gn 0 --sort 0 --deterministic --yaml a.yaml "
       "--yaml_screen --dump a.xyz,b.vtu --dump c.lammpstrj --dump-every 4 --report r.json --trace t.json --verify "
       "--quiet --device host");
@@ -58,7 +58,6 @@ TEST(minimd_options, everything_is_read) {
   p.steps = 7;
   p.cells = {5, 5, 5};
   p.units = unit_system::metal;
-  p.eam_file = "Ni.eam";
   p.dt = 0.25;
   p.temperature = 0;
   p.density = 0.5;
@@ -77,6 +76,7 @@ TEST(minimd_options, everything_is_read) {
   EXPECT_EQ(o.dump_every, 4);
   EXPECT_EQ(o.yaml + o.report + o.trace + o.device, "a.yamlr.jsont.jsonhost");
   EXPECT_EQ(parse("--odf 8").odf, 8);
+  EXPECT_EQ(parse("-p eam --eam Ni.eam").what.eam_file, "Ni.eam");
   EXPECT_EQ(parse("--impl mpi").impl, implementation::mpi);
 }
 
@@ -239,7 +239,7 @@ TEST(minimd_options, what_cannot_be_used_is_refused_with_value_and_remedy) {
   EXPECT_THAT(refusal("--report a.xyz --dump a.xyz"), HasSubstr("--report a.xyz and --dump a.xyz are one file"));
   EXPECT_THAT(refusal("-t 2 --imbrex-pes 3"), HasSubstr("--pes and --imbrex-pes say the same: give one"));
   EXPECT_THAT(refusal("--balance rcb --imbrex-balance=rcb"), HasSubstr("--imbrex-balance say the same"));
-  EXPECT_THAT(refusal("--imbrex-device cuda"), HasSubstr("use --device"));
+  EXPECT_THAT(refusal("--device host --imbrex-device cuda"), HasSubstr("contradict"));
   EXPECT_THAT(refusal("--dump-every 5"), HasSubstr("needs --dump"));
   EXPECT_THAT(refusal("--dump a.xyz --dump-every -5"), HasSubstr("--dump-every -5"));
   EXPECT_THAT(refusal("--unknown"), HasSubstr("--unknown"));

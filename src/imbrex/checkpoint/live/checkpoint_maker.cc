@@ -49,8 +49,7 @@ task<> checkpoint_maker::take_everywhere() {
   if (!save_program) {
     throw usage_error(
         "this program cannot be restarted, and so makes no checkpoints: start it as a class that has start, restart "
-        "and "
-        "serialize, by imbrex::run<program>(argc, argv)");
+        "and serialize, by imbrex::run<program>(argc, argv)");
   }
   const std::int64_t began = pe_.now_ns();
   quiescence_wait quiet{.before_others = true};
