@@ -9,6 +9,8 @@ string(FIND "${text}" ")imbrex\"" found)
 if(NOT found EQUAL -1)
   message(FATAL_ERROR "${FILE}: the characters )imbrex\" cannot be embedded")
 endif()
+include("${CMAKE_CURRENT_LIST_DIR}/imbrexCheckRegions.cmake")
+imbrex_check_regions("${text}" "${SHOWN}")
 # The dialect's definitions, out of the string that goes in front of every OpenCL program.
 function(read_opencl_dialect result)
   file(READ "${DIALECT}" header)

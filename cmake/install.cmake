@@ -17,7 +17,8 @@ endif()
 configure_package_config_file(cmake/imbrexConfig.cmake.in "${PROJECT_BINARY_DIR}/imbrexConfig.cmake"
   INSTALL_DESTINATION "${imbrex_package_folder}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES cmake/imbrexKernels.cmake cmake/imbrexEmbedKernel.cmake cmake/imbrexInlineKernels.cmake
+install(FILES cmake/imbrexKernels.cmake cmake/imbrexEmbedKernel.cmake cmake/imbrexCheckRegions.cmake
+  cmake/imbrexInlineKernels.cmake
   "${PROJECT_BINARY_DIR}/imbrexConfig.cmake" "${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake"
   DESTINATION "${imbrex_package_folder}")
 # All that the component imbrex installs.

@@ -14,4 +14,10 @@ void throw_task_awaited_before() {
   throw usage_error("a task was awaited a second time: it runs once, so keep its result");
 }
 
+void throw_awaited_before() {
+  throw usage_error(
+      "a call, an insertion or an allreduce was awaited a second time, or after it was moved from: it is done once, so "
+      "keep its result");
+}
+
 }  // namespace imbrex::detail

@@ -18,6 +18,16 @@ namespace detail {
 
 [[noreturn]] void throw_no_task();
 [[noreturn]] void throw_task_awaited_before();
+[[noreturn]] void throw_awaited_before();
+
+/// Of what gives away what it has when it is awaited, by whatever name.
+struct awaited_once {
+  bool begun = false;
+  void begin() {
+    if (std::exchange(begun, true)) [[unlikely]]
+      throw_awaited_before();
+  }
+};
 
 /// What the promises of all tasks share. Frames come from the PE's slab.
 struct task_promise_base {

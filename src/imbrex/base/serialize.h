@@ -15,6 +15,7 @@
 #include "imbrex/base/memory/resize_unfilled.h"
 #include "imbrex/base/pointer_members.h"
 #include "imbrex/base/serialize_traits.h"
+#include "imbrex/base/type_digest.h"
 #include "imbrex/base/type_name.h"
 
 /// Serialisation with the member signature of cereal and Boost, so that users' types work unchanged:
@@ -119,6 +120,7 @@ void serialize_contiguous(Archive& ar, Container& c) {
   using value = typename Container::value_type;
   if constexpr (is_bitwise<value> && !std::is_same_v<value, bool>) {
     check_bitwise<value>();
+    note_type<value>(ar);
     if constexpr (!Archive::is_loading) look_for_addresses(ar, c.data(), c.size());
     serialize_elements<Beside>(ar, c);
   } else if constexpr (Archive::is_loading) {
@@ -256,6 +258,7 @@ void serialize_value(Archive& ar, T& value) {
     serialize(ar, value);
   } else if constexpr (is_bitwise<T>) {
     check_bitwise<T>();
+    note_type<T>(ar);
     if constexpr (!Archive::is_loading) look_for_addresses(ar, &value, 1);
     if constexpr (Beside && is_large_object<T>) {
       serialize_large_object(ar, value);

@@ -10,7 +10,7 @@
 /// first 32 bytes of a file, `snapshot_head`, mean the same in all versions; what follows may change with the version.
 namespace imbrex {
 
-inline constexpr std::uint32_t snapshot_version = 2;  // 2: arrays have names
+inline constexpr std::uint32_t snapshot_version = 3;  // 2: arrays have names; 3: states say of which types they are
 
 enum class snapshot_part { manifest, rank_file };
 

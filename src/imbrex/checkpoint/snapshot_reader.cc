@@ -100,6 +100,10 @@ void snapshot_reader::read_in_pieces(const record_view& record, std::span<std::b
   explained([&] { file_of(record).read_in_pieces(record, buffer, take); });
 }
 
+std::string snapshot_reader::name_of(const record_view& record) const {
+  return files_.at(static_cast<std::size_t>(record.file)).path();
+}
+
 void snapshot_reader::check_payloads() {
   explained([this] { check_all_payloads(); });
 }

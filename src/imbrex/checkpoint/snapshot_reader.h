@@ -50,6 +50,9 @@ class snapshot_reader {
   void read_in_pieces(const record_view& record, std::span<std::byte> buffer, const payload_taker& take);
   ///@}
 
+  /// The file that has it.
+  std::string name_of(const record_view& record) const;
+
   /// Reads everything; throws at the first damage.
   void check_payloads();
 

@@ -1,5 +1,7 @@
 #include "imbrex/device/stream.h"
 
+#include <exception>
+
 #include "imbrex/async/executor.h"
 
 namespace imbrex {
@@ -24,6 +26,17 @@ void stream::copy_rows(void* to, std::size_t to_pitch, const void* from, std::si
                        std::size_t num_rows) {
   for (std::size_t i = 0; i < num_rows; ++i) {
     copy(static_cast<std::byte*>(to) + i * to_pitch, static_cast<const std::byte*>(from) + i * from_pitch, bytes);
+  }
+}
+
+void stream::perform(executor& pe, stream_operation* op) {
+  const char* const name = op->name;
+  try {
+    op->act(op, work_action::run);
+  } catch (const std::exception& e) {
+    pe.fail(std::string(name) + " in " + label() + " threw: " + e.what());
+  } catch (...) {
+    pe.fail(std::string(name) + " in " + label() + " threw an exception that is no std::exception");
   }
 }
 

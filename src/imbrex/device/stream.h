@@ -153,6 +153,8 @@ class stream {
   kernel_cost take_expected() { return std::exchange(expected_, {}); }
   /// Takes ownership of `op`.
   virtual void enqueue(stream_operation* op) = 0;
+  /// Runs a function of the program's, which nobody is there to catch from: what it throws ends the job, on `pe`.
+  void perform(executor& pe, stream_operation* op);
 
  private:
   struct follower : actor_follower {

@@ -14,6 +14,7 @@ namespace imbrex::detail {
 
 /// Some pieces of a field, and what went wrong with one, if anything did.
 struct field_pieces {
+  static constexpr const char* what_contributes = "write_field";
   std::vector<field_piece> all;
   std::string what;  ///< the field, which has to be the same one of all
   std::string failure_kind, failure;

@@ -36,7 +36,7 @@ struct insert_body {
     try {
       e = &part->record(index);
     } catch (const usage_error& no) {
-      refuse<void>(pe, reply, no.what());
+      refuse<void>(pe, reply, "an element could not be inserted: " + part->with_remedy(no.what()));
       return;
     }
     if (epoch != 0 && e->object == nullptr) {

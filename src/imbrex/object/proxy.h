@@ -71,7 +71,11 @@ struct call_request {
   Index index;
   priority urgency;
   typename E::args args;
-  awaiter operator co_await() && { return awaiter(array, std::move(index), urgency, std::move(args)); }
+  awaited_once once = {};
+  awaiter operator co_await() {
+    once.begin();
+    return awaiter(array, std::move(index), urgency, std::move(args));
+  }
 };
 
 /// `co_await array.reduction<T>()`.
@@ -134,7 +138,8 @@ class insertion {
   ~insertion() {
     if (pending_) send_insertion(std::move(body_));
   }
-  insert_awaiter<C, Args...> operator co_await() && {
+  insert_awaiter<C, Args...> operator co_await() {
+    if (!pending_) throw_awaited_before();
     pending_ = false;
     return insert_awaiter<C, Args...>(std::move(body_));
   }

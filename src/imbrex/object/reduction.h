@@ -129,10 +129,29 @@ struct reduction_request {
   }
 };
 
+/// "double by sum_op", for reports.
+std::string text_of_contribution(const char* type, const char* op);
+
+/// The name that a type which the runtime contributes, or its target, has for users.
+template <class T>
+constexpr const char* name_for_users() {
+  if constexpr (requires { T::what_contributes; }) {
+    return T::what_contributes;
+  } else {
+    return nullptr;
+  }
+}
+
 template <class T, class Op, class Target>
 struct partial final : partial_base {
   inline static const char tag = 0;
-  partial(Op o, Target t) : partial_base(&tag, detail::type_name<partial>()), op(std::move(o)), target(std::move(t)) {}
+  static std::string text() {
+    if constexpr (name_for_users<Target>() != nullptr) return name_for_users<Target>();
+    if constexpr (name_for_users<T>() != nullptr) return name_for_users<T>();
+    if constexpr (name_for_users<Op>() != nullptr) return name_for_users<Op>();
+    return text_of_contribution(detail::type_name<T>(), detail::type_name<Op>());
+  }
+  partial(Op o, Target t) : partial_base(&tag, &text), op(std::move(o)), target(std::move(t)) {}
 
   void add(T&& v) {
     if (value) {
@@ -161,11 +180,7 @@ inline reducer* find_reducer(scheduler& pe, const reduction_id& r) {
 /// "reduction 3 of block", for reports.
 std::string text_of_reduction(scheduler& pe, const reduction_id& r);
 
-template <class P>
-[[noreturn, gnu::noinline, gnu::cold]] void refuse_contribution(std::uint32_t number, const partial_base& other) {
-  throw usage_error(fmt::format("elements disagree about reduction {}: one contributes {}, another {}", number,
-                                type_name<P>(), other.type_name));
-}
+[[noreturn]] void refuse_contribution(std::uint32_t number, const std::string& one, const std::string& other);
 
 /// `count` contributions to reduction `number`, `local` of them of elements that live here.
 template <class T, class Op, class Target>
@@ -178,7 +193,7 @@ void add_contribution(reducer& red, std::uint32_t number, T&& v, const Op& op, c
     slot.value = std::make_unique<P>(op, target);
     p = slot.value.get();
   } else if (p->type != &P::tag) [[unlikely]] {
-    refuse_contribution<P>(number, *p);
+    refuse_contribution(number, P::text(), p->describe());
   }
   static_cast<P*>(p)->add(std::forward<T>(v));
   red.added(slot, number, count, local);
@@ -348,6 +363,7 @@ struct all_reduced_waiter : reducer::all_waiter {
 
 /// Of a reduction without data.
 struct take_any {
+  static constexpr const char* what_contributes = "a barrier";
   template <class T>
   void operator()(T&, T&&) const {}
 };
@@ -486,7 +502,9 @@ struct [[nodiscard("co_await it")]] allreduce_wait {
   bool at_home;
   T value;
   Op op;
-  allreduce_awaiter<T, Op, Target> operator co_await() && {
+  awaited_once once = {};
+  allreduce_awaiter<T, Op, Target> operator co_await() {
+    once.begin();
     return allreduce_awaiter<T, Op, Target>(chare_access::element(*of), section, at_home, std::move(value), op);
   }
 };

@@ -13,6 +13,7 @@
 #include "imbrex/checkpoint/live/checkpoint_leader.h"
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/checkpoint/live/program_point.h"
+#include "imbrex/checkpoint/live/program_state.h"
 #include "imbrex/object/chare.h"
 #include "imbrex/object/seeds/seed.h"
 #include "imbrex/pe/quiescence_wait.h"
@@ -276,7 +277,7 @@ template <class Program, class... Extra>
 int run(int& argc, char** argv, Extra... extra) {
   auto make = [=] {
     auto p = std::make_shared<Program>(extra...);
-    checkpointer::of(scheduler::current()).leader().saves_program_by([p] { return to_bytes(*p); });
+    checkpointer::of(scheduler::current()).leader().saves_program_by([p] { return detail::save_program(*p); });
     return p;
   };
   auto start = [=](runtime& rt, std::vector<std::string> arguments) {
@@ -284,7 +285,7 @@ int run(int& argc, char** argv, Extra... extra) {
   };
   auto restart = [=](runtime& rt, std::vector<std::string> arguments, std::vector<std::byte> saved) {
     const std::shared_ptr<Program> p = make();
-    from_bytes(saved, *p);
+    detail::restore_program(saved, *p);
     return detail::restart_program(*p, rt, std::move(arguments));
   };
   return detail::run_job(argc, argv, {std::move(start), std::move(restart)});

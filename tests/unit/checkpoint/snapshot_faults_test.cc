@@ -97,7 +97,7 @@ TEST_F(snapshot_faults, another_version) {
   auto e = opening(newer);
   EXPECT_EQ(e.fault(), snapshot_fault::other_version);
   EXPECT_EQ(e.file(), file(0));
-  EXPECT_THAT(e.what(), HasSubstr("has version 1 of the format, this imbrex reads 2: restart with a program built"));
+  EXPECT_THAT(e.what(), HasSubstr("has version 1 of the format, this imbrex reads 3: restart with a program built"));
   change_head(manifest_path(newer), snapshot_part::manifest, offsetof(snapshot_head, version), 77);
   e = opening(newer);
   EXPECT_EQ(e.fault(), snapshot_fault::other_version);

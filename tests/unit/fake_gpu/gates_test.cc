@@ -1,6 +1,7 @@
 // A stream that waits for a function of the host, and calls of the driver that wait for the stream: the PE that must
 // run the function is the one that would wait.
 #include <cstring>
+#include <stdexcept>
 
 #include "fake_gpu_fixture.h"
 #include "imbrex/base/error.h"
@@ -42,6 +43,21 @@ TEST_F(gates, copies_of_ordinary_memory_do_not_wait_for_the_pe_itself) {
   EXPECT_TRUE(seen);
   EXPECT_EQ(to, from);
   EXPECT_THAT(fake_cuda::blocked_calls(), testing::IsEmpty());
+}
+
+TEST_F(gates, a_function_that_throws_is_reported_whether_the_stream_is_busy_or_not) {
+  cuda_stream& s = make(0, "a stream");
+  EXPECT_NO_THROW(s.call("look", [] { throw std::runtime_error("the lake is dry"); }));
+  EXPECT_THAT(reported(), testing::ElementsAre("look in a stream threw: the lake is dry"));
+  auto go = std::make_shared<std::atomic<bool>>(false);
+  run_until_set(s, go);
+  s.call("look again", [] { throw std::runtime_error("it is dry still"); });
+  s.then("go on", [this] { ++ran; });
+  *go = true;
+  gpu->run(wait_for(&s));
+  EXPECT_THAT(reported(), testing::Contains("look again in a stream threw: it is dry still"));
+  EXPECT_EQ(ran, 1);
+  reported().clear();
 }
 
 TEST_F(gates, ordinary_memory_is_copied_as_the_function_leaves_it) {

@@ -216,6 +216,30 @@ TEST(gpu_channel, memory_written_while_it_is_lent_can_be_found) {
   }
 }
 
+struct thrower : ix::chare<thrower, ix::index1d> {
+  ix::buffer<std::byte> data{on_device(), std::size_t{1} << 20};
+  void begin(bool while_busy) {
+    ix::stream& s = streams().compute;
+    if (while_busy) s.fill(data.data(), 1, data.size());
+    EXPECT_NO_THROW(s.call("look", [] { throw ix::error("the lake is dry"); }));
+  }
+};
+
+ix::task<int> has_a_function_throw(ix::runtime& rt, bool while_busy) {
+  rt.create_array<thrower>(ix::index1d(1)).broadcast<&thrower::begin>(while_busy);
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+TEST(gpu_failure, of_a_function_in_a_stream_ends_the_job_and_names_it) {
+  SKIP_WITHOUT_GPU(1);
+  for (const bool while_busy : {false, true}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_on_gpus({1, 1}, [while_busy](ix::runtime& rt) { return has_a_function_throw(rt, while_busy); }), 70);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("look in the compute stream of"));
+  }
+}
+
 TEST(gpu_options, more_gpus_than_there_are_is_one_clear_error) {
   SKIP_WITHOUT_GPU(1);
   command_line line(job_shape{1, 1}, {"--imbrex-device=cuda", "--imbrex-gpus=64"});

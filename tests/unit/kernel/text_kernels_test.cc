@@ -197,10 +197,27 @@ TEST(kernel_declaration, says_what_it_does_not_understand) {
   EXPECT_THAT(failure_of("IX_KERNEL_OF_GROUP(a, (16, 1), (int n)) {}"), HasSubstr("a group is (x, y, z)"));
   EXPECT_THAT(failure_of("IX_KERNEL(a, int n) {}"), HasSubstr("its parameters stand in brackets"));
   EXPECT_THAT(failure_of("IX_KERNEL(a, (int n)"), HasSubstr("'IX_KERNEL' has 2 parts"));
+  EXPECT_THAT(failure_of("IX_KERNEL(a, (int n)) {} IX_KERNEL(a, (long n)) {}"), HasSubstr("kernel 'a' is there twice"));
   EXPECT_THAT([] { text_kernels("int x;", "nothing.txt"); },
               ThrowsMessage<usage_error>(HasSubstr("nothing.txt has no kernel")));
   EXPECT_THAT([] { static_cast<void>(text_kernels("IX_KERNEL(here, (int n)) {}").get("there")); },
               ThrowsMessage<usage_error>(HasSubstr("has no kernel 'there': it has here")));
+}
+
+TEST(kernel_declaration, refuses_what_leaves_a_region_and_regions_in_regions) {
+  const auto said_of = [](const std::string& body) { return failure_of("IX_KERNEL(walk, (int n)) { " + body + " }"); };
+  EXPECT_THAT(said_of("IX_ITEMS { if (n) return; }"), HasSubstr("kernel 'walk': return leaves a region"));
+  EXPECT_THAT(said_of("IX_ITEMS_BELOW(n) if (n) return;"), HasSubstr("return leaves a region"));
+  EXPECT_THAT(said_of("for (;;) { IX_ITEMS { if (n) break; } }"), HasSubstr("break leaves a region"));
+  EXPECT_THAT(said_of("IX_ITEMS { for (;;) { n; } if (n) break; }"), HasSubstr("break leaves a region"));
+  EXPECT_THAT(said_of("IX_ITEMS { IX_ITEMS { n; } }"), HasSubstr("a region stands in a region"));
+  EXPECT_THAT(said_of("IX_ITEMS { if (n) IX_STREAM_BELOW(n, n, n); }"), HasSubstr("a region stands in a region"));
+  for (const char* right : {"if (!n) return; for (;;) { IX_ITEMS if (n) n; if (n) break; }",
+                            "IX_ITEMS { for (;;) if (n) break; else n; while (n) break; }",
+                            "IX_ITEMS { do { if (n) break; } while (n); switch (n) { case 1: break; default: n; } }",
+                            "IX_ITEMS { for (;;) for (;;) { if (n) break; } continue; } /* return; */ return;"}) {
+    EXPECT_NO_THROW(detail::declared_kernels(std::string("IX_KERNEL(walk, (int n)) { ") + right + " }")) << right;
+  }
 }
 
 }  // namespace

@@ -75,6 +75,65 @@ ix::task<int> quiet(ix::runtime& rt) {
   co_return 0;
 }
 
+class thrower : public ix::chare<thrower, ix::index1d> {
+ public:
+  thrower() : data_(on_device(), std::size_t{1} << 20) {}
+  void begin(bool while_busy) {
+    ix::stream& s = streams().compute;
+    if (while_busy) s.fill(data_.data(), 1, data_.size());
+    try {
+      s.call("look", [] { throw ix::error("the lake is dry"); });
+    } catch (const ix::error&) {
+      ADD_FAILURE() << "thrown to who enqueued it";
+    }
+  }
+
+ private:
+  ix::buffer<unsigned char> data_;
+};
+
+ix::task<int> has_a_function_throw(ix::runtime& rt, bool while_busy) {
+  rt.create_array<thrower>(ix::index1d(1)).broadcast<&thrower::begin>(while_busy);
+  co_await rt.quiescence();
+  co_return 0;
+}
+
+class submitter : public ix::chare<submitter, ix::index1d> {
+ public:
+  void submit() {
+    ix::hetero_object<double> x(10);
+    ix::submit({.on = ix::device_kind::opencl}, [](std::span<double> v) { v[0] = 1; }, ix::write(x));
+  }
+};
+
+ix::task<int> submits_what_runs_on_the_host(ix::runtime& rt) {
+  const auto all = rt.create_array<submitter>(ix::index1d(1));
+  std::string said;
+  try {
+    auto asked = all[0].call<&submitter::submit>();
+    co_await asked;
+  } catch (const ix::device_error& e) {
+    said = e.what();
+  }
+  EXPECT_NE(said.find("it has no function for opencl, where it is to run"), std::string::npos) << said;
+  co_return 0;
+}
+
+TEST(opencl_job, says_that_a_task_of_the_host_does_not_run_there) {
+  SKIP_WITHOUT_OPENCL();
+  EXPECT_EQ(run_on_opencl({1, 1}, submits_what_runs_on_the_host), 0);
+}
+
+TEST(opencl_job, ends_by_what_a_function_in_a_stream_throws) {
+  SKIP_WITHOUT_OPENCL();
+  for (const bool while_busy : {false, true}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_on_opencl({1, 1}, [while_busy](ix::runtime& rt) { return has_a_function_throw(rt, while_busy); }),
+              ix::exit_code_failed_entry);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("look in the compute stream of"), std::string::npos);
+  }
+}
+
 TEST(opencl_job, is_not_quiet_while_a_device_works) {
   SKIP_WITHOUT_OPENCL();
   EXPECT_EQ(run_on_opencl({2, 1}, quiet), 0);

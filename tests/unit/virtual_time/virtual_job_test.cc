@@ -159,7 +159,30 @@ TEST(virtual_job, options_that_cannot_be_are_named) {
   EXPECT_THAT(complaint({"--imbrex-device=opencl"}), HasSubstr("opencl"));
   EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-gpus=3"}), HasSubstr("has 2"));
   EXPECT_THAT(complaint({"--imbrex-transport=loopback"}), HasSubstr("network of its own"));
-  EXPECT_THAT(complaint({"--imbrex-checkpoint=/tmp/x"}), HasSubstr("checkpoint"));
+  EXPECT_THAT(complaint({"--imbrex-checkpoint=/tmp/x"}), HasSubstr("leave out --imbrex-checkpoint"));
+  EXPECT_THAT(complaint({"--imbrex-restart=/tmp/x"}), HasSubstr("leave out --imbrex-restart"));
+}
+
+ix::task<int> asks_for_what_only_real_machines_have(ix::runtime& rt) {
+  std::string said;
+  try {
+    auto made = rt.checkpoint("folder");
+    co_await made;
+  } catch (const ix::usage_error& e) {
+    said = e.what();
+  }
+  EXPECT_THAT(said, HasSubstr("a checkpoint was asked for on the simulated machine"));
+  try {
+    rt.resize(2);
+  } catch (const ix::usage_error& e) {
+    said = e.what();
+  }
+  EXPECT_THAT(said, HasSubstr("leave out resize"));
+  co_return 0;
+}
+
+TEST(virtual_job, refuses_checkpoints_and_other_numbers_of_pes) {
+  EXPECT_EQ(run_on_quiet_machine(four_ranks, &asks_for_what_only_real_machines_have).code, 0);
 }
 
 // ------------------------------------------------------------------------------------------------ GPUs

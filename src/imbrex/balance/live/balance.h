@@ -16,6 +16,7 @@ bool ask_to_balance(scheduler& pe, const reduction_id& which);
 /// Where the results of allreduces go whose contributors are to be balanced before they go on.
 struct to_balanced {
   static constexpr bool is_move_point = true;
+  static constexpr const char* what_contributes = "ix::balance";
   static constexpr const char* what_is_awaited = "all of its array to come to balance";
   template <class T>
   void operator()(scheduler& pe, const reduction_id& which, T&& value) const {

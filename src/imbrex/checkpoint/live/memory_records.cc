@@ -167,6 +167,8 @@ task<> memory_records::bring(std::vector<record_view> those) {
   }
 }
 
+std::string memory_records::place_of(const record_view& r) const { return image_name(r.file); }
+
 std::span<const std::byte> memory_records::read(const record_view& r) {
   std::span<const std::byte> payload;
   if (is_told(r)) {

@@ -22,6 +22,7 @@ class memory_records final : public record_source {
   int num_files() const override { return static_cast<int>(memory_.records.size()); }
   std::span<const record_view> records(int file) override { return memory_.records.at(static_cast<std::size_t>(file)); }
   task<> bring(std::vector<record_view> those) override;
+  std::string place_of(const record_view& r) const override;
   std::span<const std::byte> read(const record_view& r) override;
 
  private:

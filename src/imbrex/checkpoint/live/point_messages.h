@@ -49,6 +49,7 @@ namespace detail {
 /// checkpoint; what comes back to them is 1 when one was made.
 struct to_checkpointer {
   static constexpr bool is_checkpoint_point = true;
+  static constexpr const char* what_contributes = "ix::checkpoint_point";
   static constexpr const char* what_is_awaited = "all of its array to come to checkpoint_point";
   void operator()(scheduler& pe, const reduction_id& which, int signal) const {
     pe.send(0, point_call{pe.id(), which, signal}, priorities::communication);

@@ -21,7 +21,8 @@ struct program_point {
     bool await_resume() { return answer && take(); }
   };
   awaiter operator co_await() const {
-    if (scheduler::current().id() != 0)
+    const scheduler& pe = scheduler::current();
+    if (pe.id() != 0 || pe.acting() != nullptr)
       throw usage_error("rt.checkpoint_point() is for the main chare; elements wait for checkpoint_point(*this)");
     return {};
   }

@@ -18,6 +18,7 @@ class file_records final : public record_source {
   int num_files() const override { return reader_.num_files(); }
   std::span<const record_view> records(int file) override { return reader_.records(file); }
   task<> bring(std::vector<record_view>) override { co_return; }
+  std::string place_of(const record_view& r) const override { return reader_.name_of(r); }
   /// In memory that the next one is read to: fresh memory costs as much as the reading.
   std::span<const std::byte> read(const record_view& r) override {
     if (r.bytes > room_) {

@@ -37,6 +37,8 @@ class record_source {
 
   /// States of elements may be far away: when awaited these can be read, and those that were brought before cannot.
   virtual task<> bring(std::vector<record_view> those) = 0;
+  /// Where it lies, for messages.
+  virtual std::string place_of(const record_view& r) const = 0;
   /// A payload, checked; until the next `read` or `bring`.
   virtual std::span<const std::byte> read(const record_view& r) = 0;
 };

@@ -14,6 +14,7 @@
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/checkpoint/live/memory_records.h"
 #include "imbrex/checkpoint/live/pe_snapshot.h"
+#include "imbrex/checkpoint/live/program_state.h"
 #include "imbrex/checkpoint/live/tree_call.h"
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/collection/collection_kind.h"
@@ -167,8 +168,17 @@ class restoring {
       for (const record_view& r : these) {
         const auto key = from_key<element_key>(r);
         collection& part = part_of(key.array);
-        part.restore(part.record_of(key.index), source_->read(r));
+        restore_element(r, part, part.record_of(key.index));
       }
+    }
+  }
+
+  void restore_element(const record_view& r, collection& part, element_base& e) {
+    const std::span<const std::byte> state = source_->read(r);
+    try {
+      part.restore(e, state);
+    } catch (...) {
+      detail::throw_unreadable(fmt::format("{} has a state of {} that", source_->place_of(r), part.text(e)));
     }
   }
 

@@ -466,7 +466,7 @@ void cuda_stream::enqueue(stream_operation* op) {
   op->number = progress.enqueued;
   if (first_ == nullptr) completion_->mark(*this);
   if (idle()) {
-    op->act(op, work_action::run);
+    perform(device_->pe(), op);
     return;
   }
   completion_->mark(*this);
@@ -489,7 +489,7 @@ void cuda_stream::run_reached() {
     first_ = op->next;
     if (first_ == nullptr) last_ = nullptr;
     const bool gated = op->is_kernel;
-    op->act(op, work_action::run);
+    perform(device_->pe(), op);
     if (!gated) continue;
     gate_->store(++gates_opened_, std::memory_order_release);
     gpu_->gates().open(this);

@@ -173,17 +173,9 @@ void host_stream::queue() {
   pe_->post(turn_);
 }
 
-// What a program's function throws ends the job: nobody is there to catch it.
 void host_stream::perform(stream_operation* op) {
   const actor_turn of_owner(*pe_, owner_);
-  const char* const name = op->name;
-  try {
-    op->act(op, work_action::run);
-  } catch (const std::exception& e) {
-    pe_->fail(fmt::format("{} in {} threw: {}", name, label(), e.what()));
-  } catch (...) {
-    pe_->fail(fmt::format("{} in {} threw an exception that is no std::exception", name, label()));
-  }
+  stream::perform(*pe_, op);
 }
 
 void host_stream::advance() {

@@ -37,6 +37,7 @@ class opencl_device final : public device {
 
   opencl_machine& machine() const { return machine_; }
   opencl_processor& processor() const { return processor_; }
+  executor& pe() const { return pe_; }
   opencl_completion& completion() const { return completion_; }
   opencl_kernels& kernels() { return kernels_; }
 

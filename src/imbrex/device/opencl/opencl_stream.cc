@@ -460,7 +460,7 @@ void opencl_stream::run_reached() {
     if (op->ready != nullptr && !op->ready(op)) return;
     const bool stopped_here = stops(*op);
     reachable_.pop();
-    op->act(op, work_action::run);
+    perform(device_->pe(), op);
     if (stopped_here) release();
   }
 }
@@ -474,7 +474,7 @@ bool opencl_stream::advance() {
 void opencl_stream::enqueue(stream_operation* op) {
   op->number = 0;
   if (idle()) {
-    op->act(op, work_action::run);
+    perform(device_->pe(), op);
   } else {
     append(op);
   }

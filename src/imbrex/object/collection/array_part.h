@@ -43,6 +43,10 @@ class array_part : public collection {
     return where;
   }
   const Index& extent() const { return extent_; }
+  /// Why there is no room for another element, and what to do.
+  std::string with_remedy(std::string why) const {
+    return bounded_ ? why + ": an array that grows is made with ix::empty_array" : why;
+  }
   /// The same, but `otherwise` for an index that has no home.
   pe_id home_or(const Index& i, pe_id otherwise) const {
     if constexpr (is_grid_index<Index>) {

@@ -27,7 +27,7 @@ struct reduction_id {
 
 /// A reduced value with its type known to the derived class: what was contributed so far.
 struct partial_base {
-  partial_base(const void* type_, const char* type_name_) : type(type_), type_name(type_name_) {}
+  partial_base(const void* type_, std::string (*describe_)()) : type(type_), describe(describe_) {}
   virtual ~partial_base() = default;
   /// Sends what is there to PE `to` and forgets it. `outside`: this PE, when it belongs to no tree and `to` is the
   /// root.
@@ -39,8 +39,8 @@ struct partial_base {
   static void operator delete(void* p) { slab::free(p); }
 
   const void* const type;
-  const char* const type_name;
-  std::uint64_t count = 0;  ///< contributions in it
+  std::string (*const describe)();  ///< what is contributed, for reports
+  std::uint64_t count = 0;          ///< contributions in it
 };
 
 /// A result that nobody has asked for yet.

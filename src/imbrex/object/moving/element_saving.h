@@ -13,6 +13,8 @@
 namespace imbrex::detail {
 
 [[noreturn]] void refuse_saving(const collection& part, const element_base& e);
+/// Once for a class: as many bytes, but of other types.
+void warn_of_other_types(const collection& part);
 
 template <class C>
 saved_state save_element(const collection& part, element_base& e, device_saver& saver) {
@@ -41,7 +43,9 @@ bool restore_element(collection& part, element_base& e, std::span<const std::byt
     if (!construct_element<C>(part.pe(), part, e, std::tuple<>{})) return false;
     const actor_turn turn(part.pe(), &e);
     C& object = *static_cast<C*>(e.object);
-    keep_until_idle(object, state_from_bytes(state, object));
+    bool of_same_types = true;
+    keep_until_idle(object, state_from_checkpoint(state, object, of_same_types));
+    if (!of_same_types) warn_of_other_types(part);
     return true;
   } else {
     refuse_saving(part, e);

@@ -1,9 +1,13 @@
 #include "imbrex/object/moving/serialized_move.h"
 
+#include <mutex>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "imbrex/base/log.h"
 #include "imbrex/object/moving/element_saving.h"
 
 namespace imbrex {
@@ -27,6 +31,18 @@ void detail::refuse_to_lose(const collection& part, const element_base& e, const
 void detail::refuse_saving(const collection& part, const element_base& e) {
   throw usage_error(fmt::format(
       "{} cannot be part of a checkpoint: its class needs a default constructor and a serialize member", part.text(e)));
+}
+
+void detail::warn_of_other_types(const collection& part) {
+  static std::mutex one_at_a_time;
+  static std::set<std::string> warned_of;
+  const std::scoped_lock lock(one_at_a_time);
+  if (!warned_of.insert(part.chare_name()).second) return;
+  log_warning(fmt::format(
+      "states of {} in the checkpoint were written of other types than serialize reads them as: as many bytes, but "
+      "numbers of another kind. If a member's type has changed its values are wrong: restart with the program that "
+      "wrote it",
+      part.chare_name()));
 }
 
 }  // namespace imbrex

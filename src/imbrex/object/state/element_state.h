@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "imbrex/base/serialize.h"
+#include "imbrex/base/type_digest.h"
 #include "imbrex/device/buffer.h"
+#include "imbrex/hetero/submission/hetero_grid.h"
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/object/entry/known_slots.h"
@@ -64,6 +66,7 @@ class state_writer : public archive_base<state_writer> {
   saved_state take() { return std::move(all_); }
   /// Whether the element stays, and the state may be read by another job.
   bool is_of_checkpoint() const { return saver_ != nullptr; }
+  type_digest& types() { return types_; }
   /// Its bytes stand here.
   void comes_later(std::shared_ptr<object_reading> r) {
     all_.later.push_back({.at = all_.bytes.size(), .reading = std::move(r)});
@@ -95,6 +98,7 @@ class state_writer : public archive_base<state_writer> {
   which_buffers which_ = which_buffers::none;
   std::vector<buffer<std::byte>>* handed_over_ = nullptr;
   std::vector<const slot_queue*> slots_;
+  type_digest types_;
   saved_state all_;
 };
 
@@ -123,9 +127,11 @@ class state_reader : public archive_base<state_reader> {
   const std::byte* skip(std::size_t n) { return in_.skip(n); }
   std::size_t bytes_left() const { return in_.bytes_left(); }
   void check_count(std::uint64_t n, std::uint64_t least_bytes) const { in_.check_count(n, least_bytes); }
+  type_digest& types() { return types_; }
 
  private:
   input_archive in_;
+  type_digest types_;
   std::vector<buffer<std::byte>>* handed_over_ = nullptr;
   std::size_t num_taken_over_ = 0;
   std::vector<buffer<std::byte>> replaced_;
@@ -154,32 +160,41 @@ std::vector<std::byte> state_to_bytes(C& element, which_buffers which, std::vect
   out.check_slots(element, left_out);
   return out.take().bytes;
 }
-/// The same for a checkpoint.
+/// The same for a checkpoint, and behind it of which types it was written.
 template <class C, class F>
 saved_state save_state(C& element, device_saver& saver, F left_out) {
   state_sizer size;
   size & element;
-  state_writer out(size.num_on_host(), &saver);
+  state_writer out(size.num_on_host() + sizeof(std::uint32_t), &saver);
   out & element;
   out.check_slots(element, left_out);
+  const std::uint32_t types = out.types().value();
+  out.bytes(&types, sizeof types);
   return out.take();
 }
 /// Gives the buffers that the element's constructor had made and those of the state have replaced: what the constructor
 /// has enqueued may still write there.
 template <class C>
-[[nodiscard]] std::vector<buffer<std::byte>> read_state(state_reader in, C& element) {
+[[nodiscard]] std::vector<buffer<std::byte>> read_state(state_reader& in, C& element) {
   in & element;
   if (in.bytes_left() != 0) throw_left_over(type_name<C>(), in.bytes_left());
   return in.take_replaced();
 }
 template <class C>
-[[nodiscard]] std::vector<buffer<std::byte>> state_from_bytes(std::span<const std::byte> state, C& element) {
-  return read_state(state_reader(state), element);
-}
-template <class C>
 [[nodiscard]] std::vector<buffer<std::byte>> state_from_bytes(std::span<const std::byte> state, C& element,
                                                               std::vector<buffer<std::byte>>& handed_over) {
-  return read_state(state_reader(state, handed_over), element);
+  state_reader in(state, handed_over);
+  return read_state(in, element);
+}
+/// What `save_state` gave, in one piece. `of_same_types`: whether it was written of the types that it is read as.
+template <class C>
+[[nodiscard]] std::vector<buffer<std::byte>> state_from_checkpoint(std::span<const std::byte> state, C& element,
+                                                                   bool& of_same_types) {
+  const auto [bytes, types] = split_typed(state);
+  state_reader in(bytes);
+  auto replaced = read_state(in, element);
+  of_same_types = types == in.types().value();
+  return replaced;
 }
 
 /// \name Without the type of the elements
@@ -277,6 +292,23 @@ void serialize(Archive& ar, hetero_object<T>& o) {
   } else {
     std::vector<std::byte> packed = detail::pack_object(*o.data());
     ar & packed;
+  }
+}
+
+/// A grid is one of its own there, and so is a tile, with its rows one behind the other.
+template <class Archive, class T>
+  requires(Archive::moves_state)
+void serialize(Archive& ar, hetero_grid<T>& g) {
+  grid_extent n = g.extent();
+  ar & n.x & n.y & n.z;
+  if constexpr (Archive::is_loading) {
+    hetero_object<T> o;
+    ar & o;
+    g = o.exists() ? hetero_grid<T>::of(o, n) : hetero_grid<T>();
+  } else {
+    const bool is_in_rows = Archive::only_counts || !g.exists() || g.is_dense();
+    hetero_object<T> o = is_in_rows ? g.handle() : g.copy().handle();
+    ar & o;
   }
 }
 

@@ -334,6 +334,10 @@ void read_checkpoint(const config& settings, checkpoint_options& o) {
   o.folder = settings.text("checkpoint");
   o.keep = settings.get<int>("checkpoint-keep");
   o.restart = settings.text("restart");
+  for (const char* name : {"checkpoint", "restart"}) {
+    if (settings.is_set(name) && settings.text(name).empty())
+      throw config_error(fmt::format("--imbrex-{} is empty: name a folder, or leave it out", name));
+  }
   parse_every("checkpoint-every", settings.text("checkpoint-every"), o.every_ns, o.every_points);
   read_memory_checkpoints(settings, o);
   if (!o.folder.empty()) return;

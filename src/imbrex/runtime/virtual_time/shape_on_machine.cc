@@ -33,8 +33,11 @@ job_shape shape_on_machine(const machine& m, runtime_options& o) {
   constexpr std::int64_t most = 1'000'000;
   if (room > most) throw config_error(fmt::format("--imbrex-nodes={}: that makes more than {} ranks", v.nodes, most));
   s.num_ranks = v.ranks > 0 ? v.ranks : static_cast<int>(room);
-  if (!o.checkpoint.folder.empty() || !o.checkpoint.restart.empty())
-    throw config_error("checkpoints are files, which no simulated machine writes: leave out --imbrex-checkpoint");
+  if (const bool makes = !o.checkpoint.folder.empty(); makes || !o.checkpoint.restart.empty()) {
+    throw config_error(
+        fmt::format("checkpoints are files, which no simulated machine writes or reads: leave out --imbrex-{}",
+                    makes ? "checkpoint" : "restart"));
+  }
   if (v.cpu == simulated_cpu::automatic) v.cpu = on_gpus ? simulated_cpu::declared : simulated_cpu::measured;
   constexpr int few = 8;
   if (v.data == simulated_data::automatic) v.data = s.num_ranks <= few ? simulated_data::on : simulated_data::off;

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "imbrex/base/error.h"
 #include "imbrex/base/memory/sanitizer.h"
 
@@ -48,7 +50,12 @@ void fibers::add(std::size_t stack_bytes, std::function<void()> f) {
   one->bytes = (stack_bytes + page - 1) / page * page + page;
   void* const memory =
       mmap(nullptr, one->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw out_of_memory("no room for the stack of another rank in virtual time");
+  if (memory == MAP_FAILED) {
+    throw out_of_memory(fmt::format(
+        "virtual time has stacks for {} ranks, and no room for another of {} MB: simulate fewer ranks (nodes), or "
+        "allow more memory mappings (sysctl vm.max_map_count)",
+        all_.size(), one->bytes >> 20U));
+  }
   one->stack = static_cast<std::byte*>(memory);
   mprotect(memory, page, PROT_NONE);  // who overflows it is stopped
   one->function = std::move(f);

@@ -379,14 +379,16 @@ TEST(live_balance, writes_what_it_measured) {
 
 /// Of a user's own, with a mistake.
 struct mistaken : ix::balance_strategy {
-  explicit mistaken(bool does_throw) : throws(does_throw) {}
+  enum mistake { wrong_plan, throws_an_exception, throws_a_number };
+  explicit mistaken(mistake m) : made(m) {}
   ix::balance_plan plan(const ix::balance_problem& p) const override {
-    if (throws) throw std::runtime_error("my strategy failed");
+    if (made == throws_an_exception) throw std::runtime_error("my strategy failed");
+    if (made == throws_a_number) throw 5;
     ix::balance_plan plan;
     plan.moves.push_back({static_cast<int>(p.elements.size()) - 1, 77});
     return plan;
   }
-  bool throws;
+  mistake made;
 };
 
 ix::task<int> goes_on(ix::runtime& rt) {
@@ -399,8 +401,9 @@ ix::task<int> goes_on(ix::runtime& rt) {
 }
 
 TEST(live_balance, by_a_plan_that_cannot_be_carried_out_is_a_warning_that_names_strategy_and_mistake) {
-  ix::register_strategy("to_pe_77", [] { return std::make_unique<mistaken>(false); });
-  ix::register_strategy("that_throws", [] { return std::make_unique<mistaken>(true); });
+  ix::register_strategy("to_pe_77", [] { return std::make_unique<mistaken>(mistaken::wrong_plan); });
+  ix::register_strategy("that_throws", [] { return std::make_unique<mistaken>(mistaken::throws_an_exception); });
+  ix::register_strategy("that_throws_5", [] { return std::make_unique<mistaken>(mistaken::throws_a_number); });
   ix::register_strategy("of_nothing", [] { return nullptr; });
   for (const job_shape& s : {job_shape{2, 1}, {2, 2}}) {
     SCOPED_TRACE(to_text(s));
@@ -412,6 +415,10 @@ TEST(live_balance, by_a_plan_that_cannot_be_carried_out_is_a_warning_that_names_
     EXPECT_EQ(run_balanced(s, "that_throws", {"--imbrex-balance-every-ms=0"}, goes_on), 0);
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 testing::AllOf(testing::HasSubstr("'that_throws'"), testing::HasSubstr("my strategy failed")));
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_balanced(s, "that_throws_5", {"--imbrex-balance-every-ms=0"}, goes_on), 0);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(testing::HasSubstr("warning"), testing::HasSubstr("'that_throws_5'")));
   }
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_balanced({2, 1}, "of_nothing", {}, goes_on), 2);

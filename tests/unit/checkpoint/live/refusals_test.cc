@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "imbrex/checkpoint/partial_checkpoint.h"
 #include "unit/checkpoint/live/job_with_checkpoints.h"
 
 namespace refusals_test {
@@ -267,6 +268,31 @@ TEST(checkpoint_refusal, of_options_that_contradict_each_other) {
     EXPECT_EQ(run_program<attempt>({1, 1}, {lonely}, +[](ix::runtime&) -> ix::task<> { co_return; }), 2);
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("needs --imbrex-checkpoint=FOLDER"));
   }
+  for (const char* empty : {"--imbrex-checkpoint=", "--imbrex-restart="}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_program<attempt>({1, 1}, {empty}, +[](ix::runtime&) -> ix::task<> { co_return; }), 2);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("is empty: name a folder"));
+  }
+}
+
+/// A job is warned at its start, and makes none while the other lives.
+TEST(checkpoint_refusal, of_a_folder_that_another_job_has) {
+  const auto nothing = +[](ix::runtime&) -> ix::task<> { co_return; };
+  folder_of_checkpoints at;
+  EXPECT_EQ(run_program<attempt>({1, 1}, {at.option()}, nothing), 0);
+  ASSERT_EQ(at.num_checkpoints(), 1);
+  {
+    ix::folder_claim other(at.path());
+    ASSERT_TRUE(other.take());
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_program<attempt>({2, 1}, {at.option()}, nothing), 0);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(HasSubstr(at.path()), HasSubstr("another job"), HasSubstr("warning")));
+    EXPECT_THAT(attempt::said, HasSubstr("another job"));
+    EXPECT_EQ(at.num_checkpoints(), 1);
+  }
+  EXPECT_EQ(run_program<attempt>({2, 1}, {at.option()}, nothing), 0);
+  EXPECT_EQ(at.num_checkpoints(), 2);
 }
 
 /// Restarted from a folder whose newest checkpoint is broken, a job takes the one before and says so.

@@ -232,8 +232,21 @@ struct member : ix::chare<member, ix::index2d> {
   std::vector<std::string> heard;
   ix::buffer<double> field;
   ix::hetero_object<int> coherent, large, slice, never_written;
+  ix::hetero_grid<int> grid, tile;
 
-  member() : field(on_host(), 5), coherent(3), large(5000), slice(large.slice(1000, 100)), never_written(10) {
+  member()
+      : field(on_host(), 5),
+        coherent(3),
+        large(5000),
+        slice(large.slice(1000, 100)),
+        never_written(10),
+        grid({50, 100}),
+        tile(grid.tile({10, 20}, {5, 4})) {
+    const auto numbered = [](ix::tile_view<int> v) {
+      for (std::size_t y = 0; y < v.extent(1); ++y)
+        std::iota(v.row(y), v.row(y) + v.extent(0), static_cast<int>(100 * y));
+    };
+    ix::submit({}, numbered, ix::write(grid));
     std::fill_n(field.data(), 5, index().x);
     ix::submit({}, [](std::span<int> v) { std::fill(v.begin(), v.end(), 7); }, ix::write(coherent));
     ix::submit({}, [x = index().x](std::span<int> v) { std::iota(v.begin(), v.end(), x); }, ix::write(large));
@@ -254,13 +267,19 @@ struct member : ix::chare<member, ix::index2d> {
     for (int i = 0; i < 5000; ++i) {
       if (all[static_cast<std::size_t>(i)] != index().x + i) co_return false;
     }
+    auto grid_access = grid.host(ix::access_mode::read);
+    const auto of_grid = co_await grid_access;
+    auto tile_access = tile.host(ix::access_mode::read);
+    const auto of_tile = co_await tile_access;
+    if (grid.extent().y != 100 || of_grid(49, 99) != 9949) co_return false;
+    if (tile.extent().x != 5 || of_tile(0, 0) != 2010 || of_tile(4, 3) != 2314) co_return false;
     if (some.size() != 100 || some[99] != index().x + 1099 || never_written.size() != 10) co_return false;
     co_return field.size() == 5 && field.data()[4] == index().x&& view[2] == 7 &&
         heard.size() == static_cast<std::size_t>(times_heard);
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & sum & heard & field & coherent & large & slice & never_written;
+    ar & sum & heard & field & coherent & large & slice & never_written & grid & tile;
   }
 };
 

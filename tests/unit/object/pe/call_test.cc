@@ -71,6 +71,24 @@ ix::task<int> replies(ix::runtime& rt) {
 
 TEST(call, brings_the_result_back) { run_over_all_shapes(replies); }
 
+/// By a name, once.
+ix::task<int> named_before_it_is_awaited(ix::runtime& rt) {
+  auto servers = rt.create_array<server>(ix::index1d(2));
+  auto asked = servers[1].call<&server::plus>(3, 4);
+  const int seven = co_await asked;
+  EXPECT_EQ(seven, 7);
+  std::string said;
+  try {
+    co_await asked;
+  } catch (const ix::usage_error& e) {
+    said = e.what();
+  }
+  EXPECT_NE(said.find("awaited a second time"), std::string::npos) << said;
+  co_return 0;
+}
+
+TEST(call, may_have_a_name_before_it_is_awaited) { run_over_all_shapes(named_before_it_is_awaited); }
+
 template <class Error, auto M>
 ix::task<std::string> caught_from(ix::element_proxy<server> from) {
   try {

@@ -3,49 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <optional>
 
 #include "imbrex/base/error.h"
+#include "imbrex/device/kernel/text/kernel_words.h"
+#include "imbrex/device/kernel/text/region_rules.h"
 
 namespace imbrex::detail {
 
 namespace {
 
 using macros = std::map<std::string, std::string, std::less<>>;
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-
-/// Without comments and the insides of strings; lines that go on are one.
-std::string bare(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("//")) {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else if (rest.starts_with("/*")) {
-      i = std::min(text.find("*/", i + 2), text.size() - 1) + 1;
-      result += ' ';
-    } else if (rest.starts_with("\\\n")) {
-      ++i;
-    } else if (text[i] == '"') {
-      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
-      result += "\"\"";
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && is_space(s.front())) s.remove_prefix(1);
-  while (!s.empty() && is_space(s.back())) s.remove_suffix(1);
-  return s;
-}
 
 /// Lines that begin with #: taken out, and those that define macros without parameters remembered.
 std::string without_directives(std::string_view text, macros& defined) {
@@ -89,23 +59,6 @@ std::optional<std::vector<std::string_view>> take_list(std::string_view& text) {
     }
   }
   return std::nullopt;
-}
-
-/// The words of a parameter, and each other character.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && is_word(text[end])) ++end;
-    if (end == i) {
-      if (!is_space(text[i])) words.emplace_back(1, text[i]);
-      ++i;
-    } else {
-      words.emplace_back(text.substr(i, end - i));
-      i = end;
-    }
-  }
-  return words;
 }
 
 std::vector<std::string> replaced(const std::vector<std::string>& words, const macros& defined, int depth = 0) {
@@ -178,7 +131,8 @@ unsigned group_size(const kernel_declaration& k, std::string_view text, const ma
 
 std::vector<kernel_declaration> declared_kernels(std::string_view text) {
   macros defined;
-  const std::string all = without_directives(bare(text), defined);
+  const std::string all = without_directives(without_comments(text), defined);
+  check_regions(all);
   std::vector<kernel_declaration> kernels;
   for (std::size_t at = 0; (at = all.find("IX_KERNEL", at)) != std::string::npos;) {
     std::string_view rest = std::string_view(all).substr(at);
@@ -193,6 +147,8 @@ std::vector<kernel_declaration> declared_kernels(std::string_view text) {
       throw usage_error(fmt::format("'{}' has {} parts in brackets: see docs/kernels.md", macro, wanted));
     kernel_declaration k;
     k.name = list->front();
+    if (std::ranges::find(kernels, k.name, &kernel_declaration::name) != kernels.end())
+      throw usage_error(fmt::format("kernel '{}' is there twice: give one of the two another name", k.name));
     std::string_view parameters = list->back(), group = (*list)[1];
     const auto given = take_list(parameters);
     if (!given) throw usage_error(fmt::format("kernel '{}': its parameters stand in brackets", k.name));
