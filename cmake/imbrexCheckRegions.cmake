@@ -20,7 +20,7 @@ endfunction()
 
 function(imbrex_check_regions text shown)
   imbrex_words_of("${text}" words)
-  set(kernel "")       # whose name comes next: "next"
+  set(kernel "")       # its name; "?": that comes next
   set(depth 0)         # of braces
   set(brackets 0)
   set(begins FALSE)    # IX_ITEMS has been read, and no brace or semicolon since
@@ -39,8 +39,8 @@ function(imbrex_check_regions text shown)
     endif()
     set(statement_ended FALSE)
     if(word MATCHES "^IX_KERNEL")
-      set(kernel "next")
-    elseif(kernel STREQUAL "next" AND NOT word STREQUAL "<")
+      set(kernel "?")
+    elseif(kernel STREQUAL "?" AND NOT word STREQUAL "<")
       set(kernel "${word}")
     elseif(word MATCHES "^IX_(ITEMS|STREAM_BELOW)")
       if(begins OR region GREATER 0)

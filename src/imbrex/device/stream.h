@@ -42,7 +42,7 @@ class stream {
   /// Calls `f` on this PE in stream order: what is enqueued later waits for it. On the host device this is what
   /// `imbrex::launch` of a kernel is on others: `f` should be a small object that captures pointers and numbers by
   /// value. On a GPU the stream stops there until the PE has run `f`, which costs microseconds. `name` has static
-  /// lifetime (traces).
+  /// lifetime (traces). What `f` throws ends the job, naming `name` and the stream; so for `then`.
   template <class F>
   void call(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, true, std::move(f)));

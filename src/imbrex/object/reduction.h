@@ -129,7 +129,7 @@ struct reduction_request {
   }
 };
 
-/// "double by sum_op", for reports.
+/// "a value of double (sum_op)", for reports.
 std::string text_of_contribution(const char* type, const char* op);
 
 /// The name that a type which the runtime contributes, or its target, has for users.

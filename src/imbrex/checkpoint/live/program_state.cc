@@ -34,9 +34,8 @@ void throw_unreadable(const std::string& what) {
 void warn_of_program_of_other_types(std::string_view type) {
   log_warning(fmt::format(
       "the program ({}) in the checkpoint was written of other types than its serialize reads it as: as many bytes, "
-      "but "
-      "numbers of another kind. If a member's type has changed its values are wrong: restart with the program that "
-      "wrote it",
+      "but numbers of another kind. If a member's type has changed its values are wrong: restart with the program "
+      "that wrote it",
       type));
 }
 

@@ -234,6 +234,7 @@ namespace imbrex {
 template <class Archive, class T>
   requires(Archive::moves_state)
 void serialize(Archive& ar, buffer<T>& b) {
+  detail::note_type<T>(ar);
   std::uint64_t size = b.size();
   const bool is_own = b.on() == nullptr || b.kind() == b.on()->allocates();
   bool goes_beside = false;
@@ -275,6 +276,7 @@ void serialize(Archive& ar, buffer<T>& b) {
 template <class Archive, class T>
   requires(Archive::moves_state)
 void serialize(Archive& ar, hetero_object<T>& o) {
+  detail::note_type<T>(ar);
   std::uint64_t size = o.size();
   bool exists = o.exists();
   ar & size & exists;

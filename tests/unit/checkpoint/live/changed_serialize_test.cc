@@ -44,6 +44,37 @@ struct cell : ix::chare<cell, ix::index1d> {
   }
 };
 
+/// Of a buffer, or an object, the elements' type.
+template <template <class> class Data>
+struct holder : ix::chare<holder<Data>, ix::index1d> {
+  Data<int> numbers;
+  Data<float> others;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    of_cell == change::other_type ? ar& others : ar& numbers;
+  }
+  void nothing() { this->contribute(1, ix::sum); }
+};
+template <class C>
+struct holding {
+  ix::array_proxy<C> all;
+  ix::task<int> start(ix::runtime& rt) {
+    all = rt.create_array<C>(ix::index1d(2));
+    auto made = rt.checkpoint();
+    co_await made;
+    co_return 0;
+  }
+  ix::task<int> restart(ix::runtime&) {
+    all.template broadcast<&C::nothing>();
+    auto sum = all.template reduction<int>();
+    co_return co_await sum == 2 ? 0 : 3;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & all;
+  }
+};
+
 struct program {
   ix::array_proxy<cell> cells;
   std::vector<int> values;
@@ -116,6 +147,22 @@ TEST(changed_serialize, to_another_type_of_the_same_size_is_warned_of) {
   const outcome of_all = restarted({2, 1}, change::none, change::other_type);
   EXPECT_EQ(of_all.code, 3);
   EXPECT_THAT(of_all.said, AllOf(HasSubstr("the program ("), HasSubstr("numbers of another kind")));
+}
+
+template <class C>
+std::string said_of_another_type() {
+  folder_of_checkpoints at;
+  EXPECT_EQ(run_program<holding<C>>({2, 1}, {at.option()}), 0);
+  of_cell = change::other_type;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_program<holding<C>>({2, 1}, {"--imbrex-restart=" + at.path()}), 0);
+  of_cell = change::none;
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(changed_serialize, to_another_type_of_elements_is_warned_of) {
+  EXPECT_THAT(said_of_another_type<holder<ix::buffer>>(), HasSubstr("numbers of another kind"));
+  EXPECT_THAT(said_of_another_type<holder<ix::hetero_object>>(), HasSubstr("numbers of another kind"));
 }
 
 }  // namespace
