@@ -65,13 +65,18 @@ void pe_stepper::all_idle() {
     if (next != INT64_MAX) options_.time->advance_to(next);
     options_.time->advance(step_ns);
   }
+  // At once: time may not pass, and those who look whether all is quiet end each spell before it has lasted. Of all of
+  // them before one looks, which may have the first one's next message in its inbox each time.
+  for (std::size_t i = 0; i < pes_.size(); ++i) {
+    if (pes_[i]->stopping() || pes_[i]->devices == nullptr) continue;
+    become_(i);
+    pes_[i]->devices->ensure_noticed();
+  }
   for (std::size_t i = 0; i < pes_.size(); ++i) {
     if (pes_[i]->stopping()) continue;
     become_(i);
     const std::int64_t now = pes_[i]->now_ns();
     if (idle_since_ == 0) idle_since_ = now;
-    // At once: time may not pass, and those who look whether all is quiet end each spell before it has lasted.
-    if (pes_[i]->devices != nullptr) pes_[i]->devices->ensure_noticed();
     pes_[i]->is_idle_since(idle_since_, now);
     if (pes_[i]->has_ready()) return;
   }

@@ -151,7 +151,10 @@ void quiescence_detector::start_wave() {
   pe_.spread(wave_probe{}, priorities::normal);
 }
 
+// Waves may come so close after one another that no PE is idle for as long as it takes to look after its GPU by itself
+// (`scheduler::is_idle_since`).
 void quiescence_detector::count(pe_id root) {
+  if (pe_.devices != nullptr) pe_.devices->ensure_noticed();
   scheduler::counts c = pe_.message_counts();
   // A coroutine that goes on, or a stream's next operation, is no message, and a wave may have overtaken it.
   if (pe_.has_ready()) ++c.pending;
