@@ -75,9 +75,9 @@ class layers_test(unittest.TestCase):
 
 class turns_test(unittest.TestCase):
     def test_all_take_their_turns(self):
-        arguments = argparse.Namespace(recent=3, part=4)
+        arguments = argparse.Namespace(recent=3, part=4, most=0)
         listed = [f"f{i}" for i in range(10)]
-        with unittest.mock.patch.object(turns, "_changed_of_late", return_value={"f5"}):
+        with unittest.mock.patch.object(turns, "_changed_of_late", return_value={"f5": True}.keys()):
             seen = set()
             for turn in range(4):
                 with unittest.mock.patch.object(turns, "_part_of_commit", return_value=turn):
@@ -89,7 +89,13 @@ class turns_test(unittest.TestCase):
 
     def test_without_a_history_all_are_looked_at(self):
         with unittest.mock.patch.object(turns, "_changed_of_late", return_value=None):
-            self.assertEqual(turns.chosen(".", ["a", "b"], argparse.Namespace(recent=3, part=4)), ["a", "b"])
+            self.assertEqual(turns.chosen(".", ["a", "b"], argparse.Namespace(recent=3, part=4, most=0)), ["a", "b"])
+
+    def test_no_more_than_so_many_of_the_latest(self):
+        arguments = argparse.Namespace(recent=3, part=0, most=2)
+        changed = dict.fromkeys(["other", "f5", "f2", "f7"]).keys()
+        with unittest.mock.patch.object(turns, "_changed_of_late", return_value=changed):
+            self.assertEqual(turns.chosen(".", [f"f{i}" for i in range(10)], arguments), ["f2", "f5"])
 
     def test_no_more_than_a_weight_and_all_in_turn(self):
         weights = {"a": 5, "b": 20, "c": 4, "d": 3}
