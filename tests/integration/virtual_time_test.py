@@ -215,6 +215,8 @@ class Tools(Virtual):
         for words, text in ((("jacobi3d", "--machine", "smmit", "--gpus", "6"), "there is no machine 'smmit'"),
                             (("no_such", "--machine", "summit", "--gpus", "6"), "there is no program 'no_such'"),
                             (("jacobi3d", "--machine", "summit", "--gpus", "x"), "whole numbers"),
+                            (("minimd", "--machine", "summit", "--gpus", "6", "--odf", "1,2"), "-- --odf"),
+                            (("/bin/true", "--machine", "summit", "--gpus", "6"), "is it a program of imbrex"),
                             (("jacobi3d", "--machine", "summit", "--gpus", "6", "--no-such-option"), "no-such-option")):
             refused = self.tool("predict", *words)
             self.assertEqual(refused.returncode, 2, refused.stderr)

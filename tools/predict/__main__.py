@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from prediction import Prediction, PredictError, machine_facts, predict  # noqa: E402
+from prediction import Prediction, PredictError, is_jacobi, machine_facts, predict  # noqa: E402
 
 ABOUT = """Runs a program in virtual time on machines of several sizes, and tells which of its settings is the fastest on
 each, how sure that is, and where the time goes. The program is run here, so what is not in its time (its own
@@ -37,10 +37,10 @@ def arguments():
     parser.add_argument("program", help="a program of imbrex, or a path; options that are not known here are its own")
     parser.add_argument("--machine", required=True, help="a name (imbrex machines lists them) or a file that describes one")
     parser.add_argument("--gpus", required=True, type=numbers, help="so many, a rank each: 48,96,192")
-    parser.add_argument("--odf", type=numbers, default=[1, 2, 4], help="jacobi3d: chares for each GPU (default: 1,2,4)")
-    parser.add_argument("--fusion", default="none,C", help="jacobi3d: strategies (default: none,C)")
+    parser.add_argument("--odf", type=numbers, help="jacobi3d: chares for each GPU (default: 1,2,4)")
+    parser.add_argument("--fusion", help="jacobi3d: strategies (default: none,C)")
     parser.add_argument("--seeds", type=int, default=3, help="runs with other noise, for the interval (default: 3)")
-    parser.add_argument("--iterations", type=int, default=10, help="jacobi3d: that are timed (default: 10)")
+    parser.add_argument("--iterations", type=int, help="jacobi3d: that are timed (default: 10)")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, too")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds for one run (default: 1800)")
     parser.add_argument("--bin", help="folder of the programs (default: that of imbrex)")
@@ -48,6 +48,11 @@ def arguments():
     own = words[words.index("--") + 1:] if "--" in words else []
     known, rest = parser.parse_known_args(words[:words.index("--")] if "--" in words else words)
     known.options = rest + own
+    for name, usual in (("odf", [1, 2, 4]), ("fusion", "none,C"), ("iterations", 10)):
+        if getattr(known, name) is None:
+            setattr(known, name, usual)
+        elif not is_jacobi(known.program):
+            parser.error(f"--{name} is for jacobi3d: what is {known.program}'s own stands behind --, as in: -- --{name} ...")
     if known.seeds < 1 or known.iterations < 2:
         parser.error("--seeds is at least 1, and --iterations at least 2")
     return known

@@ -77,6 +77,10 @@ def program_path(name, bin_folder):
     raise PredictError(f"there is no program '{name}' in {bin_folder} or in the PATH: give its path")
 
 
+def is_jacobi(program):
+    return pathlib.PurePath(program).name == "jacobi3d"
+
+
 def run(words, report, timeout):
     """The machine's report, or an error with the program's last line."""
     try:
@@ -88,6 +92,9 @@ def run(words, report, timeout):
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise PredictError(f"{' '.join(words)} ended with {done.returncode}: {lines[-1] if lines else 'nothing was said'}")
+    if not pathlib.Path(report).exists():
+        raise PredictError(f"{words[0]} has ended well, but has written no report of a simulated machine: is it a program of imbrex, "
+                           "and built with toml++?")
     return json.loads(pathlib.Path(report).read_text(encoding="utf-8"))
 
 
@@ -146,8 +153,7 @@ class Jacobi(WholeRun):
 
 def predict(o, bin_folder, facts):
     words = [program_path(o.program, bin_folder)]
-    is_jacobi = pathlib.PurePath(o.program).name == "jacobi3d"
-    program = Jacobi(words, o.options, o.iterations) if is_jacobi else WholeRun(words, o.options)
+    program = Jacobi(words, o.options, o.iterations) if is_jacobi(o.program) else WholeRun(words, o.options)
     settings = program.settings(o)
     total, done, began = len(o.gpus) * len(settings) * o.seeds, 0, time.monotonic()
     found = []

@@ -379,9 +379,11 @@ trace_summary read_trace_summary(const std::string& path) {
   std::error_code ignored;
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path, ignored)) {
-    throw error(fmt::format("the trace '{}' cannot be read: is the name right?", path));
+    throw config_error(fmt::format("the trace '{}' cannot be read: is the name right?", path));
   }
-  return collect(file, path);
+  trace_summary s = collect(file, path);
+  if (s.tracks.empty()) throw config_error(fmt::format("the trace '{}' has no slices: was anything traced?", path));
+  return s;
 }
 
 }  // namespace imbrex

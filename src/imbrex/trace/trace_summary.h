@@ -70,8 +70,8 @@ struct trace_summary {
   double idle_share() const;
 };
 
-/// Reads a trace (complete slices, waits, flows and imbrex's totals; other events are passed over). Throws `error`
-/// naming the file when it cannot be read or is no trace.
+/// Reads a trace (complete slices, waits, flows and imbrex's totals; other events are passed over). Throws
+/// `config_error` naming the file when it cannot be read or has no slices, `error` when it is no trace.
 trace_summary read_trace_summary(const std::string& path);
 
 /// The same from the text of the file; `name` stands in messages.

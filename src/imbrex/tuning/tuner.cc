@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/hash.h"
 #include "imbrex/runtime/runtime.h"
+#include "imbrex/virtual_time/machine/machine.h"
 
 namespace imbrex {
 
@@ -29,10 +31,14 @@ std::string name_of_processor() {
 
 std::string machine_of(const runtime& rt) {
   const virtual_time_options& simulated = rt.options().virtual_time;
-  std::string text = simulated.is_wanted() ? fmt::format("{} x {} (simulated)", simulated.nodes, simulated.machine)
-                                           : name_of_processor();
+  std::string text = name_of_processor();
+  if (simulated.is_wanted()) {
+    const std::uint64_t digest = hash_bytes(text_of_machine(simulated.machine));
+    text = fmt::format("{} x {} (simulated, {:016x})", simulated.nodes, simulated.machine, digest);
+  }
   text += fmt::format(", {} ranks of {} PEs", rt.num_ranks(), rt.pes_per_rank());
   if (rt.num_gpus() > 0) text += fmt::format(", {} x {} each", rt.num_gpus(), rt.gpu(0).name());
+  if (rt.num_gpus() > 0) text += fmt::format(", completion by {}", to_string(rt.options().completion));
   return text;
 }
 
@@ -99,21 +105,24 @@ tuning_point tuner::at(const line_search::place& p) const {
   return {std::move(names), std::move(values)};
 }
 
-std::optional<tuning_point> tuner::next() const {
-  if (remembered_ || is_stopped_ || !search_.next()) return std::nullopt;
+std::optional<tuning_point> tuner::next() {
+  if (is_over()) return std::nullopt;
+  was_asked_ = true;
   return at(*search_.next());
 }
 
 void tuner::tell(double cost) {
-  if (!next()) throw usage_error("a tuner was told a cost, but has nothing to try: ask next() first");
+  if (is_over()) throw usage_error("a tuner was told a cost, but has nothing to try: ask next() first");
+  if (!was_asked_) throw usage_error("a tuner was told a cost of what it has not given out: ask next() before each tell");
   if (std::isnan(cost) || cost < 0)
     throw usage_error(fmt::format("a tuner was told that {} costs {}: that is no cost", next()->text(), cost));
+  was_asked_ = false;
   search_.tell(cost);
-  if (!next()) keep();
+  if (is_over()) keep();
 }
 
 void tuner::stop() {
-  if (!next()) return;
+  if (is_over()) return;
   is_stopped_ = true;
   keep();
 }

@@ -38,9 +38,10 @@ class tuner {
         std::vector<tuning_parameter> parameters, int most_trials = 24);
 
   /// The point to measure next; nothing when the best is known. The same again until it is told.
-  std::optional<tuning_point> next() const;
+  std::optional<tuning_point> next();
   /// What the point that `next` gave costs: less is better; infinity where it cannot be done. The last one that is
-  /// needed writes the file. Throws `usage_error` when `next` has nothing, or the cost is no number or negative.
+  /// needed writes the file. Throws `usage_error` when `next` has nothing or was not asked since, or the cost is no
+  /// number or negative.
   void tell(double cost);
 
   /// The best point so far. Throws `usage_error` when none of those tried can be done, or none has been tried.
@@ -53,6 +54,7 @@ class tuner {
   void stop();
 
  private:
+  bool is_over() const { return remembered_ || is_stopped_ || !search_.next(); }
   bool is_offered(const std::vector<int>& values) const;
   tuning_point at(const line_search::place& p) const;
   void keep() const;
@@ -62,6 +64,7 @@ class tuner {
   const tuning_memory::subject subject_;
   line_search search_;
   bool is_stopped_ = false;
+  bool was_asked_ = false;  // what to try, and has not been told since
   std::optional<tuning_point> remembered_;
 };
 

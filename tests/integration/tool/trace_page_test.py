@@ -240,6 +240,10 @@ class Command(unittest.TestCase):
                 refused = self.page(*words)
                 self.assertEqual(refused.returncode, 2, words)
                 self.assertIn(text, refused.stderr)
+            for file, text in ((empty, "has no slices"), ("/no/such", "cannot be read")):
+                refused = subprocess.run([given.tool, "trace", "summary", file], capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(refused.returncode, 2, file)
+                self.assertIn(text, refused.stderr)
 
 
 unittest.main(argv=[sys.argv[0], *rest])

@@ -121,7 +121,9 @@ TEST_F(tuning, nothing_is_remembered_without_a_path) {
 
 TEST_F(tuning, stopped_early_the_best_so_far_counts) {
   tuner t = of("100^3");
+  EXPECT_TRUE(t.next());
   t.tell(5);
+  EXPECT_TRUE(t.next());
   t.tell(3);
   t.stop();
   EXPECT_FALSE(t.next());
@@ -136,10 +138,15 @@ TEST_F(tuning, says_what_is_wrong) {
   EXPECT_THROW(tuner("m", "", "t", "p", {{"a", {1}}, {"a", {2}}}), usage_error);
   tuner t("m", "", "t", "p", {{"a", {1, 2}}});
   EXPECT_THROW(t.best(), usage_error) << "nothing has been tried";
+  EXPECT_THROW(t.tell(3), usage_error) << "nothing has been given out";
+  EXPECT_TRUE(t.next());
+  EXPECT_TRUE(t.next());
   EXPECT_THROW(t.tell(-1), usage_error);
   EXPECT_THROW(t.tell(std::nan("")), usage_error);
   EXPECT_THROW((void)(*t.next())["b"], usage_error);
   t.tell(std::numeric_limits<double>::infinity());
+  EXPECT_THROW(t.tell(1), usage_error) << "of the same again";
+  EXPECT_TRUE(t.next());
   t.tell(std::numeric_limits<double>::infinity());
   EXPECT_FALSE(t.next());
   EXPECT_THROW(t.best(), usage_error);

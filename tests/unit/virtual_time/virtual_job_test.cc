@@ -56,6 +56,55 @@ TEST(virtual_job, work_is_done_by_all_at_once) {
   EXPECT_NEAR(o.report["pe_seconds"]["own"].get<double>(), 4e-3, 1e-9);
 }
 
+const std::vector<std::string> one_rank{"--imbrex-nodes=1", "--imbrex-device=host", "--imbrex-machine-cpu=declared"};
+
+std::vector<std::string> with_pes(int n) {
+  std::vector<std::string> words = one_rank;
+  words.push_back("--imbrex-pes=" + std::to_string(n));
+  return words;
+}
+
+// The same in one process: a broadcast goes on before elements compute.
+TEST(virtual_job, work_of_one_process_is_done_by_all_at_once) {
+  for (const int pes : {2, 4, 21}) {
+    double took = 0;
+    EXPECT_EQ(run_on_quiet_machine(with_pes(pes), &computes_for_a_while, &took).code, 0);
+    EXPECT_GT(took, 1000);
+    EXPECT_LT(took, 1030) << pes;
+  }
+}
+
+struct talker : ix::chare<talker, ix::index1d> {
+  std::int64_t heard_at = 0;
+  void hear() { heard_at = ix::clock::now().time_since_epoch().count(); }
+  void talk_and_compute() {
+    array()[1].send<&talker::hear>();
+    ix::spend(10ms);
+    array()[2].send<&talker::hear>();
+    ix::spend(10ms);
+  }
+  std::int64_t when() { return heard_at; }
+};
+
+ix::task<int> talks_before_it_computes(ix::runtime& rt, double* first, double* second) {
+  auto all = rt.create_group<talker>();
+  co_await rt.quiescence();
+  const auto begin = ix::clock::now();
+  co_await all[0].call<&talker::talk_and_compute>();
+  const std::int64_t heard = co_await all[1].call<&talker::when>(), later = co_await all[2].call<&talker::when>();
+  *first = us(ix::clock::time_point(ix::clock::duration(heard)) - begin);
+  *second = us(ix::clock::time_point(ix::clock::duration(later)) - begin);
+  co_return 0;
+}
+
+TEST(virtual_job, messages_leave_when_they_are_sent) {
+  double first = 0, second = 0;
+  EXPECT_EQ(run_on_quiet_machine(with_pes(3), &talks_before_it_computes, &first, &second).code, 0);
+  EXPECT_LT(first, 10);
+  EXPECT_GT(second, 10'000);
+  EXPECT_LT(second, 10'010);
+}
+
 ix::task<int> asks_another_rank(ix::runtime& rt, double* took) {
   auto all = rt.create_group<worker>();
   co_await all[3].call<&worker::answer>(1);
@@ -105,6 +154,66 @@ TEST(virtual_job, own_computing_takes_what_it_takes_here_or_nothing) {
   EXPECT_GT(took, 500);
   EXPECT_EQ(run_on_quiet_machine({"--imbrex-machine-cpu=declared", "--imbrex-pes=1"}, &measures_itself, &took).code, 0);
   EXPECT_EQ(took, 0);
+}
+
+ix::task<int> submits_tasks(ix::runtime& rt, double* took) {
+  static_cast<void>(rt);
+  std::vector<ix::hetero_object<int>> objects;
+  for (int i = 0; i < 64; ++i) objects.emplace_back(1);
+  const auto begin = ix::clock::now();
+  std::vector<ix::hetero_task> all;
+  all.reserve(objects.size());
+  for (auto& o : objects) {
+    all.push_back(ix::submit({.name = "costs a millisecond"}, [](std::span<int> x) {
+      ix::spend(1ms);
+      x[0] = 1;
+    }, ix::write(o)));
+  }
+  for (const ix::hetero_task& t : all) co_await t;
+  *took = us(ix::clock::now() - begin);
+  co_return 0;
+}
+
+TEST(virtual_job, tasks_are_shared_by_what_they_say_they_take) {
+  for (const int pes : {1, 2, 4}) {
+    std::vector<double> all;
+    for (int again = 0; again < 3; ++again) {
+      double took = 0;
+      EXPECT_EQ(run_on_quiet_machine(with_pes(pes), &submits_tasks, &took).code, 0);
+      EXPECT_GE(took, 64'000 / pes);
+      EXPECT_LE(took, 64'000 / pes + 3'000) << pes;
+      all.push_back(took);
+    }
+    EXPECT_THAT(all, testing::Each(all[0])) << pes;
+  }
+}
+
+ix::task<int> spends_wrongly(ix::runtime& rt) {
+  static_cast<void>(rt);
+  const auto begin = ix::clock::now();
+  int refused = 0;
+  for (const std::chrono::nanoseconds wrong : {-1ns, std::chrono::nanoseconds::max()}) {
+    try {
+      ix::spend(wrong);
+    } catch (const ix::usage_error& e) {
+      refused += std::string(e.what()).find(std::to_string(wrong.count())) != std::string::npos ? 1 : 0;
+    }
+  }
+  co_return refused == 2 && ix::clock::now() == begin ? 0 : 1;
+}
+
+TEST(virtual_job, nothing_takes_less_than_nothing) {
+  EXPECT_EQ(run_on_quiet_machine(with_pes(1), &spends_wrongly).code, 0);
+}
+
+TEST(virtual_job, options_without_effect_are_named) {
+  std::vector<std::string> words = with_pes(1);
+  words.insert(words.end(), {"--imbrex-spin-us=1", "--imbrex-pin=on", "--imbrex-machine-data=on"});
+  double took = 0;
+  const outcome o = run_on_quiet_machine(words, &measures_itself, &took);
+  EXPECT_EQ(o.code, 0);
+  for (const char* const name : {"spin-us", "pin", "machine-data"})
+    EXPECT_THAT(o.errors, HasSubstr(fmt::format("--imbrex-{} does nothing here", name)));
 }
 
 // ------------------------------------------------------------------------------------------------ ends
@@ -158,6 +267,7 @@ TEST(virtual_job, options_that_cannot_be_are_named) {
   EXPECT_THAT(complaint({"--imbrex-ranks=9"}), HasSubstr("--imbrex-nodes=9"));
   EXPECT_THAT(complaint({"--imbrex-device=opencl"}), HasSubstr("opencl"));
   EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-gpus=3"}), HasSubstr("has 2"));
+  EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-ranks-per-node=4"}), HasSubstr("use at most 2 ranks a node"));
   EXPECT_THAT(complaint({"--imbrex-transport=loopback"}), HasSubstr("network of its own"));
   EXPECT_THAT(complaint({"--imbrex-checkpoint=/tmp/x"}), HasSubstr("leave out --imbrex-checkpoint"));
   EXPECT_THAT(complaint({"--imbrex-restart=/tmp/x"}), HasSubstr("leave out --imbrex-restart"));

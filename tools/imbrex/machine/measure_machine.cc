@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "commands.h"
@@ -133,6 +134,7 @@ ix::task<int> measure(ix::runtime& rt, const options* o) {
   const bool one_node = rt.num_local_ranks() == rt.num_ranks();
   if (rt.num_ranks() > 1) add_network(d, network, dispatch.median(), one_node);
   if (!(rt.num_ranks() > 1 && one_node)) d.part("node");
+  if (!rt.options().virtual_time.is_wanted()) d.fact(fmt::format("cores = {}", std::thread::hardware_concurrency()));
   d.fact(fmt::format("gpus = {}", on_gpu ? rt.num_gpus() * rt.num_local_ranks() : 0));
   if (on_gpu) {
     const gpu_facts g = co_await all[0].call<&machine_meter::meter::gpu>(o->repeats);

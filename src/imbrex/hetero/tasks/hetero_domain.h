@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "imbrex/async/executor.h"
+#include "imbrex/base/clock.h"
 #include "imbrex/base/look_interval.h"
 #include "imbrex/hetero/coherence/copies.h"
 #include "imbrex/hetero/graph/unseen_failures.h"
@@ -157,6 +158,10 @@ class hetero_domain final : placement_view {
   bool has_stuck() const;
   /// Lines about them, at most `limit`.
   std::vector<std::string> describe_stuck(std::size_t limit) const;
+  /// Cycles of the time of the PE that this thread runs: of the processor, or where a simulated machine's time passes, as many as pass in it.
+  std::uint64_t cycles() const {
+    return has_own_time_ ? cycle_count() : static_cast<std::uint64_t>(static_cast<double>(moment()) * cycles_in_a_ns);
+  }
   /// The oldest of all that are not over.
   const task_node* first_outstanding() const { return first_outstanding_; }
 
@@ -235,6 +240,7 @@ class hetero_domain final : placement_view {
   const hetero_options options_;
   hetero_copies copies_;
   std::unique_ptr<placement_policy> policy_;
+  const bool has_own_time_;            // the machine's
   const bool learns_;                  // the policy, from what tasks took
   std::unique_ptr<task_trace> trace_;  // null: the PE is not traced
   std::unique_ptr<visit_queue> visits_;

@@ -116,14 +116,14 @@ void hetero_domain::run_own_host_task(task_node& t) {
 /// how long is known from those that have run. False: others have the rest.
 bool hetero_domain::run_or_share(task_node& t) {
   constexpr std::uint64_t worth_it = 60'000;  // cycles: to wake a PE and to bring it the data costs some microseconds
-  const std::uint64_t began = cycle_count();
+  const std::uint64_t began = t.domain->cycles();
   const std::size_t total = t.parts()->total;
   std::size_t done = 0;
   for (std::size_t step = 1; done < total; step *= 2) {
     const std::size_t end = std::min(total, done + step);
     call(t, nullptr, {&t, done, end});
     done = end;
-    if (done == total || (cycle_count() - began) / done * (total - done) < worth_it) continue;
+    if (done == total || (t.domain->cycles() - began) / done * (total - done) < worth_it) continue;
     hetero_domain& home = *t.domain;
     home.helpers_->call(static_cast<int>(home.runnable_.share(t, done)) - 1);
     return false;

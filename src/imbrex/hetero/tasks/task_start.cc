@@ -25,13 +25,13 @@ struct hetero_domain::point_wait : lane_wait {
 void hetero_domain::dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
-  const std::uint64_t began = cycle_count();
+  const std::uint64_t began = cycles();
   clock_interval_.begin(began);
   int started = 0;
   bool more = false;
   const auto turn_is_over = [&] {
     if (!clock_interval_.is_due()) return false;
-    const std::uint64_t now = cycle_count();
+    const std::uint64_t now = cycles();
     clock_interval_.looked(now);
     return now - began > cycles_in_a_turn;
   };
@@ -55,7 +55,7 @@ void hetero_domain::dispatch() {
       if (left > 0) helpers_->call(left);
       if (!leaves_host_tasks() && run_one_of_host()) {
         changed_ = true;
-        more = cycle_count() - began > cycles_in_a_turn;
+        more = cycles() - began > cycles_in_a_turn;
       }
     }
   } while (changed_ && !more);
@@ -74,10 +74,10 @@ bool hetero_domain::run_one_of_host() {
   constexpr double part_of_news = 0.25;
   const host_tasks::taken part = runnable_.take();
   if (part.task == nullptr) return false;
-  const std::uint64_t began = cycle_count();
+  const std::uint64_t began = cycles();
   const std::int64_t began_ns = learns_ ? moment() : 0;
   if (run_anywhere(part) && (part.task->threw() || !part.task->stays_open())) close(*part.task);
-  auto took = static_cast<double>(cycle_count() - began);
+  auto took = static_cast<double>(cycles() - began);
   if (learns_) {
     const std::int64_t now = moment();
     took = static_cast<double>(now - began_ns) * cycles_in_a_ns;

@@ -91,7 +91,7 @@ struct window_run final : task_node {
   static void go(task_node* t, const task_call&) { static_cast<window_run*>(t)->go_on(); }
   /// Some of the tasks; messages have their turn in between.
   void go_on() {
-    const std::uint64_t began = cycle_count();
+    const std::uint64_t began = domain->cycles();
     const std::vector<task_node*>& tasks = window->tasks;
     while (position < tasks.size()) {
       task_node& t = *tasks[position++];
@@ -101,7 +101,7 @@ struct window_run final : task_node {
         fail_with(*this, t);
         break;
       }
-      if (position % 16 == 0 && position < tasks.size() && cycle_count() - began > cycles_in_a_turn) {
+      if (position % 16 == 0 && position < tasks.size() && domain->cycles() - began > cycles_in_a_turn) {
         posted = true;
         domain->pe().post(&next_turn);
         return;

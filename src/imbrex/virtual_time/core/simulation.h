@@ -75,6 +75,9 @@ class simulation {
   void stops(virtual_pe&) { --num_running_; }
   int num_running() const { return num_running_; }
 
+  /// PEs that the one that has its turn has posted to since its clock last moved on.
+  std::vector<virtual_pe*> called;
+
  private:
   void step();
   void see_to_calls();

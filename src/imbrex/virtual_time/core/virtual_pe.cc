@@ -8,12 +8,6 @@
 namespace imbrex {
 
 namespace {
-/// PEs that were posted to by the one that has its turn.
-std::vector<virtual_pe*>& called() {
-  static thread_local std::vector<virtual_pe*> all;
-  return all;
-}
-
 std::int64_t processor_ns() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -30,11 +24,11 @@ virtual_pe::virtual_pe(simulation& all, scheduler& pe, const cpu_costs& costs, s
   pe_.on_call = [](executor& e) {
     virtual_pe& me = virtual_pe::of(e);
     if (me.simulation_.is_over()) return;
-    if (executor::current() != nullptr) {
-      called().push_back(&me);
-    } else {
-      me.simulation_.called_from_elsewhere(me);
-    }
+    const executor* const caller = executor::current();
+    if (caller == nullptr) return me.simulation_.called_from_elsewhere(me);
+    me.simulation_.called.push_back(&me);
+    virtual_pe& by = virtual_pe::of(*caller);
+    if (by.costs_.measures) by.hand_over_posts();  // its clock moves on all the time
   };
   if (pe_.track != nullptr) pe_.track->take_time_from(*this);
 }
@@ -83,8 +77,11 @@ void virtual_pe::turn() {
   pe_.collect_everything();
   if (pe_.has_ready()) pay(pe_cost::dispatch, costs_.dispatch_ns);
   begin_measuring();
+  const std::int64_t began = clock_;
   pe_step did = pe_.step();
-  if (!pe_.has_something() && did != pe_step::nothing) did = pe_.look();
+  // What it could take of other PEs' it takes when it is there: in another turn, where this one has computed.
+  const bool may_help = pe_.rank().helpers == nullptr || (did != pe_step::helped && clock_ == began);
+  if (!pe_.has_something() && did != pe_step::nothing && may_help) did = pe_.look();
   end_measuring();
   hand_over_posts();
   if (pe_.stopping()) {
@@ -135,14 +132,14 @@ void virtual_pe::look_when_idle() {
   executor::set_current(nullptr);
 }
 
-// Others of the process see what this one has posted once its turn is over.
+// What has been posted since the clock stood elsewhere goes to others of the process now, and comes to them after this.
 void virtual_pe::hand_over_posts() {
-  std::vector<virtual_pe*>& all = called();
-  for (virtual_pe* const other : all) {
+  const std::int64_t when = std::max(now_ns(), simulation_.now()) + costs_.hand_over_ns;
+  for (virtual_pe* const other : simulation_.called) {
     work* first = other->pe_.take_inbox();
     other->pe_.rest();
     if (first == nullptr) continue;
-    simulation_.call_at(clock_ + costs_.hand_over_ns, [other, first] {
+    simulation_.call_at(when, [other, first] {
       other->deliver([other, first] {
         for (work* w = first; w != nullptr;) {
           work* const following = w->next;
@@ -152,7 +149,7 @@ void virtual_pe::hand_over_posts() {
       });
     });
   }
-  all.clear();
+  simulation_.called.clear();
 }
 
 }  // namespace imbrex

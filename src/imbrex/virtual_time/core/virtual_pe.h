@@ -20,7 +20,7 @@ struct cpu_costs {
 };
 
 /// One PE in virtual time: its scheduler has a turn whenever there is something for it, a piece of work each, and its
-/// clock moves on by what that takes. Other PEs' turns may lie in its past, but nothing that they do reaches it before
+/// clock moves on by what that takes. What it posts to others leaves at its clock then. Other PEs' turns may lie in its past, but nothing that they do reaches it before
 /// its time. Whoever runs in a turn sees this PE's clock; outside of turns it stands.
 class virtual_pe final : public time_source, private timed_event {
  public:
@@ -35,12 +35,11 @@ class virtual_pe final : public time_source, private timed_event {
   std::int64_t now_ns() const override { return costs_.measures ? clock_ + measured() : clock_; }
   /// The program has computed for so long.
   void spend(std::int64_t ns) const override {
-    if (costs_.measures) return;
-    clock_ += ns;
-    simulation_.count(pe_cost::own, ns);
+    if (!costs_.measures) const_cast<virtual_pe*>(this)->pay(pe_cost::own, ns);
   }
   /// The runtime or a driver has, in this turn.
   void pay(pe_cost what, std::int64_t ns) {
+    if (!simulation_.called.empty()) hand_over_posts();  // before the clock moves on
     clock_ += ns;
     simulation_.count(what, ns);
   }
@@ -92,7 +91,7 @@ class virtual_pe final : public time_source, private timed_event {
   scheduler& pe_;
   const cpu_costs costs_;
   const std::function<void()> become_;
-  mutable std::int64_t clock_ = 0;
+  std::int64_t clock_ = 0;
   std::int64_t owed_ = 0;
   std::int64_t measuring_since_ = 0;  // 0: not
   int num_holds_ = 0;

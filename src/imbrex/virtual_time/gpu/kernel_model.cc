@@ -1,8 +1,12 @@
 #include "imbrex/virtual_time/gpu/kernel_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+
+#include "imbrex/base/error.h"
 
 namespace imbrex {
 
@@ -20,12 +24,22 @@ double blocks_at_once(const machine& m, const launch_shape& shape) {
 
 kernel_demand demand_of(const machine& m, simulation& all, const char* name, const launch_shape& shape,
                         const kernel_cost& said) {
+  for (const double part : {said.bytes, said.flops}) {
+    constexpr double most = 1e18;  // an exabyte: no kernel ends then
+    if (!(part >= 0 && part <= most))
+      throw usage_error(fmt::format("kernel '{}' was said to cost {} bytes and {} operations: give numbers from 0 to {:g}",
+                                    name, said.bytes, said.flops, most));
+  }
   const double threads = static_cast<double>(shape.num_groups()) * static_cast<double>(shape.items_of_group());
   machine::kernel_facts facts;
   facts.bytes_of_thread = bytes_of_unknown_thread;
   if (const auto known = m.kernels.find(std::string_view(name)); known != m.kernels.end()) facts = known->second;
   kernel_cost cost = said;
-  if (!said.is_known()) cost = {facts.bytes_of_thread * threads, facts.flops_of_thread * threads};
+  if (said.is_known()) {
+    facts.us = 0;
+  } else {
+    cost = {facts.bytes_of_thread * threads, facts.flops_of_thread * threads};
+  }
   const double noise = all.noise(m.noise.kernel);
   kernel_demand d;
   d.least_ns = static_cast<std::int64_t>(m.gpu.kernel_us * 1000 * noise);

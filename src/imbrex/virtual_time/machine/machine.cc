@@ -1,8 +1,10 @@
 #include "imbrex/virtual_time/machine/machine.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,17 +30,22 @@ std::string text_of_known_machine(const std::string& name) {
                                  fmt::join(known_machines(), ", ")));
 }
 
-machine read_machine(const std::string& name_or_file) {
+std::string text_of_machine(const std::string& name_or_file) {
   const bool is_file = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".toml");
-  if (!is_file) return detail::machine_from_text(text_of_known_machine(name_or_file), name_or_file);
+  if (!is_file) return text_of_known_machine(name_or_file);
+  std::error_code ignored;
   const std::ifstream in(name_or_file);
-  if (!in) {
+  if (!in || std::filesystem::is_directory(name_or_file, ignored)) {
     throw config_error(fmt::format("the machine {} cannot be read: give a file, or a machine that imbrex knows: {}",
                                    name_or_file, fmt::join(known_machines(), ", ")));
   }
   std::ostringstream text;
   text << in.rdbuf();
-  return detail::machine_from_text(text.str(), name_or_file);
+  return text.str();
+}
+
+machine read_machine(const std::string& name_or_file) {
+  return detail::machine_from_text(text_of_machine(name_or_file), name_or_file);
 }
 
 #if !IMBREX_HAVE_TOML

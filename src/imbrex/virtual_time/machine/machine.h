@@ -93,6 +93,9 @@ struct machine {
 /// The machines that imbrex knows by name.
 std::vector<std::string> known_machines();
 
+/// As TOML: one of these, or what a file has. Throws `config_error` for what is not there.
+std::string text_of_machine(const std::string& name_or_file);
+
 /// One of these, or that of a file. Throws `config_error` for what is not there, is no TOML, has a part or a number
 /// that no machine has, or a number that cannot be; `not_built` where imbrex was built without toml++.
 machine read_machine(const std::string& name_or_file);

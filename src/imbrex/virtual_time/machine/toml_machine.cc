@@ -26,6 +26,15 @@ namespace imbrex::detail {
 
 namespace {
 
+/// No time is longer than a quarter of an hour, which leaves room for a run in nanoseconds; nothing else is known to
+/// need more than this either.
+double most_of(std::string_view key) {
+  if (key == "us" || key.ends_with("_us")) return 1e9;
+  if (key == "memory_gb") return 1e6;
+  if (key == "kernel" || key == "latency") return 10;  // deviations of a logarithm
+  return 1e12;
+}
+
 /// One table of the file: its numbers are taken one by one, and what is left over is nobody's.
 class table_reader {
  public:
@@ -49,6 +58,7 @@ class table_reader {
       const auto number = n->is_number() ? n->value<double>() : std::nullopt;
       if (!number || !std::isfinite(*number) || *number < least)
         fail(key, least > 0 ? fmt::format("is a number, at least {}", least) : "is a number, not negative");
+      if (const double most = most_of(key); *number > most) fail(key, fmt::format("is a number, at most {:g}", most));
       if constexpr (std::is_same_v<T, int>) {
         if (*number != std::floor(*number) || *number > std::numeric_limits<int>::max()) fail(key, "is a whole number");
       }
