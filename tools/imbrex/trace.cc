@@ -90,6 +90,7 @@ void print_text(const trace_summary& s) {
   print_messages("the same PE", s.same_pe);
   print_messages("another PE of the rank", s.other_pe);
   print_messages("another rank", s.other_rank);
+  fmt::print("(data that channels, puts and gets carry beside their messages are not among the bytes)\n");
   if (s.dropped > 0) fmt::print("\n{} events are missing: the recorder was full\n", s.dropped);
 }
 

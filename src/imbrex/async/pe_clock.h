@@ -30,7 +30,8 @@ struct clock {
 /// PE's time moves on by it; otherwise nothing happens. So a program can tell what a part of it costs on the simulated
 /// machine, and leave that part out. Throws `usage_error` of less than nothing, and of more than 100 days.
 inline void spend(std::chrono::nanoseconds computed) {
-  if (constexpr std::chrono::hours most{2400}; computed.count() < 0 || computed > most) detail::refuse_to_spend(computed);
+  if (constexpr std::chrono::hours most{2400}; computed.count() < 0 || computed > most)
+    detail::refuse_to_spend(computed);
   if (const executor* const pe = executor::current(); pe != nullptr) pe->time->spend(computed.count());
 }
 

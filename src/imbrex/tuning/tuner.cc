@@ -113,7 +113,8 @@ std::optional<tuning_point> tuner::next() {
 
 void tuner::tell(double cost) {
   if (is_over()) throw usage_error("a tuner was told a cost, but has nothing to try: ask next() first");
-  if (!was_asked_) throw usage_error("a tuner was told a cost of what it has not given out: ask next() before each tell");
+  if (!was_asked_)
+    throw usage_error("a tuner was told a cost of what it has not given out: ask next() before each tell");
   if (std::isnan(cost) || cost < 0)
     throw usage_error(fmt::format("a tuner was told that {} costs {}: that is no cost", next()->text(), cost));
   was_asked_ = false;

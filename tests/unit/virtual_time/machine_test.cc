@@ -74,7 +74,8 @@ TEST(machine, what_no_machine_has_is_named) {
   EXPECT_THAT(complaint("[network]\nlatency = 7"), HasSubstr("[network] has no 'latency'"));
   EXPECT_THAT(complaint("[netwrk]\nlatency_us = 7"), HasSubstr("no part 'netwrk'"));
   EXPECT_THAT(complaint("[network]\nlatency_us = -1"), HasSubstr("latency_us of [network]"));
-  EXPECT_THAT(complaint("[network]\nlatency_us = 1e16"), HasSubstr("latency_us of [network] is a number, at most 1e+09"));
+  EXPECT_THAT(complaint("[network]\nlatency_us = 1e16"),
+              HasSubstr("latency_us of [network] is a number, at most 1e+09"));
   EXPECT_THAT(complaint("[gpu]\nmemory_gb = 1e9"), HasSubstr("memory_gb of [gpu] is a number, at most 1e+06"));
   EXPECT_THAT(complaint("[network]\ngbs = 0"), HasSubstr("gbs of [network]"));
   EXPECT_THAT(complaint("[network]\ngpu_direct = 1"), HasSubstr("true or false"));

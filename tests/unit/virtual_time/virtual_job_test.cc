@@ -6,6 +6,7 @@
 #include <imbrex/imbrex.h>
 
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -164,10 +165,13 @@ ix::task<int> submits_tasks(ix::runtime& rt, double* took) {
   std::vector<ix::hetero_task> all;
   all.reserve(objects.size());
   for (auto& o : objects) {
-    all.push_back(ix::submit({.name = "costs a millisecond"}, [](std::span<int> x) {
-      ix::spend(1ms);
-      x[0] = 1;
-    }, ix::write(o)));
+    all.push_back(ix::submit(
+        {.name = "costs a millisecond"},
+        [](std::span<int> x) {
+          ix::spend(1ms);
+          x[0] = 1;
+        },
+        ix::write(o)));
   }
   for (const ix::hetero_task& t : all) co_await t;
   *took = us(ix::clock::now() - begin);
@@ -267,7 +271,8 @@ TEST(virtual_job, options_that_cannot_be_are_named) {
   EXPECT_THAT(complaint({"--imbrex-ranks=9"}), HasSubstr("--imbrex-nodes=9"));
   EXPECT_THAT(complaint({"--imbrex-device=opencl"}), HasSubstr("opencl"));
   EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-gpus=3"}), HasSubstr("has 2"));
-  EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-ranks-per-node=4"}), HasSubstr("use at most 2 ranks a node"));
+  EXPECT_THAT(complaint({"--imbrex-device=cuda", "--imbrex-ranks-per-node=4"}),
+              HasSubstr("use at most 2 ranks a node"));
   EXPECT_THAT(complaint({"--imbrex-transport=loopback"}), HasSubstr("network of its own"));
   EXPECT_THAT(complaint({"--imbrex-checkpoint=/tmp/x"}), HasSubstr("leave out --imbrex-checkpoint"));
   EXPECT_THAT(complaint({"--imbrex-restart=/tmp/x"}), HasSubstr("leave out --imbrex-restart"));
@@ -328,6 +333,20 @@ struct gpu_user : ix::chare<gpu_user, ix::index1d> {
     for (int i = 0; i < 100; ++i) sum += c.data()[i];
     co_return seen == 2 ? sum : -1;
   }
+  int expects_wrongly() {
+    auto s = on_device().make_stream(ix::stream_priority::low, "what nobody knows");
+    int refused = 0;
+    for (const ix::kernel_cost& wrong : {ix::kernel_cost{.bytes = -1}, ix::kernel_cost{.bytes = std::nan("")},
+                                         ix::kernel_cost{.bytes = 1, .flops = 1e300}}) {
+      s->expect(wrong);
+      try {
+        s->launched("my kernel", ix::launch_shape{}, nullptr);
+      } catch (const ix::usage_error& e) {
+        refused += std::string(e.what()).find("'my kernel' was said to cost") != std::string::npos ? 1 : 0;
+      }
+    }
+    return refused;
+  }
   ix::task<> exchange(int count) {
     const int other = index().x ^ 1;
     ix::channel<int> c(*this, array()[other], 0, 0, ix::memory_kind::device);
@@ -373,6 +392,15 @@ TEST(virtual_gpu, the_way_of_noticing_counts) {
   EXPECT_EQ(run_on_quiet_machine(words, &copy_once, &by_sync).code, 0);
   EXPECT_NEAR(by_callback - by_flag, 29, 0.5);
   EXPECT_GT(by_sync, by_flag);
+}
+
+ix::task<int> expect_wrongly(ix::runtime& rt) {
+  auto all = rt.create_group<gpu_user>();
+  co_return co_await all[0].call<&gpu_user::expects_wrongly>();
+}
+
+TEST(virtual_gpu, costs_that_cannot_be_are_refused) {
+  EXPECT_EQ(run_on_quiet_machine(one_gpu, &expect_wrongly).code, 3);
 }
 
 ix::task<int> keep_data(ix::runtime& rt) {

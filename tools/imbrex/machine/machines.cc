@@ -2,12 +2,9 @@
 #include <imbrex/virtual_time/machine/machine.h>
 
 #include <CLI/App.hpp>
-#include <algorithm>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,12 +28,8 @@ nlohmann::json facts_of(const imbrex::machine& m) {
 
 /// A file's own text, once it is known to be sound.
 std::string text_of(const std::string& name_or_file) {
-  const std::vector<std::string> known = imbrex::known_machines();
-  if (std::ranges::find(known, name_or_file) != known.end()) return imbrex::text_of_known_machine(name_or_file);
   static_cast<void>(imbrex::read_machine(name_or_file));
-  std::ostringstream text;
-  text << std::ifstream(name_or_file).rdbuf();
-  return text.str();
+  return imbrex::text_of_machine(name_or_file);
 }
 
 int show(const machines_options& o) {

@@ -23,7 +23,7 @@ hetero_domain::hetero_domain(executor& pe, device& host, const std::vector<devic
       copies_(
           host, devices, options, [](void* d) { static_cast<hetero_domain*>(d)->wake_up(); }, this),
       policy_(std::move(policy)),
-      has_own_time_(pe.time == &machine_time()),
+      is_real_time_(pe.time == &machine_time()),
       learns_(policy_->learns()),
       short_of_memory_(places().size()) {
   if (options.compute_lanes < 1 || options.tasks_under_way < 1) {

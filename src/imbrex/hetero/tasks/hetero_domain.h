@@ -158,9 +158,9 @@ class hetero_domain final : placement_view {
   bool has_stuck() const;
   /// Lines about them, at most `limit`.
   std::vector<std::string> describe_stuck(std::size_t limit) const;
-  /// Cycles of the time of the PE that this thread runs: of the processor, or where a simulated machine's time passes, as many as pass in it.
+  /// Cycles of the PE that this thread runs: the processor's, or as many as pass in its time where that is virtual.
   std::uint64_t cycles() const {
-    return has_own_time_ ? cycle_count() : static_cast<std::uint64_t>(static_cast<double>(moment()) * cycles_in_a_ns);
+    return is_real_time_ ? cycle_count() : static_cast<std::uint64_t>(static_cast<double>(moment()) * cycles_in_a_ns);
   }
   /// The oldest of all that are not over.
   const task_node* first_outstanding() const { return first_outstanding_; }
@@ -240,7 +240,7 @@ class hetero_domain final : placement_view {
   const hetero_options options_;
   hetero_copies copies_;
   std::unique_ptr<placement_policy> policy_;
-  const bool has_own_time_;            // the machine's
+  const bool is_real_time_;            // that PEs of this process go by
   const bool learns_;                  // the policy, from what tasks took
   std::unique_ptr<task_trace> trace_;  // null: the PE is not traced
   std::unique_ptr<visit_queue> visits_;

@@ -27,7 +27,7 @@ std::vector<std::string> idle_options(const config& settings, const runtime_opti
   idle_if(o.balance.strategy.empty(), {"balance-every-ms", "balance-rates"}, "it needs --imbrex-balance=STRATEGY");
   const char* const for_real = "--imbrex-machine simulates the machine";
   idle_if(o.virtual_time.is_wanted(), {"heartbeat-s", "spin-us"}, for_real);
-  idle_if(o.virtual_time.is_wanted() && o.pin, {"pin"}, for_real);
+  idle_if(o.virtual_time.is_wanted() && o.pin.value_or(false), {"pin"}, for_real);
   idle_if(o.virtual_time.is_wanted() && o.device == "host", {"machine-data", "completion"},
           "--imbrex-device=host uses no GPU");
   idle_if(o.device == "host", {"gpus", "gpu-map"}, "--imbrex-device=host uses no GPU");

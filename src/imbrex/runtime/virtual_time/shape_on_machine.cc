@@ -21,9 +21,10 @@ void warn_of_memory(std::int64_t num_ranks, std::int64_t pes) {
   const double wanted = of_pe * ranks * static_cast<double>(pes) + of_two_ranks * ranks * ranks;
   const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (wanted < there / 2) return;
-  log_warning(fmt::format("{} PEs in {} ranks take some {:.1f} GB of memory here, where there are {:.1f}: use fewer nodes "
-                          "(--imbrex-nodes) or PEs (--imbrex-pes)",
-                          num_ranks * pes, num_ranks, wanted * 1e-9, there * 1e-9));
+  log_warning(
+      fmt::format("{} PEs in {} ranks take some {:.1f} GB of memory here, where there are {:.1f}: use fewer nodes "
+                  "(--imbrex-nodes) or PEs (--imbrex-pes)",
+                  num_ranks * pes, num_ranks, wanted * 1e-9, there * 1e-9));
 }
 
 }  // namespace
@@ -43,10 +44,11 @@ job_shape shape_on_machine(const machine& m, runtime_options& o) {
   if (on_gpus && s.gpus_per_rank > m.node.gpus)
     throw config_error(fmt::format("--imbrex-gpus={}: a node of {} has {}", o.gpus, m.name, m.node.gpus));
   if (on_gpus && s.ranks_per_node * s.gpus_per_rank > m.node.gpus) {
-    throw config_error(fmt::format("--imbrex-ranks-per-node={}: with {} each they want {} GPUs, and a node of {} has {}: "
-                                   "use at most {} ranks a node",
-                                   s.ranks_per_node, s.gpus_per_rank, s.ranks_per_node * s.gpus_per_rank, m.name,
-                                   m.node.gpus, m.node.gpus / s.gpus_per_rank));
+    throw config_error(
+        fmt::format("--imbrex-ranks-per-node={}: with {} each they want {} GPUs, and a node of {} has {}: "
+                    "use at most {} ranks a node",
+                    s.ranks_per_node, s.gpus_per_rank, s.ranks_per_node * s.gpus_per_rank, m.name, m.node.gpus,
+                    m.node.gpus / s.gpus_per_rank));
   }
   const std::int64_t room = std::int64_t{v.nodes} * s.ranks_per_node;
   if (v.ranks > room) {
@@ -68,9 +70,10 @@ job_shape shape_on_machine(const machine& m, runtime_options& o) {
   if (v.data == simulated_data::automatic) v.data = s.num_ranks <= few ? simulated_data::on : simulated_data::off;
   if (o.pes == 0) o.pes = on_gpus ? s.gpus_per_rank : std::max(m.node.cores / s.ranks_per_node, 1);
   if (const std::int64_t pes = std::int64_t{o.pes} * s.ranks_per_node; m.node.cores > 1 && pes > m.node.cores) {
-    log_warning(fmt::format("{} PEs on each node of {}, which has {} cores: each is simulated as if it had a core of its "
-                            "own; use --imbrex-pes={}",
-                            pes, m.name, m.node.cores, std::max(m.node.cores / s.ranks_per_node, 1)));
+    log_warning(
+        fmt::format("{} PEs on each node of {}, which has {} cores: each is simulated as if it had a core of its "
+                    "own; use --imbrex-pes={}",
+                    pes, m.name, m.node.cores, std::max(m.node.cores / s.ranks_per_node, 1)));
   }
   warn_of_memory(s.num_ranks, o.pes);
   if (o.balance.rates == "measured") o.balance.rates = "equal";  // what is measured is this machine's

@@ -20,8 +20,9 @@ struct cpu_costs {
 };
 
 /// One PE in virtual time: its scheduler has a turn whenever there is something for it, a piece of work each, and its
-/// clock moves on by what that takes. What it posts to others leaves at its clock then. Other PEs' turns may lie in its past, but nothing that they do reaches it before
-/// its time. Whoever runs in a turn sees this PE's clock; outside of turns it stands.
+/// clock moves on by what that takes. What it posts to others leaves at its clock then. Other PEs' turns may lie in its
+/// past, but nothing that they do reaches it before its time. Whoever runs in a turn sees this PE's clock; outside of
+/// turns it stands.
 class virtual_pe final : public time_source, private timed_event {
  public:
   /// `become` makes the calling thread this PE's. The PE takes its time from here, and rests until it is called.

@@ -27,8 +27,9 @@ kernel_demand demand_of(const machine& m, simulation& all, const char* name, con
   for (const double part : {said.bytes, said.flops}) {
     constexpr double most = 1e18;  // an exabyte: no kernel ends then
     if (!(part >= 0 && part <= most))
-      throw usage_error(fmt::format("kernel '{}' was said to cost {} bytes and {} operations: give numbers from 0 to {:g}",
-                                    name, said.bytes, said.flops, most));
+      throw usage_error(
+          fmt::format("kernel '{}' was said to cost {} bytes and {} operations: give numbers from 0 to {:g}", name,
+                      said.bytes, said.flops, most));
   }
   const double threads = static_cast<double>(shape.num_groups()) * static_cast<double>(shape.items_of_group());
   machine::kernel_facts facts;

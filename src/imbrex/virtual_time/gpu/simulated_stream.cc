@@ -64,7 +64,13 @@ void simulated_stream::put(step* s, double host_us) {
 
 void simulated_stream::launched(const char* name, const launch_shape& shape, stream_operation* body) {
   simulated_cluster& c = device_->cluster();
-  const kernel_demand d = demand_of(c.description(), c.time(), name, shape, take_expected());
+  kernel_demand d;
+  try {
+    d = demand_of(c.description(), c.time(), name, shape, take_expected());
+  } catch (...) {
+    if (body != nullptr) body->act(body, work_action::discard);
+    throw;
+  }
   if (is_captured()) {
     if (body != nullptr) body->act(body, work_action::discard);
     if (c.memory().has_bytes()) {
