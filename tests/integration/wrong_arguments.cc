@@ -31,6 +31,11 @@ struct no_default : ix::chare<no_default, ix::index1d> {
   explicit no_default(int) {}
 };
 
+#ifdef MISTAKES
+struct copied : ix::chare<block, ix::index1d> {};  // named as another class
+#endif
+struct derived : block {};
+
 struct opaque {
   int* pointer = nullptr;
 };
@@ -67,19 +72,19 @@ ix::task<int> start(ix::runtime& rt) {
   one.send<&block::take>(1, "text");
   one.send<&block::slot>(1, 0.5);
   one.send<&block::run>(1);
-#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+#ifdef MISTAKES  // expect: this entry method takes another number of arguments
   one.send<&block::take>(1);
 #endif
 #ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
   one.send<&block::take>("one", "text");
 #endif
-#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+#ifdef MISTAKES  // expect: this entry method takes another number of arguments
   one.send<&block::slot>(1, 0.5, 7);
 #endif
-#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+#ifdef MISTAKES  // expect: this entry method takes another number of arguments
   blocks.broadcast<&block::run>();
 #endif
-#ifdef MISTAKES  // expect: the arguments given do not match the parameters of this entry method
+#ifdef MISTAKES  // expect: this entry method takes another number of arguments
   co_await one.call<&block::take>(1, 2, 3);
 #endif
 #ifdef MISTAKES  // expect: this entry method belongs to another chare type than the proxy
@@ -99,6 +104,10 @@ ix::task<int> start(ix::runtime& rt) {
 #endif
 #ifdef MISTAKES  // expect: this chare has no constructor for these arguments
   rt.create_array<no_default>(ix::empty_array<ix::index1d>(), 1).insert(1, "text");
+#endif
+  rt.create_array<derived>(ix::index1d(4));
+#ifdef MISTAKES  // expect: this class derives from ix::chare of another class
+  rt.create_array<copied>(ix::index1d(4));
 #endif
 #ifdef MISTAKES  // expect: create makes singletons
   rt.create<block>();

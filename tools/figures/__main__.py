@@ -95,6 +95,20 @@ def show_difference(folders):
     print(f"{same} points are alike" + (f"; of {unsure} there are too few values for a test: all of one beyond all of the other" if unsure else ""))
 
 
+def say_what_cannot_be_measured(figures):
+    """On standard error; whether anything can."""
+    some_can = not figures
+    for f in figures:
+        points = [p for panel in f.panels for p in panel.points]
+        reasons = sorted({p.needs for p in points if p.needs})
+        num = sum(bool(p.needs) for p in points)
+        some_can = some_can or num < len(points)
+        if num == 0:
+            continue
+        print(f"imbrex figures: {f.name}: {num} of {len(points)} points cannot be measured here: {'; '.join(reasons)}", file=sys.stderr)
+    return some_can
+
+
 def measure_and_draw(o, names):
     folder = pathlib.Path(o.output)
     if o.redraw:
@@ -120,8 +134,9 @@ def measure_and_draw(o, names):
             if svg:
                 (folder / f"{f.name}.svg").write_text(svg, encoding="utf-8")
         print(f"{folder}/index.html has {', '.join(names)}; raw data: {folder}/runs.jsonl, figures.json")
+    can_be_had = o.redraw or say_what_cannot_be_measured(figures)
     failed = sum(isinstance(r, str) for r in results.runs.values())
-    return 1 if failed else 0
+    return 1 if failed or not can_be_had else 0
 
 
 def main():

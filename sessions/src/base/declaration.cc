@@ -84,6 +84,7 @@ bool parse_kinds(const char* text, declaration& said, char* unknown, unsigned lo
     text = next + 1;
   }
   said.sent = said.received = mixed ? place::unknown : all;
+  said.is_mixture = mixed;
   return true;
 }
 

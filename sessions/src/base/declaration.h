@@ -14,17 +14,19 @@ struct declaration {
   place sent = place::unknown;      ///< where buffers lie that are read: send, origin of put, written to a file
   place received = place::unknown;  ///< where buffers lie that are filled
   bool from_session = false;        ///< said when the session was made, so its groups may pass it on
+  bool is_mixture = false;          ///< said: both kinds, so that what was said before holds no longer
 
   bool empty() const { return sent == place::unknown && received == place::unknown; }
+  bool unsaid() const { return empty() && !is_mixture; }
   bool same_places(const declaration& other) const { return sent == other.sent && received == other.received; }
 
-  /// In one byte, 0 when empty.
+  /// In one byte, 0 where nothing was said.
   std::uint8_t packed() const {
     return static_cast<std::uint8_t>(static_cast<int>(sent) | static_cast<int>(received) << 2 |
-                                     (from_session ? 16 : 0));
+                                     (from_session ? 16 : 0) | (is_mixture ? 32 : 0));
   }
   static declaration unpacked(std::uint8_t bits) {
-    return {static_cast<place>(bits & 3), static_cast<place>(bits >> 2 & 3), (bits & 16) != 0};
+    return {static_cast<place>(bits & 3), static_cast<place>(bits >> 2 & 3), (bits & 16) != 0, (bits & 32) != 0};
   }
 };
 
@@ -41,7 +43,8 @@ inline constexpr const char* valid_kinds =
 bool parse_pattern(const char* text, declaration& said);
 
 /// A list of memory kinds (MPI 4.1, section 11.4.3), "system,cuda:device": all on the host, or all on devices, is a
-/// declaration for both directions; a mixture says nothing. On an unknown kind: false, and its name in `unknown`.
+/// declaration for both directions; a mixture is none, and says so. On an unknown kind: false, and its name in
+/// `unknown`.
 bool parse_kinds(const char* text, declaration& said, char* unknown, unsigned long unknown_size);
 
 /// The pattern's name, or "no pattern" for an empty one and "a mixture" where only one direction is known.

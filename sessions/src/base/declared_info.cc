@@ -55,11 +55,11 @@ declaration declared_by(MPI_Info info) {
     return {};
   }
   if (!pattern.empty()) return pattern;
-  return asserted.empty() ? kinds : asserted;
+  return asserted.empty() && !asserted.is_mixture ? kinds : asserted;
 }
 
 declaration combined(const declaration& inherited, const declaration& said) {
-  if (said.empty()) return inherited;
+  if (said.empty() && !(said.is_mixture && !inherited.from_session)) return inherited;
   if (!inherited.from_session) return said;
   if (contradict(inherited, said)) {
     complain("a communicator is declared %s, but its session %s; the session's declaration holds", name_of(said),

@@ -74,13 +74,13 @@ std::size_t handle_table::bytes() const {
 void handle_table::set(std::uintptr_t handle, const declaration& said) {
   pthread_mutex_lock(&writers_);
   entries* table = entries_.load(std::memory_order_relaxed);
-  if (!said.empty()) table = with_room();
+  if (!said.unsaid()) table = with_room();
   if (table != nullptr) {
     entry* place = place_for(table, handle);
     const bool known = place->key.load(std::memory_order_relaxed) == handle;
-    if (said.empty() && known) {
+    if (said.unsaid() && known) {
       erase_at(table, place);
-    } else if (!said.empty()) {
+    } else if (!said.unsaid()) {
       place->value.store(said.packed(), std::memory_order_relaxed);
       table->used += place->key.load(std::memory_order_relaxed) == never_used ? 1 : 0;
       place->key.store(handle, std::memory_order_release);

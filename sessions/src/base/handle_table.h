@@ -27,13 +27,13 @@ class handle_table {
     }
   }
 
-  /// An empty declaration forgets the handle.
+  /// A declaration that says nothing forgets the handle.
   void set(std::uintptr_t handle, const declaration& said);
   void erase(std::uintptr_t handle) { set(handle, {}); }
   /// Finds and forgets: before the handle is freed, since the MPI may give it out again, to any thread, right then.
   declaration take(std::uintptr_t handle) {
     const declaration said = find(handle);
-    if (!said.empty()) erase(handle);
+    if (!said.unsaid()) erase(handle);
     return said;
   }
 

@@ -20,8 +20,9 @@ const char* start_services(void* (*find)(const char* symbol)) {
   mpi.byte = static_cast<MPI_Datatype>(find("ompi_mpi_byte"));
   mpi.info_null = static_cast<MPI_Info>(find("ompi_mpi_info_null"));
   mpi.request_null = static_cast<MPI_Request>(find("ompi_request_null"));
+  mpi.no_op = static_cast<MPI_Op>(find("ompi_mpi_op_no_op"));
   if (mpi.comm_world == nullptr || mpi.comm_null == nullptr || mpi.byte == nullptr || mpi.info_null == nullptr ||
-      mpi.request_null == nullptr) {
+      mpi.request_null == nullptr || mpi.no_op == nullptr) {
     return "ompi_mpi_comm_world";
   }
 #else
@@ -30,6 +31,7 @@ const char* start_services(void* (*find)(const char* symbol)) {
   mpi.byte = MPI_BYTE;
   mpi.info_null = MPI_INFO_NULL;
   mpi.request_null = MPI_REQUEST_NULL;
+  mpi.no_op = MPI_NO_OP;
 #endif
   return nullptr;
 }

@@ -62,6 +62,7 @@ struct services {
   MPI_Comm comm_null;
   MPI_Datatype byte;
   MPI_Info info_null;
+  MPI_Op no_op;
   MPI_Request request_null;
 };
 

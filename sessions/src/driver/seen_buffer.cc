@@ -66,7 +66,7 @@ void see_buffer(routine_id id, const where& w, const buffer& b) {
   }
   const memory_kind kind = kind_of(b.address);  // after the injected query, which would find all at hand otherwise
   declaration said = w.has_handle ? declarations.find(w.handle) : declaration{};
-  if (said.empty() && w.has_handle) said = default_declaration;
+  if (said.unsaid() && w.has_handle) said = default_declaration;
   add_usage(w.handle, writer_for(w), said.packed(), way_of(b), kind, seen);
 }
 

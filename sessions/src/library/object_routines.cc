@@ -16,7 +16,7 @@ namespace {
 template <class Parent, class Made>
 void inherit(Parent parent, Made made) {
   const declaration said = declarations.find(value_of(parent));
-  if (!said.empty()) declarations.set(value_of(made), said);
+  if (!said.unsaid()) declarations.set(value_of(made), said);
 }
 
 /// An MPI may give out one group for several communicators; only those of a session are sure to mean the same.
@@ -29,7 +29,7 @@ void inherit_by_group(MPI_Comm comm, MPI_Group made) {
 template <class Parent, class Made>
 void inherit(Parent parent, Made made, MPI_Info info) {
   const declaration said = combined(declarations.find(value_of(parent)), declared_by(info));
-  if (!said.empty()) declarations.set(value_of(made), said);
+  if (!said.unsaid()) declarations.set(value_of(made), said);
 }
 
 void inherit_both(MPI_Group a, MPI_Group b, MPI_Group made) {
@@ -41,14 +41,14 @@ void inherit_both(MPI_Group a, MPI_Group b, MPI_Group made) {
 template <class Handle>
 void declare(Handle handle, MPI_Info info) {
   const declaration said = combined(declarations.find(value_of(handle)), declared_by(info));
-  if (!said.empty()) declarations.set(value_of(handle), said);
+  if (!said.unsaid()) declarations.set(value_of(handle), said);
 }
 
 /// The program's own call of a routine without buffers; the MPI's own pass.
 class object_call {
  public:
   explicit object_call(routine_id id) {
-    if (here.depth++ != 0) return;
+    if (!enter(here, __builtin_frame_address(0))) return;
     here.routine = id;
     if ((current_settings().modes & mode_stage) != 0) before_staged_call();
   }
@@ -75,7 +75,7 @@ class object_call {
     if (here.depth == 1) said = declarations.take(freed);                                \
     if ((modes_in_use & mode_kinds) != 0) forget_usage_of(freed);                        \
     const int result = reinterpret_cast<int(*) params>(called_routines[id_##name]) args; \
-    if (result != MPI_SUCCESS && !said.empty()) declarations.set(freed, said);           \
+    if (result != MPI_SUCCESS && !said.unsaid()) declarations.set(freed, said);          \
     return result;                                                                       \
   }
 #include "routines/objects.def"

@@ -23,7 +23,7 @@ std::atomic<bool> world_started{false};
 /// Whatever the MPI does while it starts or ends is its own.
 template <class Call>
 int own_time(routine_id id, Call call) {
-  if (here.depth++ == 0) here.routine = id;
+  if (enter(here, __builtin_frame_address(0))) here.routine = id;
   const int result = call();
   if (--here.depth == 0) here.routine = no_routine;
   return result;
@@ -94,7 +94,7 @@ int wrapped_Session_finalize(MPI_Session* session) {
   const int result = own_time(id_Session_finalize, [&] {
     return reinterpret_cast<int (*)(MPI_Session*)>(real_routines[id_Session_finalize])(session);
   });
-  if (result != MPI_SUCCESS && !said.empty()) declarations.set(freed, said);
+  if (result != MPI_SUCCESS && !said.unsaid()) declarations.set(freed, said);
   return result;
 }
 
@@ -106,7 +106,7 @@ int create_window(void* base, MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm 
   const int result = reinterpret_cast<type*>(real_routines[id])(base, size, unit, info, comm, made);
   if (result != MPI_SUCCESS) return result;
   const declaration said = combined(declarations.find(value_of(comm)), declared_by(info));
-  if (!said.empty()) declarations.set(value_of(*made), said);
+  if (!said.unsaid()) declarations.set(value_of(*made), said);
   return result;
 }
 constexpr auto* wrapped_Win_create = &create_window<id_Win_create, int>;

@@ -36,6 +36,7 @@ struct noted_buffer {
 
 struct thread_state {
   unsigned depth = 0;  ///< how many wrapped routines are on this thread's stack; only the outermost is the program's
+  const void* outermost = nullptr;  ///< the frame of that
   routine_id routine = no_routine;
   std::uint8_t num_noted = 0;
   noted_buffer noted[max_noted] = {};
@@ -43,6 +44,22 @@ struct thread_state {
 };
 
 extern constinit thread_local thread_state here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/// A wrapped routine begins, whose frame this is (__builtin_frame_address(0)): whether it is the outermost. Frames lie
+/// below those that called them; one above the outermost has not been called from there, which was left without its
+/// end, by `longjmp` or an exception out of an error handler.
+[[gnu::always_inline]] inline bool enter(thread_state& t, const void* frame) {
+  if (t.depth != 0) [[unlikely]] {
+    if (frame < t.outermost) {
+      ++t.depth;
+      return false;
+    }
+    t.num_noted = 0;
+  }
+  t.depth = 1;
+  t.outermost = frame;
+  return true;
+}
 
 /// Out of line: takes a block of counts for this thread, a new one or that of a thread which ended.
 routine_counts* take_counts();

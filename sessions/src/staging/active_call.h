@@ -23,7 +23,7 @@ class active_call {
  public:
   template <class... Buffers>
   [[gnu::always_inline]] active_call(routine_id id, where w, const Buffers&... buffers) : thread_(here) {
-    if (thread_.depth++ != 0) return;
+    if (!enter(thread_, __builtin_frame_address(0))) return;
     thread_.routine = id;
     const unsigned modes = modes_in_use;
     if ((modes & mode_stage) != 0) [[unlikely]] {
@@ -38,8 +38,8 @@ class active_call {
     if constexpr (sizeof...(Buffers) > 0) {
       if ((modes & mode_elide) != 0 && w.has_handle) {
         declaration said = declarations.find(w.handle);
-        if (said.empty()) said = default_declaration;
-        if (!said.empty()) (note(said, buffers), ...);
+        if (said.unsaid()) said = default_declaration;
+        if (!said.empty()) (note(said, buffers, (modes & mode_verify) != 0), ...);
       }
       if ((modes & mode_verify) != 0) check_noted();
       if ((modes & mode_kinds) != 0) [[unlikely]]
@@ -67,10 +67,14 @@ class active_call {
     counts.bytes_sent += b.sent ? bytes : 0;
     counts.bytes_received += b.received ? bytes : 0;
   }
-  [[gnu::always_inline]] void note(const declaration& said, const buffer& b) {
+  /// Whether it lies where was said is looked at (`elide-verify`), but of a buffer without bytes, which may lie
+  /// anywhere.
+  [[gnu::always_inline]] void note(const declaration& said, const buffer& b, bool is_looked_at) {
     const place where = b.sent ? said.sent : said.received;
     const bool unsure = b.sent && b.received && said.sent != said.received;
     if (!b.present() || where == place::unknown || unsure) return;
+    if (is_looked_at && bytes_of(b) == 0) [[unlikely]]
+      return;
     thread_.noted[thread_.num_noted++] = {b.address, where};
   }
   static void refuse(routine_id id, const buffer& b) {

@@ -119,6 +119,7 @@ struct waiter : work {
     executor* e = home;
     activity* before = e->running;
     e->running = a;
+    if (a != nullptr) e->does(a->name);
     const actor_turn turn(*e, a != nullptr ? a->of : nullptr);
     trace_track* const track = a != nullptr ? e->track : nullptr;
     if (track != nullptr) [[unlikely]]

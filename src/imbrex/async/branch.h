@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "imbrex/async/task.h"
 #include "imbrex/base/memory/slab.h"
 
 /// What `when_all` and `when_any` share: one awaitable driven by a coroutine of its own, which tells a join when
@@ -89,7 +90,7 @@ class branch {
     handle_.resume();
   }
   void cancel() {
-    if (handle_) std::exchange(handle_, {}).destroy();
+    if (handle_) frame_end::destroy(std::exchange(handle_, {}));
   }
   R take() {
     promise_type& p = handle_.promise();

@@ -114,6 +114,7 @@ class executor {
   work* take_inbox() { return inbox_.take_all(); }
 
   void set_schedule_seed(std::uint64_t seed) { ready_.set_schedule_seed(seed); }
+  bool has_schedule_seed() const { return ready_.has_schedule_seed(); }
 
   /// Ends the job with this report; from the owner's thread. Set by whoever runs the PE.
   void fail(const std::string& report) {
@@ -123,6 +124,21 @@ class executor {
 
   /// The coroutine chain that runs now on the owner's thread, null between them.
   activity* running = nullptr;
+  /// \name What it does, for other threads to see
+  ///@{
+  /// The entry method, task or function of a stream that was begun last, for ever valid; null: something of the
+  /// runtime's.
+  void does(const char* what) { doing_.store(what, std::memory_order_relaxed); }
+  const char* doing() const { return doing_.load(std::memory_order_relaxed); }
+  /// Owner: another turn of its loop begins, or it has nothing to do (an odd number).
+  void begins_turn() {
+    turns_.store((turns_.load(std::memory_order_relaxed) & ~std::uint64_t{1}) + 2, std::memory_order_relaxed);
+    does(nullptr);
+  }
+  void rests_now() { turns_.store(turns_.load(std::memory_order_relaxed) | 1, std::memory_order_relaxed); }
+  std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
+  ///@}
+
   /// Whose code runs now on the owner's thread; null: the runtime's. `actor_turn` says so.
   const actor* acting() const { return acting_; }
   /// What binds it to this PE; null: nobody's code runs, or nobody counts.
@@ -170,6 +186,8 @@ class executor {
   alignas(64) mpsc_queue inbox_;
   alignas(64) std::atomic<std::uint32_t> wake_count_{0};
   const actor* acting_ = nullptr;
+  std::atomic<const char*> doing_{nullptr};
+  std::atomic<std::uint64_t> turns_{0};
 
  public:
   // Behind what is looked at for each message.

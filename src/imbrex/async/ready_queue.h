@@ -15,6 +15,7 @@ class ready_queue {
  public:
   /// A seed other than 0 makes `pop` take random items among all that are ready, repeatably for a given
   /// sequence of pushes.
+  bool has_schedule_seed() const { return shuffled_; }
   void set_schedule_seed(std::uint64_t seed) {
     random_ = random_sequence(seed);
     shuffled_ = seed != 0;

@@ -1,8 +1,29 @@
 #include "imbrex/async/task.h"
 
+#include <atomic>
+#include <exception>
+
+#include <fmt/format.h>
+
 #include "imbrex/base/error.h"
+#include "imbrex/base/log.h"
 
 namespace imbrex::detail {
+
+thread_local constinit int frame_end::depth_ = 0;
+
+void warn_of_task_not_awaited() noexcept {
+  const executor* const pe = executor::current();
+  if (pe == nullptr || (pe->running == nullptr && pe->acting() == nullptr) || std::uncaught_exceptions() > 0) return;
+  constexpr int most = 5;
+  static std::atomic<int> num{0};
+  if (num.fetch_add(1, std::memory_order_relaxed) >= most) return;
+  try {
+    log_warning(fmt::format("a task was made{} and never awaited: it has done nothing; co_await it",
+                            pe->running != nullptr ? fmt::format(" in {}", pe->running->name) : ""));
+  } catch (...) {  // no memory: the job goes on as if nothing were the matter
+  }
+}
 
 void throw_no_task() {
   throw usage_error(

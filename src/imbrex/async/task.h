@@ -8,6 +8,7 @@
 
 #include "imbrex/async/activity.h"
 #include "imbrex/base/memory/slab.h"
+#include "imbrex/base/memory/thread_place.h"
 
 namespace imbrex {
 
@@ -28,6 +29,24 @@ struct awaited_once {
       throw_awaited_before();
   }
 };
+
+/// Destroys coroutine frames, and knows of it while it does: what is destroyed with a frame that waits was not
+/// forgotten.
+class frame_end {
+ public:
+  static void destroy(std::coroutine_handle<> frame) noexcept {
+    ++depth_;
+    frame.destroy();
+    --depth_;
+  }
+  static bool is_under_way() { return depth_ != 0; }
+
+ private:
+  IMBREX_THREAD_LOCAL int depth_;
+};
+
+/// A task ends that nobody has awaited, by the code of a coroutine or entry method: warns, a few times.
+[[gnu::cold]] void warn_of_task_not_awaited() noexcept;
 
 /// What the promises of all tasks share. Frames come from the PE's slab.
 struct task_promise_base {
@@ -84,7 +103,7 @@ struct task_promise<void> : task_promise_base {
 
 /// A coroutine that starts when it is awaited (or when the runtime calls it as an entry method) and resumes its
 /// awaiter on the same PE when it ends. Owns its frame: destroying a task destroys the suspended coroutine and all
-/// that it awaits. An exception that leaves it is rethrown to the awaiter.
+/// that it awaits; one that was never awaited is warned of. An exception that leaves it is rethrown to the awaiter.
 /// Resumed by its PE's loop only. One awaiter: awaiting it again, or a task that was moved from, throws `usage_error`.
 /// Take arguments by value: a task outlives the call that made it.
 template <class T>
@@ -99,14 +118,12 @@ class [[nodiscard]] task {
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
   task& operator=(task&& other) noexcept {
     if (this != &other) {
-      if (handle_) handle_.destroy();
+      end();
       handle_ = std::exchange(other.handle_, {});
     }
     return *this;
   }
-  ~task() {
-    if (handle_) handle_.destroy();
-  }
+  ~task() { end(); }
 
   struct [[nodiscard]] awaiter {
     handle_type handle;
@@ -130,6 +147,13 @@ class [[nodiscard]] task {
   handle_type handle() const { return handle_; }
 
  private:
+  void end() noexcept {
+    if (!handle_) return;
+    if (!handle_.promise().continuation && !detail::frame_end::is_under_way()) [[unlikely]]
+      detail::warn_of_task_not_awaited();
+    detail::frame_end::destroy(handle_);
+  }
+
   handle_type handle_;
 };
 

@@ -85,6 +85,22 @@ std::string what_is_allowed(const setting& s) {
   return {};
 }
 
+// In lower case, with hyphens; what a word that is no option of imbrex by its letters was meant to be.
+std::string as_if_typed_well(std::string_view word) {
+  std::string name;
+  for (const char c : word) name += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// The name of the setting in an option such as -imbrex-pes, --imbrex_pes or --Imbrex-pes; empty: it is none of these.
+std::string name_behind_misspelt_prefix(std::string_view argument) {
+  if (!argument.starts_with('-')) return {};
+  const std::string typed =
+      as_if_typed_well(argument.substr(std::min(argument.find_first_not_of('-'), argument.size())));
+  const std::string_view prefix = option_prefix.substr(2);
+  return typed.starts_with(prefix) ? typed.substr(prefix.size()) : "";
+}
+
 // libimbrex_sessions.so has variables of its own and warns of those that it does not know.
 bool is_of_sessions(std::string_view variable) {
   constexpr std::string_view own = "IMBREX_SESSIONS";
@@ -112,9 +128,14 @@ config::config(std::vector<setting> known, int& argc, char** argv, const char* c
 void config::read_environment(const char* const* environment) {
   for (; *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
-    if (!entry.starts_with(variable_prefix)) continue;
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string_view variable = entry.substr(0, equals);
+    if (!entry.starts_with(variable_prefix)) {
+      const std::string typed = as_if_typed_well(variable), prefix = as_if_typed_well(variable_prefix);
+      if (typed.starts_with(prefix))
+        warn_unknown("environment variable", variable, typed.substr(prefix.size()), setting_source::environment);
+      continue;
+    }
     const std::string_view text = entry.substr(std::min(equals + 1, entry.size()));
     if (is_of_sessions(variable)) continue;
     const std::string name = setting_name(variable);
@@ -133,6 +154,9 @@ void config::read_command_line(int& argc, char** argv) {
   for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string_view argument = argv[i];
     if (!argument.starts_with(option_prefix)) {
+      const std::string_view option = argument.substr(0, argument.find('='));
+      if (const std::string meant = name_behind_misspelt_prefix(option); !meant.empty())
+        warn_unknown("option", option, meant, setting_source::command_line);
       argv[kept++] = argv[i];
       continue;
     }

@@ -31,6 +31,7 @@ void stream::copy_rows(void* to, std::size_t to_pitch, const void* from, std::si
 
 void stream::perform(executor& pe, stream_operation* op) {
   const char* const name = op->name;
+  pe.does(name);
   try {
     op->act(op, work_action::run);
   } catch (const std::exception& e) {

@@ -99,6 +99,8 @@ class stream {
 
   /// Whether everything enqueued has finished.
   virtual bool idle() const = 0;
+  /// Whether something may be left in it that writes to memory: false only where that is known to be not so.
+  virtual bool may_still_write() const { return true; }
 
   /// \name An idle stream goes to another PE of the process with the chare whose it is: of itself, if that made it
   ///@{

@@ -124,7 +124,7 @@ class callback {
   explicit operator bool() const { return kind_ != none; }
 
   /// Tells; returns at once. On a PE only.
-  void send(A... a) const { tell(scheduler::current(), std::move(a)...); }
+  void send(A... a) const { tell(scheduler::of_caller(), std::move(a)...); }
 
   /// As the target of a reduction.
   template <class T>
@@ -179,7 +179,7 @@ class callback {
 template <class... A>
 class [[nodiscard]] future {
  public:
-  future() : id_(scheduler::current().futures.add(&state_)) {}
+  future() : id_(scheduler::of_caller().futures.add(&state_)) {}
   future(const future&) = delete;
   future& operator=(const future&) = delete;
   ~future() {
@@ -187,7 +187,7 @@ class [[nodiscard]] future {
   }
 
   callback<A...> get_callback() const {
-    return callback<A...>::make(detail::future_receiver<A...>{scheduler::current().id(), id_});
+    return callback<A...>::make(detail::future_receiver<A...>{scheduler::of_caller().id(), id_});
   }
   bool is_ready() const { return state_.value.has_value(); }
 

@@ -84,10 +84,10 @@ class channel {
       : made_for_(kind) {
     using Index = typename C::index_type;
     element_base& e = chare_access::element(self);
-    open(
-        e, port,
-        new detail::channel_link_to<Index>(end_name(e, port), element_type, sizeof(T), scheduler::current().mover.get(),
-                                           peer.array_id(), peer.index(), peer_port));
+    open(e, port,
+         new detail::channel_link_to<Index>(end_name(e, port), element_type, sizeof(T),
+                                            scheduler::of_caller().mover.get(), peer.array_id(), peer.index(),
+                                            peer_port));
   }
   channel(channel&&) noexcept = default;
   channel& operator=(channel&& other) noexcept {
@@ -133,6 +133,7 @@ class channel {
   /// The same. `is_answer` tells the receiver that all it has sent on this channel has been given back before, in the
   /// order of `s`, so that it need not hear of that otherwise (`received::is_answer`).
   channel_send send(buffer_view<const T> view, stream& s, bool is_answer) {
+    scheduler& pe = scheduler::of_caller();
     check(kind_on(s.on(), view.kind));
     lent_state* state = lent_state::make(&link_->self->ties());
     channel_message m;
@@ -141,7 +142,6 @@ class channel {
     m.element_bytes = sizeof(T);
     m.is_answer = is_answer;
     m.lent = lent_buffer(reinterpret_cast<const std::byte*>(view.data), view.bytes(), state);
-    scheduler& pe = scheduler::current();
     if (kind_ == memory_kind::device && link_->sends_copies() && !lent_copy::replace(m.lent, s)) [[unlikely]] {
       send_packed(std::move(m), s);
       return channel_send(state, s);

@@ -33,12 +33,13 @@ template <class Derived, class Index = no_index>
 class chare : public chare_base {
  public:
   using index_type = Index;
+  using class_named_as_derived = Derived;
   static_assert(std::equality_comparable<Index>, "imbrex: an index type needs operator==");
 
   /// Ends this element once its present entry method returns; its waiting coroutines are destroyed. Also an entry
   /// method. Messages that come later are a `usage_error` naming it.
   void destroy() {
-    scheduler& pe = scheduler::current();
+    scheduler& pe = here();
     pe.send(pe.id(), end_body<Index>{array_id(), index(), element_->epoch}, priorities::communication);
   }
 
@@ -56,15 +57,15 @@ class chare : public chare_base {
     return static_cast<array_part<Index>*>(element_->part)->extent();
   }
 
-  pe_id pe() const { return scheduler::current().id(); }
-  int num_pes() const { return scheduler::current().num_pes(); }
-  rank_id rank() const { return scheduler::current().rank().rank; }
-  runtime& rt() const { return *scheduler::current().rank().facade; }
+  pe_id pe() const { return scheduler::of_caller().id(); }
+  int num_pes() const { return scheduler::of_caller().num_pes(); }
+  rank_id rank() const { return scheduler::of_caller().rank().rank; }
+  runtime& rt() const { return *scheduler::of_caller().rank().facade; }
 
   /// The device of this chare's data and kernels: its PE's GPU with `--imbrex-device cuda`, else its PE's host device.
-  device& on_device() const { return *scheduler::current().default_device; }
+  device& on_device() const { return *scheduler::of_caller().default_device; }
   /// Its PE's host device.
-  device& on_host() const { return *scheduler::current().host; }
+  device& on_host() const { return *scheduler::of_caller().host; }
   /// This chare's own streams on it: `compute` (low priority), `pack`, `unpack`, `to_host`, `to_device` (high).
   stream_set& streams() {
     if (!streams_) {
@@ -80,8 +81,9 @@ class chare : public chare_base {
   template <class T, class Op, class Target = to_reduction>
   void contribute(T value, Op op, Target target = {}) {
     if constexpr (std::is_same_v<Target, to_reduction>) detail::check_in_array<Index>();
+    scheduler& pe = here();
     if constexpr (std::is_same_v<Index, no_index>) {
-      target(scheduler::current(), reduction_id{}, std::move(value));  // alone
+      target(pe, reduction_id{}, std::move(value));  // alone
     } else {
       detail::contribute_to_array(*element_, std::move(value), op, target);
     }
@@ -95,6 +97,7 @@ class chare : public chare_base {
   template <class T, class Op, class Target = to_reduction>
   void contribute(const section_proxy<Derived>& s, T value, Op op, Target target = {}) {
     detail::check_in_array<Index>();
+    here();
     detail::contribute_to_section(*element_, s.id(), is_at_home(), std::move(value), op, target);
   }
 
@@ -126,7 +129,7 @@ class chare : public chare_base {
   /// PE that it leaves, `void has_moved(pe_id from)` on the new one. Throws `usage_error` for a PE that there is not,
   /// and when it is pinned.
   void migrate_to(pe_id to) {
-    scheduler& pe = scheduler::current();
+    scheduler& pe = here();
     if (to < 0 || to >= pe.num_pes()) {
       throw usage_error(fmt::format("{} cannot move to PE {}: the PEs are 0 to {}", element_->part->text(*element_), to,
                                     pe.num_pes() - 1));
@@ -152,6 +155,13 @@ class chare : public chare_base {
 
  private:
   collection_id array_id() const { return element_->part->id(); }
+  /// The PE that this element is on, whose thread calls; throws `usage_error` on others.
+  scheduler& here() const {
+    scheduler& pe = scheduler::of_caller();
+    if (&pe != &element_->part->pe()) [[unlikely]]
+      detail::refuse_pe_of_caller(*element_, pe);
+    return pe;
+  }
   bool is_at_home() const {
     return static_cast<array_part<Index>*>(element_->part)->home(index()) == scheduler::current().id();
   }

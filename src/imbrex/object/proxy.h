@@ -9,6 +9,7 @@
 #include "imbrex/object/broadcast.h"
 #include "imbrex/object/collection/entry_message.h"
 #include "imbrex/object/create.h"
+#include "imbrex/object/entry/argument_values.h"
 #include "imbrex/object/entry/index_holder.h"
 #include "imbrex/object/insertion.h"
 #include "imbrex/object/reduction.h"
@@ -153,10 +154,12 @@ template <auto M, class C, class... A>
 constexpr void check_entry() {
   static_assert(std::is_base_of_v<typename entry<M>::class_type, C>,
                 "imbrex: this entry method belongs to another chare type than the proxy");
-  static_assert(entry<M>::template accepts<A...>,
-                "imbrex: the arguments given do not match the parameters of this entry method in number and type");
+  static_assert(sizeof...(A) == std::tuple_size_v<typename entry<M>::args>,
+                "imbrex: this entry method takes another number of arguments: all are given, also those that have "
+                "defaults, which belong to a call by name");
+  static_assert(sizeof...(A) != std::tuple_size_v<typename entry<M>::args> || entry<M>::template accepts<A...>,
+                "imbrex: the arguments given do not match the parameters of this entry method in type");
 }
-
 }  // namespace detail
 
 /// One element of an array, or a singleton chare. Proxies may name a class that is only declared, as members of classes
@@ -181,6 +184,7 @@ class element_proxy {
   template <auto M, class... A>
   void send(A&&... a) const {
     detail::check_entry<M, C, A...>();
+    detail::check_arguments<entry<M>>(a...);
     send_entry<entry<M>>(scheduler::of_caller(), array_, index(), priority_, reply_to{}, std::forward<A>(a)...);
   }
 
@@ -188,6 +192,7 @@ class element_proxy {
   template <auto M, class... A>
   [[nodiscard("co_await it, or use send")]] auto call(A&&... a) const {
     detail::check_entry<M, C, A...>();
+    detail::check_arguments<entry<M>>(a...);
     static_assert(entry<M>::kind != entry_kind::slot, "imbrex: a when slot has no result to wait for: use send");
     return detail::call_request<entry<M>, typename C::index_type>{array_, index(), priority_,
                                                                   typename entry<M>::args(std::forward<A>(a)...)};
@@ -232,6 +237,7 @@ class section_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
+    detail::check_arguments<entry<M>>(a...);
     broadcast_entry<entry<M>, typename C::index_type>(scheduler::of_caller(), array_, section_, priority_,
                                                       std::forward<A>(a)...);
   }
@@ -287,6 +293,7 @@ class array_proxy {
   template <auto M, class... A>
   void broadcast(A&&... a) const {
     detail::check_entry<M, C, A...>();
+    detail::check_arguments<entry<M>>(a...);
     broadcast_entry<entry<M>, typename C::index_type>(scheduler::of_caller(), array_, section_id{}, priority_,
                                                       std::forward<A>(a)...);
   }

@@ -35,12 +35,13 @@ std::string detail::text_of_contribution(const char* type, const char* op) {
   return fmt::format("a value of {} ({})", type, op);
 }
 
-void detail::refuse_contribution(std::uint32_t number, const std::string& one, const std::string& other) {
+void detail::refuse_contribution(const reducer& red, std::uint32_t number, const std::string& one,
+                                 const std::string& other) {
   throw usage_error(fmt::format(
-      "elements disagree about reduction {}: one contributes {}, another {}; all contribute the same in the same "
+      "elements disagree about {}: one contributes {}, another {}; all contribute the same in the same "
       "order, and barriers, ix::balance, ix::checkpoint_point and write_field count (an element that goes on at "
       "another process calls its coroutine again: one point for each turn of its loop)",
-      number, one, other));
+      red.text_of(number), one, other));
 }
 
 std::string detail::text_of_result(const reduction_id& which) {

@@ -180,7 +180,8 @@ inline reducer* find_reducer(scheduler& pe, const reduction_id& r) {
 /// "reduction 3 of block", for reports.
 std::string text_of_reduction(scheduler& pe, const reduction_id& r);
 
-[[noreturn]] void refuse_contribution(std::uint32_t number, const std::string& one, const std::string& other);
+[[noreturn]] void refuse_contribution(const reducer& red, std::uint32_t number, const std::string& one,
+                                      const std::string& other);
 
 /// `count` contributions to reduction `number`, `local` of them of elements that live here.
 template <class T, class Op, class Target>
@@ -193,7 +194,7 @@ void add_contribution(reducer& red, std::uint32_t number, T&& v, const Op& op, c
     slot.value = std::make_unique<P>(op, target);
     p = slot.value.get();
   } else if (p->type != &P::tag) [[unlikely]] {
-    refuse_contribution(number, P::text(), p->describe());
+    refuse_contribution(red, number, P::text(), p->describe());
   }
   static_cast<P*>(p)->add(std::forward<T>(v));
   red.added(slot, number, count, local);

@@ -65,6 +65,7 @@ void scheduler::bind_to_this_thread() {
 
 /// In the loop of `run`, where a call for each piece of work would be felt.
 [[gnu::always_inline]] inline pe_step scheduler::step_inline() {
+  begins_turn();
   collect();
   work* const w = next();
   if (w == nullptr) [[unlikely]]
@@ -87,9 +88,12 @@ pe_step scheduler::step() { return step_inline(); }
 void scheduler::run() {
   if (ended_ != nullptr) reap();  // the main chare never had to wait
   while (!stopping_) {
-    if (step_inline() == pe_step::nothing) [[unlikely]]
+    if (step_inline() == pe_step::nothing) [[unlikely]] {
+      rests_now();
       idle_->wait(*this);
+    }
   }
+  rests_now();
 }
 
 pe_step scheduler::look() {

@@ -5,7 +5,7 @@
 namespace imbrex {
 
 task<std::string> runtime::checkpoint(std::string folder) const {
-  scheduler& pe = scheduler::current();
+  scheduler& pe = scheduler::of_caller();
   if (pe.id() != 0 || pe.acting() != nullptr)
     throw usage_error("a checkpoint is made by the main chare, or by elements in checkpoint_point");
   if (options_.virtual_time.is_wanted()) {
@@ -22,7 +22,7 @@ task<std::string> runtime::checkpoint(std::string folder) const {
 }
 
 void runtime::resize(int pes_per_rank) const {
-  scheduler& pe = scheduler::current();
+  scheduler& pe = scheduler::of_caller();
   constexpr int most = 4096;
   if (pes_per_rank < 1 || pes_per_rank > most) {
     throw usage_error(

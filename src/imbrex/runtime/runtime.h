@@ -36,20 +36,20 @@ class runtime {
   int num_local_ranks() const { return rank_.transport != nullptr ? rank_.transport->num_local_ranks() : 1; }
   rank_id rank() const { return rank_.rank; }
   /// Where chares keep their data and run their kernels: what `--imbrex-device` says.
-  device_kind kind_of_device() const { return scheduler::current().default_device->kind(); }
+  device_kind kind_of_device() const { return scheduler::of_caller().default_device->kind(); }
   /// With `--imbrex-device auto` and the host device: why no GPU is used; else empty.
   const std::string& why_no_gpu() const { return options_.why_no_gpu; }
   /// GPUs, or devices of OpenCL, of this rank; 0 with the host device.
-  int num_gpus() const { return static_cast<int>(scheduler::current().gpus.size()); }
+  int num_gpus() const { return static_cast<int>(scheduler::of_caller().gpus.size()); }
   /// This PE's handle of one of them, 0 <= i < num_gpus().
-  device& gpu(int i) const { return *scheduler::current().gpus.at(static_cast<std::size_t>(i)); }
+  device& gpu(int i) const { return *scheduler::of_caller().gpus.at(static_cast<std::size_t>(i)); }
   /// Which of them PE `pe` of this rank uses.
   int gpu_of(pe_id pe) const { return rank_.gpu_of_pe.at(static_cast<std::size_t>(pe - rank_.first_pe())); }
   /// The PE this is called on.
-  pe_id pe() const { return scheduler::current().id(); }
+  pe_id pe() const { return scheduler::of_caller().id(); }
   const runtime_options& options() const { return options_; }
   /// What balancing has done so far; on PE 0, where the main chare is. Empty without `--imbrex-balance`.
-  balance_summary balancing() const { return balance_summary_of(scheduler::current()); }
+  balance_summary balancing() const { return balance_summary_of(scheduler::of_caller()); }
   /// "none" with one rank, else "loopback", "mpi".
   std::string transport_name() const { return rank_.transport != nullptr ? rank_.transport->name() : "none"; }
 
@@ -60,7 +60,7 @@ class runtime {
   template <class C, class... A>
   element_proxy<C> create(A&&... args) {
     check_singleton<C, A...>();
-    chare_pe& here = chare_pe::current();
+    chare_pe& here = chare_pe::of(scheduler::of_caller());
     const collection_id all = detail::singles_of<C>();
     auto& part = *find_part<no_index>(here, all);
     if (part.places_next()) return create_on<C>(here.next_place_in_turn(), std::forward<A>(args)...);
@@ -77,7 +77,7 @@ class runtime {
       throw usage_error(fmt::format("{} cannot be created on PE {}: the PEs are 0 to {}", detail::type_name<C>(), where,
                                     num_pes() - 1));
     }
-    scheduler& here = scheduler::current();
+    scheduler& here = scheduler::of_caller();
     const collection_id all = detail::singles_of<C>();
     single_body<C, detail::kept_argument<A>...> body{{}, {std::forward<A>(args)...}};
     const no_index which = body.index = find_part<no_index>(here, all)->next(where);
@@ -157,11 +157,14 @@ class runtime {
 
   /// Ends the job now, on all ranks, with this exit code; what is queued is dropped. A main chare that returns lets
   /// everything that is on its way finish first. A failure that is reported all the same decides the exit code.
-  void exit(int code) { scheduler::current().exit_job(code, false); }
+  void exit(int code) { scheduler::of_caller().exit_job(code, false); }
 
  private:
   template <class C, class... A>
   static constexpr void check_constructor() {
+    static_assert(std::is_base_of_v<typename C::class_named_as_derived, C>,
+                  "imbrex: this class derives from ix::chare of another class: name the class itself there, "
+                  "class block : public ix::chare<block, ix::index3d>");
     static_assert(std::is_constructible_v<C, const detail::kept_argument<A>&...>,
                   "imbrex: this chare has no constructor for (const references to) these arguments");
   }
@@ -173,7 +176,7 @@ class runtime {
   }
   template <class C, class Map, class... A>
   collection_id create_collection(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
-    scheduler& pe = scheduler::current();
+    scheduler& pe = scheduler::of_caller();
     create_body<C, Map, detail::kept_argument<A>...> body;
     body.id = chare_pe::of(pe).new_collection_id();
     body.shape = shape;
@@ -277,7 +280,7 @@ template <class Program, class... Extra>
 int run(int& argc, char** argv, Extra... extra) {
   auto make = [=] {
     auto p = std::make_shared<Program>(extra...);
-    checkpointer::of(scheduler::current()).leader().saves_program_by([p] { return detail::save_program(*p); });
+    checkpointer::of(scheduler::of_caller()).leader().saves_program_by([p] { return detail::save_program(*p); });
     return p;
   };
   auto start = [=](runtime& rt, std::vector<std::string> arguments) {

@@ -1,5 +1,6 @@
 /* Declarations by info: how they are inherited, and what contradicts them. Usage: declare_job CASE */
 #include <mpi.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,71 @@ static void wrong(const char* pattern, int device) {
   if (rank == 1) MPI_Recv(b, 8, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
   MPI_Info_free(&info);
   MPI_Comm_free(&comm);
+}
+
+/* A mixture ends what was said before, also what was inherited. */
+static void mixture(void) {
+  MPI_Info hosts = info_of("mpi_communication_pattern", "MPI_CPU_TO_CPU");
+  MPI_Info both = info_of("mpi_assert_memory_alloc_kinds", "system,cuda:device");
+  MPI_Comm host_comm, child, grandchild;
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, hosts, &host_comm);
+  MPI_Comm_dup_with_info(host_comm, both, &child);
+  MPI_Comm_dup(child, &grandchild);
+  talk(grandchild);
+  if (rank == 0) printf("'%s' '%s' '%s'", imbrex_session_declared(host_comm), imbrex_session_declared(child),
+                        imbrex_session_declared(grandchild));
+  MPI_Comm_set_info(host_comm, both);
+  if (rank == 0) printf(" then '%s'", imbrex_session_declared(host_comm));
+  MPI_Comm_set_info(host_comm, hosts);
+  if (rank == 0) printf(" and '%s'\n", imbrex_session_declared(host_comm));
+  MPI_Comm_free(&host_comm);
+  MPI_Comm_free(&child);
+  MPI_Comm_free(&grandchild);
+  MPI_Info_free(&hosts);
+  MPI_Info_free(&both);
+}
+
+/* The host's memory is declared; what is device memory has no bytes, or is not looked at by an MPI. */
+static void nothing(void) {
+  MPI_Info info = info_of("mpi_communication_pattern", "MPI_CPU_TO_CPU");
+  device_pointer memory;
+  MPI_Comm comm;
+  MPI_Win win;
+  int one = 1, before = 0;
+  use_device(0);
+  cuMemAlloc_v2(&memory, 4096);
+  void* const there = (void*)memory;
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  MPI_Sendrecv(there, 0, MPI_BYTE, 1 - rank, 0, there, 0, MPI_BYTE, 1 - rank, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Bcast(there, 0, MPI_INT, 0, comm);
+  MPI_Win_create(&one, sizeof one, sizeof one, MPI_INFO_NULL, comm, &win);
+  MPI_Win_lock(MPI_LOCK_SHARED, 1 - rank, 0, win);
+  MPI_Fetch_and_op(there, &before, MPI_INT, 1 - rank, 0, MPI_NO_OP, win);
+  MPI_Win_unlock(1 - rank, win);
+  MPI_Win_free(&win);
+  MPI_Comm_free(&comm);
+  MPI_Info_free(&info);
+  cuMemFree_v2(memory);
+  if (rank == 1) printf("nothing there\n");
+}
+
+static jmp_buf back;
+static void leaves(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  longjmp(back, 1);
+}
+
+/* An error handler that does not return to its MPI: what comes later is seen as before. */
+static void left(void) {
+  MPI_Errhandler handler;
+  int sum = 0;
+  MPI_Comm_create_errhandler(&leaves, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  if (setjmp(back) == 0) MPI_Send(a, 1, MPI_BYTE, 99, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 10; ++i) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Errhandler_free(&handler);
+  if (rank == 0) printf("%d\n", sum);
 }
 
 /* Device memory, declared as such: this stock MPI must not touch it, so nothing is sent of it. */
@@ -178,6 +244,9 @@ int main(int argc, char** argv) {
   if (strcmp(what, "wrong_host") == 0) wrong("MPI_GPU_TO_GPU", 0);
   if (strcmp(what, "bad") == 0) bad();
   if (strcmp(what, "devices") == 0) devices();
+  if (strcmp(what, "mixture") == 0) mixture();
+  if (strcmp(what, "nothing") == 0) nothing();
+  if (strcmp(what, "left") == 0) left();
   if (strcmp(what, "sessions") == 0) result = sessions();
   MPI_Finalize();
   return result;

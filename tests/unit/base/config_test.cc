@@ -144,6 +144,18 @@ TEST(config, a_missing_value_is_told) {
   EXPECT_THAT(invocation({"--imbrex-trace", "--other"}).complaint(), HasSubstr("--imbrex-trace has no value"));
 }
 
+TEST(config, names_that_do_not_begin_as_they_should_are_warned_of) {
+  for (const std::string word : {"--imbrex_pes=4", "-imbrex-pes=4", "--Imbrex-pes=4", "--IMBREX_PES"}) {
+    invocation call({word, "-", "--", "--imbrex_pes"});
+    const config c = call.parse();
+    EXPECT_THAT(c.warnings(), ElementsAre(HasSubstr("did you mean --imbrex-pes?"))) << word;
+    EXPECT_EQ(call.rest().size(), 4U) << "it is the program's, which may know it";
+    EXPECT_EQ(c.get<std::int64_t>("pes"), 2);
+  }
+  EXPECT_THAT(invocation({}, {"imbrex_pes=4"}).parse().warnings(), ElementsAre(HasSubstr("did you mean IMBREX_PES?")));
+  EXPECT_TRUE(invocation({"--imbrexious", "imbrex-pes", "---"}, {"imbrexious=1"}).parse().warnings().empty());
+}
+
 TEST(config, unknown_names_are_warned_of_once_with_the_closest_known) {
   invocation i({"--imbrex-pse=3", "--imbrex-pse=3", "--imbrex-zzzzzz"},
                {"IMBREX_SPIN_MS=1", "IMBREXX=1", "IMBREX_SESSIONS=count", "IMBREX_SESSIONS_OUTPUT=a"});

@@ -263,6 +263,104 @@ TEST(wrong_use, proxies_outside_of_a_job_and_on_other_threads_are_errors) {
   EXPECT_THAT(said, HasSubstr("a thread of the program's own cannot"));
 }
 
+struct outsider : ix::chare<outsider, ix::index1d> {
+  static inline std::vector<std::string> said;
+  ix::task<> run() {
+    const auto on_a_thread = [](auto f) { std::thread([&] { said.push_back(use_of_pe(f).said); }).join(); };
+    ix::future<int> answer;
+    const ix::callback<int> told = answer.get_callback();
+    ix::buffer<double> out(on_host(), 1);
+    ix::channel<double> way(*this, array()[0], 0, 0);
+    on_a_thread([&] { told.send(3); });
+    on_a_thread([&] { static_cast<void>(way.send(out, streams().pack)); });
+    on_a_thread([&] { contribute(1, ix::sum); });
+    on_a_thread([&] { migrate_to(0); });
+    on_a_thread([&] { destroy(); });
+    on_a_thread([&] { static_cast<void>(pe()); });
+    on_a_thread([&] { static_cast<void>(on_device()); });
+    on_a_thread([&] { rt().exit(9); });
+    told.send(5);
+    const auto [n] = co_await answer;
+    contribute(n, ix::sum);
+  }
+};
+
+ix::task<int> uses_all_on_a_thread(ix::runtime& rt) {
+  const auto a = rt.create_array<outsider>(ix::index1d(1));
+  a.broadcast<&outsider::run>();
+  co_return co_await a.reduction<int>();
+}
+
+TEST(wrong_use, what_a_pe_alone_may_is_refused_to_other_threads) {
+  EXPECT_EQ(run_and_listen({1, 1}, uses_all_on_a_thread).code, 5);
+  EXPECT_EQ(outsider::said.size(), 8U);
+  for (const std::string& text : outsider::said) EXPECT_THAT(text, HasSubstr("by the thread of a PE"));
+}
+
+struct neighbour : ix::chare<neighbour, ix::index1d> {
+  static inline neighbour* first = nullptr;
+  static inline std::string said;
+  void is_there() {
+    if (index() == 0) first = this;
+    contribute(0, ix::sum);
+  }
+  void uses_the_first() {
+    said = use_of_pe([] { first->contribute(1, ix::sum); }).said;
+  }
+};
+
+ix::task<int> uses_an_element_elsewhere(ix::runtime& rt) {
+  const auto a = rt.create_array<neighbour>(ix::index1d(2));
+  a.broadcast<&neighbour::is_there>();
+  co_await a.reduction<int>();
+  co_await a[1].call<&neighbour::uses_the_first>();
+  co_return 0;
+}
+
+TEST(wrong_use, an_element_is_not_used_by_another_pe) {
+  EXPECT_EQ(run_and_listen({1, 2}, uses_an_element_elsewhere).code, 0);
+  EXPECT_THAT(neighbour::said, AllOf(HasSubstr("neighbour(0) is on PE 0"), HasSubstr("by PE 1")));
+}
+
+// ---------------------------------------------------------------------------------------------------- numbers
+
+struct narrow : ix::chare<narrow, ix::index1d> {
+  void whole(int n) { contribute(static_cast<long>(n), ix::sum); }
+  void size(std::size_t n) { contribute(static_cast<long>(n), ix::sum); }
+  long letter(char c, float) { return c; }
+  ix::when<int, double> slot;
+};
+
+ix::task<int> sends_numbers(ix::runtime& rt, std::vector<std::string>* said) {
+  const auto a = rt.create_array<narrow>(ix::index1d(1));
+  const auto refused = [said](auto f) { said->push_back(use_of_pe(f).said); };
+  refused([&] { a[0].send<&narrow::whole>(5'000'000'000L); });
+  refused([&] { a[0].send<&narrow::whole>(1.5); });
+  refused([&] { a[0].send<&narrow::whole>(-3e9F); });
+  refused([&] { a.broadcast<&narrow::whole>(4'000'000'000U); });
+  refused([&] { a[0].send<&narrow::size>(-1); });
+  refused([&] { a[0].send<&narrow::size>(18446744073709551616.0); });
+  refused([&] { static_cast<void>(a[0].call<&narrow::letter>(300, 1)); });
+  refused([&] { a[0].send<&narrow::slot>(std::int64_t{1} << 32, 2); });
+  refused([&] { a[std::int64_t{1} << 32].send<&narrow::whole>(1); });
+  const std::size_t there = 0;
+  a[there].send<&narrow::whole>(5'000'000L);
+  a.broadcast<&narrow::whole>(-2.0);
+  a[0].send<&narrow::size>(7);
+  long sum = 0;
+  for (int i = 0; i < 3; ++i) sum += co_await a.reduction<long>();
+  const long letter = co_await a[0].call<&narrow::letter>(100L, 1e300);
+  co_return sum == 5'000'005 && letter == 100 ? 0 : 1;
+}
+
+TEST(wrong_use, numbers_that_a_parameter_cannot_hold_are_errors) {
+  std::vector<std::string> said;
+  EXPECT_EQ(run_and_listen({1, 1}, sends_numbers, &said).code, 0);
+  EXPECT_EQ(said.size(), 9U);
+  for (const std::string& text : said) EXPECT_THAT(text, ContainsRegex("cannot hold|outside of every array"));
+  EXPECT_THAT(said[0], HasSubstr("narrow::whole is 5000000000, which a parameter of type int"));
+}
+
 ix::task<int> runs_another(ix::runtime&) {
   command_line inner({1, 1});
   co_return ix::run(inner.count(), inner.values(), gives, 9);

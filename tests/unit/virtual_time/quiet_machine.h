@@ -63,10 +63,10 @@ struct outcome {
 
 /// Exit code 0 is what a test expects; `words` are options for imbrex.
 template <class Start, class... Extra>
-outcome run_on_quiet_machine(std::vector<std::string> words, Start start, Extra... extra) {
+outcome run_on_machine(const std::string& text, std::vector<std::string> words, Start start, Extra... extra) {
   const std::string mine = fmt::format("{}{}_", testing::TempDir(), getpid());  // tests run beside each other
   const std::string file = mine + "quiet_machine.toml", report = mine + "machine_report.json";
-  std::ofstream(file) << quiet_machine;
+  std::ofstream(file) << text;
   words.insert(words.begin(), {"test", "--imbrex-machine=" + file, "--imbrex-machine-report=" + report});
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -80,6 +80,10 @@ outcome run_on_quiet_machine(std::vector<std::string> words, Start start, Extra.
   if (std::ifstream in(report); in && o.code == 0) o.report = nlohmann::json::parse(in);
   for (const std::string& done : {file, report}) std::filesystem::remove(done);
   return o;
+}
+template <class Start, class... Extra>
+outcome run_on_quiet_machine(std::vector<std::string> words, Start start, Extra... extra) {
+  return run_on_machine(quiet_machine, std::move(words), start, extra...);
 }
 
 template <class T>

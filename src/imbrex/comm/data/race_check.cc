@@ -12,6 +12,8 @@ std::shared_ptr<race_check> race_check::as_sent(std::string who, const void* byt
   auto check = std::make_shared<race_check>(std::move(who), bytes, size, s);
   if (kind == memory_kind::device) {
     s.copy(check->sent_.data(), bytes, size);
+  } else if (!s.may_still_write()) {  // what is there now is meant, and stays until it is read
+    check->copy_host(check->sent_);
   } else {
     s.then("race check", [check] { check->copy_host(check->sent_); });
   }

@@ -13,7 +13,8 @@ namespace imbrex {
 /// message.
 class race_check {
  public:
-  /// As the bytes are when stream `s` comes here; `who` names the channel in the report.
+  /// As the bytes are when stream `s` comes here, or now, where nothing is before it in `s` that could write them;
+  /// `who` names the channel in the report.
   static std::shared_ptr<race_check> as_sent(std::string who, const void* bytes, std::size_t size, memory_kind kind,
                                              stream& s);
 

@@ -161,11 +161,20 @@ void host_stream::enqueue(stream_operation* op) {
   last_ = op;
   if (phase_ != phase::empty) return;
   ++pe_->operations;
-  if (priority_ == stream_priority::high) {
+  if (priority_ == stream_priority::high && !pe_->has_schedule_seed()) {
     advance();
   } else {
     queue();
   }
+}
+
+bool host_stream::may_still_write() const {
+  if (phase_ == phase::running) return true;
+  for (const stream_operation* op = first_; op != nullptr; op = op->next) {
+    const std::string_view name = op->name;
+    if (name != "send" && name != "record" && name != "race check") return true;
+  }
+  return false;
 }
 
 void host_stream::queue() {
@@ -198,7 +207,8 @@ void host_stream::advance() {
     perform(op);
     if (track != nullptr) [[unlikely]]
       track->end();
-    if (has_computed && first_ != nullptr && first_->is_kernel) {
+    // With a seed other streams go in between: a missing `after` shows.
+    if (first_ != nullptr && ((has_computed && first_->is_kernel) || pe_->has_schedule_seed())) {
       queue();
       return;
     }

@@ -24,6 +24,7 @@ class host_stream final : public stream {
   void wait(const event& e) override;
   void arrive(device& here) override;
   bool idle() const override { return first_ == nullptr && phase_ != phase::running; }
+  bool may_still_write() const override;
 
  protected:
   void enqueue(stream_operation* op) override;

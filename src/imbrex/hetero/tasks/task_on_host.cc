@@ -55,6 +55,7 @@ void hetero_domain::call_with(task_node& t, stream* order, const host_tasks::tak
   trace_track* const track = track_here(t.domain->pe_);
   if (track != nullptr) [[unlikely]]
     note_begin_in_trace(t, *track, order);
+  if (executor* const here = executor::current(); here != nullptr) here->does(t.wishes.name);
   try {
     t.type->run(&t, task_call{t.at, order, memory, part.first_part, part.last_part});
   } catch (...) {

@@ -69,6 +69,17 @@ class array_part : public collection {
     return look_up(Index(i));  // a copy: what the caller has may stay in registers
   }
 
+  int index_numbers(const element_base& e, std::array<std::int32_t, 3>& numbers) const override {
+    const Index& i = static_cast<const element<Index>&>(e).index;
+    if constexpr (is_grid_index<Index>) {
+      numbers[0] = i.x;
+      if constexpr (requires { i.y; }) numbers[1] = i.y;
+      if constexpr (requires { i.z; }) numbers[2] = i.z;
+      return static_cast<int>(sizeof(Index) / sizeof(std::int32_t));
+    } else {
+      return 0;
+    }
+  }
   std::string index_text(const element_base& e) const override {
     return to_text(static_cast<const element<Index>&>(e).index);
   }

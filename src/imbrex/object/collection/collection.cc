@@ -47,6 +47,13 @@ chare_base::chare_base() : element_(nullptr) {
   }
 }
 
+void detail::refuse_pe_of_caller(const element_base& e, const scheduler& caller) {
+  throw usage_error(
+      fmt::format("{} is on PE {}, and a member of it was called that its own PE alone may, by PE {}: what runs "
+                  "elsewhere, as tasks may, sends it a message (proxy)",
+                  e.part->text(e), e.part->pe().id(), caller.id()));
+}
+
 collection::collection(chare_pe& pe, collection_id id, const char* chare_name)
     : pe_(pe),
       id_(id),

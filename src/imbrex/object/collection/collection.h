@@ -41,6 +41,8 @@ class collection : public saved_part {
   virtual const char* name_of(const element_base&) const { return chare_name_; }
   /// "(1, 2, 3)"; empty of a singleton.
   virtual std::string index_text(const element_base& e) const = 0;
+  /// The numbers of its index, and how many they are: 0 of an index that is none of 1 to 3 numbers. Allocates nothing.
+  virtual int index_numbers(const element_base& e, std::array<std::int32_t, 3>& numbers) const = 0;
   /// Calls `f` for every element this PE knows of.
   virtual void for_each_known(const std::function<void(element_base&)>& f) const = 0;
 

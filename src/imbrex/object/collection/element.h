@@ -47,6 +47,8 @@ class chare_base {
 namespace detail {
 /// Frees what `allocate_object` gave for a class of this alignment.
 void free_object_memory(void* memory, std::size_t alignment);
+/// Throws `usage_error`: code on another PE than the element's has called what only its own may.
+[[noreturn, gnu::cold]] void refuse_pe_of_caller(const element_base& e, const scheduler& caller);
 }  // namespace detail
 
 /// For the runtime's own classes.

@@ -19,7 +19,7 @@ void entry_activity::destroy(scheduler& pe, entry_activity* a) {
     a->list(pe) = a->following;
   }
   if (a->following != nullptr) a->following->previous = a->previous;
-  a->frame.destroy();
+  detail::frame_end::destroy(a->frame);
   --chare_pe::of(pe).num_activities;
   a->~entry_activity();
   slab::free(a);

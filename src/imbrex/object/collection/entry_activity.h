@@ -56,6 +56,7 @@ void entry_activity::start(scheduler& pe, element_base* e, const char* name, tas
   a->list(pe) = a;
   handle.promise().root = a;
   activity* before = std::exchange(pe.running, a);
+  pe.does(name);
   handle.resume();
   pe.running = before;
 }

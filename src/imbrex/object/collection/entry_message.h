@@ -125,6 +125,7 @@ template <class E, class Args>
   C& object = *static_cast<C*>(e.object);
   const actor_turn turn(pe, &e);
   const char* const name = detail::shown_name<E>(e, args);
+  pe.does(name);
   std::exception_ptr thrown;  // passed on after the handler, which holds a reference too
   try {
     if constexpr (E::kind == entry_kind::slot) {

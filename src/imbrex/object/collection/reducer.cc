@@ -309,15 +309,34 @@ std::string reducer::of_how_many(std::uint32_t number) const {
   return in_tree_ && expected_ != not_yet_known ? fmt::format(" of {}", expected(number)) : std::string();
 }
 
+std::string reducer::text_of(std::uint32_t number) const {
+  return fmt::format("reduction {} of {}{}", number, section_.whole_array() ? "" : "a section of ",
+                     array_.chare_name());
+}
+
+/// Which elements of this PE are to contribute yet, a few of them.
+std::string reducer::missing_here(std::uint32_t number) const {
+  if (!section_.whole_array()) return {};
+  constexpr std::size_t few = 3;
+  std::string names;
+  std::size_t n = 0;
+  for (const element_base* e : array_.here()) {
+    if (e->next_reduction > number || ++n > few) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", array_.text(*e));
+  }
+  if (n == 0) return {};
+  const std::string others = n > few ? fmt::format(" and {} others here", n - few) : std::string();
+  return fmt::format(", none of {}{}", names, others);
+}
+
 std::string reducer::describe() const {
   std::string text;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].value) continue;
     const std::uint32_t number = first_ + static_cast<std::uint32_t>(i);
     const std::uint64_t count = slots_[i].value->count;
-    text += fmt::format("{}reduction {} of {}{} has {} contribution{}{}", text.empty() ? "" : "; ", number,
-                        section_.whole_array() ? "" : "a section of ", array_.chare_name(), count,
-                        count == 1 ? "" : "s", of_how_many(number));
+    text += fmt::format("{}{} has {} contribution{}{}{}", text.empty() ? "" : "; ", text_of(number), count,
+                        count == 1 ? "" : "s", of_how_many(number), missing_here(number));
   }
   return text;
 }

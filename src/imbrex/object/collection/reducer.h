@@ -155,6 +155,8 @@ class reducer {
   /// What a checkpoint would lose of it; empty: nothing.
   std::string what_is_under_way() const;
   std::string describe() const;
+  /// "reduction 3 of block".
+  std::string text_of(std::uint32_t number) const;
   pe_id root() const { return root_; }
 
  private:
@@ -180,6 +182,7 @@ class reducer {
   void hand_out();
   std::size_t num_local() const;
   std::string of_how_many(std::uint32_t number) const;
+  std::string missing_here(std::uint32_t number) const;
 
   scheduler& pe_;
   collection& array_;

@@ -83,6 +83,7 @@ class array_part<no_index> : public collection {
   const char* name_of(const element_base& e) const override;
   const char* name_of_index(const no_index& i);
   std::string index_text(const element_base&) const override { return {}; }
+  int index_numbers(const element_base&, std::array<std::int32_t, 3>&) const override { return 0; }
   int place_of(const element_base&, std::array<double, 3>&) const override { return 0; }
   void for_each_known(const std::function<void(element_base&)>& f) const override;
 

@@ -87,7 +87,8 @@ class device_view {
     if (state_ != nullptr) state_->release();
   }
 
-  /// Of a sender: `co_await` it to know that the memory may be written again. At most once.
+  /// Of a sender: `co_await` it to know that what is put into the stream from then on may write the memory again; the
+  /// host may, or frees it, behind `done()` of the stream. At most once.
   channel_send lent() { return channel_send(std::exchange(state_, nullptr), *stream_); }
 
   /// \name Of a receiver

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,6 +17,10 @@
 /// default-constructible, serialisable and has `std::hash`.
 namespace imbrex {
 
+namespace detail {
+[[noreturn, gnu::cold]] void refuse_index(const std::string& index);
+}
+
 /// The index type of singleton chares, which have no index that a program could choose: names one of a class.
 struct no_index {
   pe_id home = no_pe;       ///< where it was made
@@ -28,7 +33,13 @@ struct no_index {
 struct index1d {
   std::int32_t x = 0;
   constexpr index1d() = default;
-  constexpr index1d(int x_) : x(x_) {}          // NOLINT(google-explicit-constructor): array[5]
+  constexpr index1d(int x_) : x(x_) {}  // NOLINT(google-explicit-constructor): array[5]
+  /// Throws `usage_error` where it is none of 32 bits, which came out as another element's.
+  template <std::integral I>
+    requires(!std::same_as<I, int>)
+  constexpr index1d(I i) : x(static_cast<std::int32_t>(i)) {  // NOLINT(google-explicit-constructor)
+    if (static_cast<I>(x) != i || (x < 0) != (i < I{})) detail::refuse_index(std::to_string(i));
+  }
   constexpr operator int() const { return x; }  // comparisons too: with numbers and with each other
 };
 

@@ -11,6 +11,7 @@
 #include "imbrex/hetero/placement/cost_store.h"
 #include "imbrex/runtime/job/job_runs.h"
 #include "imbrex/runtime/job/make_transport.h"
+#include "imbrex/runtime/rank/crash_reports.h"
 #include "imbrex/runtime/readonly.h"
 #include "imbrex/runtime/runtime.h"
 #include "imbrex/runtime/virtual_time/virtual_run.h"
@@ -32,16 +33,22 @@ int in_eight_bits(int code) {
   return 255;
 }
 
-/// A simulated job is one process, which each of several would be again, with the same reports.
-void check_one_process() {
+/// A job that is simulated, or has its ranks inside this process, is one process, which each of several would be again.
+void check_one_process(const runtime_options& o) {
 #if IMBREX_HAVE_MPI
-  if (launched_ranks() > 1) {
+  if (launched_ranks() < 2) return;
+  if (o.virtual_time.is_wanted()) {
     throw config_error(
         fmt::format("--imbrex-machine: a launcher started {} processes, and each would simulate the whole job: start "
                     "one, and give --imbrex-ranks or --imbrex-nodes",
                     launched_ranks()));
   }
+  throw config_error(
+      fmt::format("--imbrex-ranks={}: these are ranks inside one process, and a launcher started {}, each of which "
+                  "would be the whole job: start one, or leave the option out",
+                  o.ranks, launched_ranks()));
 #endif
+  static_cast<void>(o);
 }
 }  // namespace
 
@@ -62,14 +69,16 @@ int detail::run_job(int& argc, char** argv, const main_program& main) {
     if (!options.trace.empty()) trace_file::check_writable(options.trace);
     if (!options.task_costs.empty()) cost_store(options.task_costs).check_writable();
     if (options.virtual_time.is_wanted()) {
-      check_one_process();
+      check_one_process(options);
       for (const std::string& w : options.warnings) log_warning(w);
+      const crash_reports crashes;
       readonly_base::seal(true);
       const int code = detail::run_in_virtual_time(options, {arguments, command_line, main});
       readonly_base::seal(false);
       return in_eight_bits(code);
     }
     const detail::transport_choice choice = detail::choose_transport(options);
+    if (choice == detail::transport_choice::loopback) check_one_process(options);
 #if IMBREX_HAVE_CUDA
     if (options.device != "host") cuda_driver::ask_to_load_kernels_early();  // before MPI or UCX uses CUDA
 #endif
@@ -79,6 +88,7 @@ int detail::run_job(int& argc, char** argv, const main_program& main) {
     }
     std::optional<checkpoint_signals> signals;
     if (!options.checkpoint.folder.empty()) signals.emplace();
+    const crash_reports crashes;
     readonly_base::seal(true);
     const int code = choice == detail::transport_choice::loopback
                          ? detail::run_in_one_process(options, {arguments, command_line, main})

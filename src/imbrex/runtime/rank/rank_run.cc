@@ -17,6 +17,8 @@
 #include "imbrex/pe/pe_stepper.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/runtime/main_coroutine.h"
+#include "imbrex/runtime/rank/crash_reports.h"
+#include "imbrex/runtime/rank/pe_watch.h"
 #include "imbrex/runtime/readonly.h"
 
 namespace imbrex::detail {
@@ -173,6 +175,7 @@ void rank_run::start_transport() {
 // ------------------------------------------------------------------------------------------------ threads
 
 void rank_run::run_by_threads(const main_program& main) {
+  const pe_watch watch(context_.pes, context_.rank, context_.num_ranks);
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < pes_.size(); ++i) threads.emplace_back([this, i, &main] { pe_thread(i, main); });
   pe_thread(0, main);
@@ -180,6 +183,7 @@ void rank_run::run_by_threads(const main_program& main) {
 }
 
 void rank_run::pe_thread(std::size_t i, const main_program& main) {
+  const signal_stack stack;
   scheduler& pe = *pes_[i];
   if (context_.num_ranks > 1) set_thread_log_rank(context_.rank);
   if (const int processor = processors_of_pes()[i]; processor >= 0) pin_this_thread(processor);

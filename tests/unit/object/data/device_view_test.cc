@@ -33,6 +33,7 @@ struct taker : chare<taker, index1d> {
     auto sent = view.lent();
     array()[(index() + 1) % extent()].send<&taker::hop>(hops, std::move(view));
     co_await sent;
+    co_await streams().pack.done();
   }
   task<> hop(int hops, device_view<std::int64_t> data) {
     stream& s = data.stream();
@@ -54,6 +55,7 @@ struct taker : chare<taker, index1d> {
     array()[(index() + 1) % extent()].send<&taker::hop>(hops - 1, std::move(view));
     data = device_view<std::int64_t>();
     co_await sent;
+    co_await s.done();
   }
 
   // Messages of all lengths to a chare with a post method.
@@ -66,6 +68,7 @@ struct taker : chare<taker, index1d> {
       auto sent = view.lent();
       array()[to].send<&taker::take>(i, std::move(view), std::string("round ") + std::to_string(i));
       co_await sent;
+      co_await streams().pack.done();  // what was put into the receiver's stream has read it
     }
   }
   void take(int round, device_view<double> data, const std::string& text) {

@@ -221,7 +221,8 @@ TEST(deadlock, is_not_a_reduction_that_somebody_misses_but_it_is_told_of_in_the_
     EXPECT_THAT(errors,
                 HasSubstr("warning: the main chare has returned, and these wait for what cannot come any more:\n"));
     EXPECT_THAT(errors, HasSubstr("reduction 0 of "));
-    EXPECT_THAT(errors, HasSubstr(" of 4\n"));
+    const bool is_alone = s.pes * s.ranks == 1;
+    EXPECT_THAT(errors, is_alone ? HasSubstr(" of 4, none of ") : HasSubstr(" of 4"));
   }
 }
 

@@ -1,0 +1,82 @@
+"""What programs with a mistake are told: whose code crashed, called exit, does not come back; a task that nobody awaits; memory that is sent and
+written again; streams without an order."""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import unittest
+
+given = argparse.Namespace()
+SHAPES = (["--imbrex-pes=1"], ["--imbrex-pes=4"], ["--imbrex-ranks=2", "--imbrex-pes=1"])
+
+
+def run(*words, before=(), timeout=60):
+    return subprocess.run([*before, given.job, *words], capture_output=True, text=True, timeout=timeout, check=False)
+
+
+class Mistakes(unittest.TestCase):
+    def each(self, how):
+        return [run(how, *shape) for shape in SHAPES]
+
+    def test_a_crash_says_whose_code_it_was(self):
+        for how, signal, name in (("segv", 11, "SIGSEGV"), ("raise", 11, "SIGSEGV"), ("abort", 6, "SIGABRT"), ("terminate", 6, "SIGABRT")):
+            for done in self.each(how):
+                self.assertIn(name, done.stderr)
+                self.assertIn("in cell::falls of cell(1,1) on PE ", done.stderr)
+                self.assertEqual(done.stderr.count("imbrex: error"), 1, done.stderr)
+                if not given.sanitized:  # which have exit codes of their own
+                    self.assertEqual(done.returncode, -signal, done.stderr)
+
+    def test_a_stack_that_is_full_is_named(self):
+        if given.sanitized:
+            self.skipTest("a sanitizer watches stacks itself")
+        for done in self.each("stack"):
+            self.assertIn("in cell::falls of cell(1,1) on PE ", done.stderr)
+            self.assertIn("its stack is full", done.stderr)
+            self.assertEqual(done.returncode, -11, done.stderr)
+
+    def test_exit_is_no_success(self):
+        for how, code in (("exit", 70), ("exit3", 3)):
+            for done in self.each(how):
+                self.assertIn("was called in cell::falls of cell(1,1) on PE ", done.stderr)
+                self.assertIn("rt().exit(code)", done.stderr)
+                self.assertNotIn("the end", done.stdout)
+                self.assertEqual(done.returncode, code, done.stderr)
+
+    def test_an_entry_method_that_does_not_come_back_is_told_of(self):
+        done = run("blocks", "--imbrex-pes=4")
+        self.assertRegex(done.stderr, r"PE 3 has been in cell::falls for 1[01] s")
+        self.assertEqual(done.stderr.count("has been in"), 1, "the others rest")
+        self.assertEqual((done.returncode, done.stdout), (0, "the end\n"), done.stderr)
+
+    def test_a_task_that_nobody_awaits_is_warned_of(self):
+        for done in self.each("forgets"):
+            self.assertIn("a task was made in cell::forgets and never awaited", done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_memory_that_is_written_again_is_found(self):
+        for shape in SHAPES:
+            done = run("overwrites", "--imbrex-check-races", *shape)
+            self.assertIn("lent memory that was written before the receiver had read it", done.stderr)
+            self.assertEqual(done.returncode, 70, done.stderr)
+
+    def test_streams_without_an_order_show_under_a_seed(self):
+        early = {run("forgets-after", "--imbrex-pes=1", f"--imbrex-schedule-seed={s}").stdout.split()[0] for s in range(1, 9)}
+        self.assertTrue(early - {"0"}, early)
+
+    def test_ranks_in_each_of_several_processes_are_refused(self):
+        if not given.mpirun:
+            self.skipTest("there is no MPI")
+        done = run("forgets", "--imbrex-ranks=2", before=[*given.mpirun, "2"])
+        self.assertIn("--imbrex-ranks=2: these are ranks inside one process", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--job", type=pathlib.Path, required=True)
+    parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--mpirun", nargs=argparse.REMAINDER, default=[])
+    given, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
