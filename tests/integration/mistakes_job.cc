@@ -33,7 +33,7 @@ struct cell : ix::chare<cell, ix::index2d> {
         {"terminate", []() noexcept { static_cast<void>(std::string().at(1)); }},
         {"exit", [] { std::exit(0); }},
         {"exit3", [] { std::exit(3); }},
-        {"blocks", [] { std::this_thread::sleep_for(std::chrono::milliseconds(11'500)); }},
+        {"blocks", [] { std::this_thread::sleep_for(std::chrono::seconds(15)); }},
     };
     ways.at(how)();
   }

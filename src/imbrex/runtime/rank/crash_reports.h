@@ -5,9 +5,9 @@
 namespace imbrex::detail {
 
 /// While one lives, a signal that ends the process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) on the thread of a PE
-/// says on standard error whose code ran there: `imbrex: SIGSEGV in block::run of block(3,0) on PE 1 (rank 0)`. Then
-/// whoever had the signal before has it. And a process that ends by `exit` while a job runs says so, and ends with exit
-/// code 70 in place of 0: what the job was to do has not been done. One at a time.
+/// says on standard error whose code ran there: `imbrex: error: SIGSEGV in block::run of block(3,0) on PE 1 (rank 0)`.
+/// Then whoever had the signal before has it. And a process that ends by `exit` while a job runs says so, and ends with
+/// exit code 70 in place of 0: what the job was to do has not been done. One at a time.
 class crash_reports {
  public:
   crash_reports();

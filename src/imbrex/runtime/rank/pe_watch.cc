@@ -49,9 +49,8 @@ void pe_watch::look(seen& s) const {
     s.warn_at = first_warning_s;
     return;
   }
-  const char* const doing = s.pe->doing();
-  if (++s.seconds < s.warn_at || doing == nullptr)
-    return;  // else the runtime's own, which has reports for what it waits
+  const char* const doing = s.pe->doing();  // null: something of the runtime's, which has reports of its own
+  if (++s.seconds < s.warn_at || doing == nullptr) return;
   s.warn_at *= 10;
   log_warning(
       fmt::format("PE {} has been in {} for {} s, and does nothing else meanwhile: where that waits (for a lock, "
