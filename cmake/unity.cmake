@@ -13,14 +13,33 @@ function(imbrex_unite_as target group)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# imbrex_without_kernels(list): leaves out sources that bring the dialect of kernels, whose words are macros, one that is
+# about names in two files, and the same loops for several instruction sets.
+function(imbrex_without_kernels list)
+  set(kept)
+  foreach(source IN LISTS ${list})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE file)
+    set(of_kernels "")
+    if(EXISTS "${file}")  # what is generated has none
+      file(STRINGS "${file}" of_kernels REGEX "kernel_dialect\\.h|\\.hk\"|IX_INLINE|equal_names\\.h|_(rows|lanes|avx[0-9]+)\\.inc\\.h\"" LIMIT_COUNT 1)
+    endif()
+    if(NOT of_kernels)
+      list(APPEND kept "${source}")
+    endif()
+  endforeach()
+  set(${list} "${kept}" PARENT_SCOPE)
+endfunction()
+
 # imbrex_unite(target): its sources in C++, by folders: names that a source keeps to itself are not used again in its
-# folder.
+# folder. Call it when all are known. Sources with options of their own, and kernels, are compiled alone.
 function(imbrex_unite target)
   if(NOT IMBREX_UNITY_BUILD)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "\\.hk\\.cc$")
+  imbrex_without_kernels(sources)
   list(SORT sources)
   set(keys)
   foreach(source IN LISTS sources)
@@ -37,8 +56,7 @@ function(imbrex_unite target)
   endforeach()
 endfunction()
 
-# imbrex_unite_tests(target): its sources named _test, each of which keeps its names in a namespace of its own. Those
-# that bring the dialect of kernels, whose words are macros, are compiled alone, and one that is about names in two files.
+# imbrex_unite_tests(target): its sources named _test, each of which keeps its names in a namespace of its own.
 function(imbrex_unite_tests target)
   if(NOT IMBREX_UNITY_BUILD)
     return()
@@ -46,14 +64,8 @@ function(imbrex_unite_tests target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "_test\\.cc$")
   list(SORT sources)
-  set(together)
-  foreach(source IN LISTS sources)
-    file(STRINGS "${source}" of_dialect REGEX "kernel_dialect\\.h|\\.hk\"|IX_INLINE|equal_names\\.h" LIMIT_COUNT 1)
-    if(NOT of_dialect)
-      list(APPEND together "${source}")
-    endif()
-  endforeach()
-  imbrex_unite_as(${target} tests ${together})
+  imbrex_without_kernels(sources)
+  imbrex_unite_as(${target} tests ${sources})
 endfunction()
 
 # imbrex_optimise_little(source...): of the calling folder; what takes long to compile and hardly any time when it runs, such

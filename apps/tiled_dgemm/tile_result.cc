@@ -27,10 +27,11 @@ std::string table_text(const options& o, const result& r) {
       fmt::format("\n{:>6}  {:>6}  {:>10}  {:>9}  {:>9}  {:>9}\n", "n", "tile", "tasks", "GFLOP/s", "ms", "least ms");
   for (const point& p : r.points) {
     const apps::statistics s = apps::statistics_of(p.seconds);
-    const std::int64_t tiles = p.tile == 0 ? 1 : p.n / p.tile;
-    text += fmt::format(
-        "{:6}  {:>6}  {:>10}  {:9.4g}  {:9.4g}  {:9.4g}\n", p.n, p.tile == 0 ? "whole" : std::to_string(p.tile),
-        p.tile == 0 ? "none" : std::to_string(tiles * tiles * tiles), p.gflops(), s.median * 1e3, s.min * 1e3);
+    const std::int64_t num_tiles = p.tile == 0 ? 1 : p.n / p.tile;
+    text += fmt::format("{:6}  {:>6}  {:>10}  {:9.4g}  {:9.4g}  {:9.4g}\n", p.n,
+                        p.tile == 0 ? "whole" : std::to_string(p.tile),
+                        p.tile == 0 ? "none" : std::to_string(num_tiles * num_tiles * num_tiles), p.gflops(),
+                        s.median * 1e3, s.min * 1e3);
   }
   return text + fmt::format("medians of {}\n", o.repeats);
 }

@@ -70,6 +70,21 @@ struct cell : ix::chare<cell, ix::index2d> {
     contribute(*early, ix::sum);
   }
 
+  /// Writes one element too many, in a buffer of its own or of an object that a task has.
+  ix::task<> goes_too_far(bool in_task) {
+    if (in_task) {
+      ix::hetero_object<double> o(100);
+      ix::submit({.name = "too far"}, [](std::span<double> x) { x.data()[100] = 1; }, ix::write(o));
+      co_await ix::all_tasks();
+    } else {
+      const ix::buffer<double> b(on_device(), 100);
+      streams().compute.call("fill", [x = b.data()] {
+        for (int i = 0; i <= 100; ++i) x[i] = i;
+      });
+      co_await streams().compute.done();
+    }
+  }
+
  private:
   ix::buffer<double> out_, in_;
   ix::channel<double> way_;
@@ -82,6 +97,8 @@ static ix::task<int> start(ix::runtime& rt, std::vector<std::string> words) {
     all.broadcast<&cell::forgets>();
   } else if (how == "overwrites") {
     all.broadcast<&cell::overwrites>();
+  } else if (how == "too-far" || how == "too-far-in-task") {
+    all[{1, 0}].send<&cell::goes_too_far>(how != "too-far");
   } else if (how == "forgets-after") {
     all.broadcast<&cell::forgets_after>();
     std::printf("%d\n", co_await all.reduction<int>());

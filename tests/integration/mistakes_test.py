@@ -1,5 +1,5 @@
 """What programs with a mistake are told: whose code crashed, called exit, does not come back; a task that nobody awaits; memory that is sent and
-written again; streams without an order."""
+written again, or beyond its end; streams without an order."""
 
 import argparse
 import pathlib
@@ -61,6 +61,27 @@ class Mistakes(unittest.TestCase):
             self.assertIn("lent memory that was written before the receiver had read it", done.stderr)
             self.assertEqual(done.returncode, 70, done.stderr)
 
+    def test_what_is_written_beyond_an_end_is_found(self):
+        for shape in SHAPES:
+            for how, owner in (("too-far", "cell::goes_too_far"), ("too-far-in-task", "")):
+                done = run(how, "--imbrex-check-memory", *shape)
+                self.assertRegex(done.stderr, f"800 bytes of .*memory on host, which {owner}.* had, were written beyond their end: .* from byte 800 on")
+                self.assertEqual(done.returncode, 70, done.stderr)
+            done = run("forgets", "--imbrex-check-memory", *shape)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_address_sanitizer_of_a_program_watches_buffers(self):
+        if not given.watched:
+            self.skipTest("the compiler has no address sanitizer, or everything here is built with one")
+        for shape in SHAPES:
+            done = subprocess.run([given.watched, "too-far", *shape], capture_output=True, text=True, timeout=60, check=False)
+            self.assertIn("heap-buffer-overflow", done.stderr)
+            self.assertIn("goes_too_far", done.stderr)
+            self.assertIn("0 bytes after 800-byte region", done.stderr.replace("to the right of", "after"))
+            self.assertNotEqual(done.returncode, 0)
+            done = subprocess.run([given.watched, "forgets", *shape], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_streams_without_an_order_show_under_a_seed(self):
         early = {run("forgets-after", "--imbrex-pes=1", f"--imbrex-schedule-seed={s}").stdout.split()[0] for s in range(1, 9)}
         self.assertTrue(early - {"0"}, early)
@@ -77,6 +98,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--job", type=pathlib.Path, required=True)
     parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--watched", type=pathlib.Path)
     parser.add_argument("--mpirun", nargs=argparse.REMAINDER, default=[])
     given, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

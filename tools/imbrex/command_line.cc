@@ -70,11 +70,25 @@ imbrex::config read_own_options(int& argc, char** argv) {
   return settings;
 }
 
+/// Of a command that has commands of its own; else empty.
+static std::string unknown_subcommand(const CLI::App& command, const std::string& word) {
+  if (word.empty() || word.front() == '-') return {};
+  std::string names;
+  for (const CLI::App* c : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (c->get_name() == word) return {};
+    names += (names.empty() ? "" : ", ") + c->get_name();
+  }
+  return names.empty() ? names : fmt::format("there is no command '{} {}', but {}", command.get_name(), word, names);
+}
+
 std::string complaint(const CLI::ParseError& e, const CLI::App& app, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const auto is_that = [&](const CLI::App* c) { return c->get_name() == first; };
   const bool is_command = first.empty() || first.front() == '-' || !app.get_subcommands(is_that).empty();
   if (!is_command) return fmt::format("there is no command '{}'", first);
+  if (const auto commands = app.get_subcommands(is_that); !commands.empty() && argc > 2) {
+    if (const std::string named = unknown_subcommand(*commands.front(), argv[2]); !named.empty()) return named;
+  }
   if (const std::string option = unknown_option(app); !option.empty()) {
     const char* const whose = app.got_subcommand("mpi-check") ? ": the program and its options stand after --" : "";
     return fmt::format("there is no option '{}'{}", option, whose);

@@ -53,8 +53,14 @@ void print_marks(const trace_summary& s) {
   }
   if (!s.counters.empty()) {
     fmt::print("\n{:<40} {:>9} {:>12} {:>12} {:>12}\n", "counter of the program", "count", "least", "mean", "most");
-    for (const mark_summary& m : s.counters)
-      fmt::print("{:<40} {:>9} {:>12g} {:>12g} {:>12g}\n", m.name, m.count, m.least, m.mean(), m.most);
+    for (const mark_summary& m : s.counters) {
+      const std::string others = m.no_numbers == 0 ? "" : fmt::format("   and {} that are no numbers", m.no_numbers);
+      if (m.no_numbers == m.count) {
+        fmt::print("{:<40} {:>9} {:>12} {:>12} {:>12}{}\n", m.name, m.count, "-", "-", "-", others);
+      } else {
+        fmt::print("{:<40} {:>9} {:>12g} {:>12g} {:>12g}{}\n", m.name, m.count, m.least, m.mean(), m.most, others);
+      }
+    }
   }
 }
 
@@ -113,6 +119,7 @@ json marks_as_json(const std::vector<mark_summary>& marks, double unit) {
   for (const mark_summary& m : marks) {
     list.push_back({{"name", m.name},
                     {"count", m.count},
+                    {"no_numbers", m.no_numbers},
                     {"total", m.total / unit},
                     {"least", m.least / unit},
                     {"mean", m.mean() / unit},

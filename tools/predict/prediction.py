@@ -82,7 +82,7 @@ def is_jacobi(program):
 
 
 def run(words, report, timeout):
-    """The machine's report, or an error with the program's last line."""
+    """The machine's report, or an error with what the program said."""
     try:
         done = subprocess.run([*words, f"--imbrex-machine-report={report}"], capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
@@ -90,8 +90,9 @@ def run(words, report, timeout):
     except OSError as e:
         raise PredictError(f"{words[0]}: {e.strerror}") from None
     if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise PredictError(f"{' '.join(words)} ended with {done.returncode}: {lines[-1] if lines else 'nothing was said'}")
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["nothing was said"]
+        said = next((l for l in lines if l.startswith("imbrex: error")), lines[-1])  # others' backtraces may follow it
+        raise PredictError(f"{' '.join(words)} ended with {done.returncode}: {said}")
     if not pathlib.Path(report).exists():
         raise PredictError(f"{words[0]} has ended well, but has written no report of a simulated machine: is it a program of imbrex, "
                            "and built with toml++?")

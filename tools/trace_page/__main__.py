@@ -32,6 +32,9 @@ def make_page(o):
 
 
 def make_drawing(o):
+    for name, value, least in (("--most", o.most, 1), ("--width", o.width, 400), ("--from", o.from_ms, 0)):
+        if not value >= least:
+            raise events.TraceError(f"{name} {value:g}: at least {least}")
     trace = events.read(o.trace)
     end = trace.length if o.to_ms is None else min(o.to_ms * 1e3, trace.length)
     text = timeline.draw(trace, o.from_ms * 1e3, end, timeline.tracks_named(trace, o.lines, o.most), o.width, not o.no_messages)

@@ -8,7 +8,9 @@
 namespace jacobi {
 namespace {
 
-face_shapes shapes_of_faces(extents size) { return {{{size.ny, size.nz}, {size.nx, size.nz}, {size.nx, size.ny}}}; }
+face_shapes shapes_of_dense_faces(extents size) {
+  return {{{size.ny, size.nz}, {size.nx, size.nz}, {size.nx, size.ny}}};
+}
 
 /// Null for faces without neighbour.
 template <class Faces>
@@ -37,7 +39,7 @@ mpi_gpu_halo_exchange::mpi_gpu_halo_exchange(const apps::mpi_session& mpi, const
     : layout_(gpu_layout::of(blocks.cells(mine).size)),
       path_(path),
       stream_(s),
-      messages_(mpi.comm(), blocks, mine, periodic, shapes_of_faces(layout_.size)) {
+      messages_(mpi.comm(), blocks, mine, periodic, shapes_of_dense_faces(layout_.size)) {
   using imbrex::memory_kind;
   allocate(packed_, memory_kind::device);
   for (face_memory& faces : incoming_) allocate(faces, through_host() ? memory_kind::pinned : memory_kind::device);

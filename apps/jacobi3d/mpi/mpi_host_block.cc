@@ -13,7 +13,7 @@ std::uint64_t bytes_of_fields(extents size) {
 }
 
 /// See block_field.h.
-face_shapes shapes_of_faces(extents size) {
+face_shapes shapes_of_padded_faces(extents size) {
   const std::int64_t pitch = row_pitch(size.nx);
   return {{{size.ny, size.nz}, {pitch, size.nz}, {pitch, size.ny}}};
 }
@@ -25,7 +25,7 @@ mpi_host_block::mpi_host_block(const apps::mpi_session& mpi, const options& o, c
       position_(blocks.position(mpi.rank())),
       cells_(blocks.cells(position_)),
       field_(cells_.size, o.boundary.value),
-      exchange_(mpi.comm(), blocks, position_, o.boundary.periodic, shapes_of_faces(cells_.size)),
+      exchange_(mpi.comm(), blocks, position_, o.boundary.periodic, shapes_of_padded_faces(cells_.size)),
       kernel_(o.formula,
               choose_store_policy(bytes_of_fields(cells_.size) * static_cast<std::uint64_t>(mpi.num_local_ranks()))) {}
 

@@ -11,7 +11,7 @@
 namespace md {
 namespace {
 
-using words = std::vector<std::string_view>;
+using word_list = std::vector<std::string_view>;
 
 constexpr std::array<std::string_view, 3> box_names{"xlo xhi", "ylo yhi", "zlo zhi"};
 
@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> box_names{"xlo xhi", "ylo yhi", "zlo z
 class head_builder {
  public:
   void read(text_place place, std::string_view content) {
-    const words all = words_of(content);
+    const word_list all = words_of(content);
     const auto name = std::ranges::find_if(all, [](std::string_view w) { return std::isalpha(w[0]) != 0; });
     const std::string key = fmt::format("{}", fmt::join(name, all.end(), " "));
     const std::span<const std::string_view> values(all.begin(), name);

@@ -19,7 +19,7 @@
 namespace md {
 namespace {
 
-using words = std::vector<std::string>;
+using argument_list = std::vector<std::string>;
 
 [[noreturn]] void refuse(const lammps_command& c, std::string_view value, std::string_view expected) {
   c.place.refuse_value(c.name, value, expected);
@@ -100,7 +100,7 @@ class lammps_reader {
     job_.what.density = metal ? 4 / (value * value * value) : value;
   }
   void region(const lammps_command& c) {
-    const words& a = c.arguments;
+    const argument_list& a = c.arguments;
     expect_word(c, 1, "block");
     region_ = a[0];
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -131,11 +131,11 @@ class lammps_reader {
     job_.what.mass = c.place.real(c.arguments[1], "mass", sign::positive);
   }
   void velocity(const lammps_command& c) {
-    static const std::map<std::string, words> known{{"loop", {"all", "local", "geom"}},
-                                                    {"dist", {"uniform", "gaussian"}},
-                                                    {"mom", {"yes", "no"}},
-                                                    {"rot", {"yes", "no"}}};
-    const words& a = c.arguments;
+    static const std::map<std::string, argument_list> known{{"loop", {"all", "local", "geom"}},
+                                                            {"dist", {"uniform", "gaussian"}},
+                                                            {"mom", {"yes", "no"}},
+                                                            {"rot", {"yes", "no"}}};
+    const argument_list& a = c.arguments;
     expect_word(c, 0, "all");
     expect_word(c, 1, "create");
     job_.what.temperature = c.place.real(a[2], "temperature", sign::not_negative);
@@ -150,7 +150,7 @@ class lammps_reader {
   }
 
   void pair_style(const lammps_command& c) {
-    const words& a = c.arguments;
+    const argument_list& a = c.arguments;
     const bool lj = a[0] == "lj/cut";
     if ((!lj || a.size() != 2) && (a[0] != "eam" || a.size() != 1))
       refuse(c, fmt::format("{}", fmt::join(a, " ")), "'lj/cut CUTOFF' or 'eam'");
@@ -159,7 +159,7 @@ class lammps_reader {
   }
   void pair_coeff(const lammps_command& c) {
     if (job_.what.force == force_style::eam) return eam_coefficients(c);
-    const words& a = c.arguments;
+    const argument_list& a = c.arguments;
     if (a.size() < 4) refuse(c, fmt::format("{}", fmt::join(a, " ")), "'1 1 EPSILON SIGMA [CUTOFF]'");
     expect_type(c, 0);
     expect_type(c, 1);
@@ -168,7 +168,7 @@ class lammps_reader {
     if (a.size() == 5) job_.what.cutoff = c.place.real(a[4], "cutoff", sign::positive);
   }
   void eam_coefficients(const lammps_command& c) {
-    const words& a = c.arguments;
+    const argument_list& a = c.arguments;
     if (a.size() > 3) refuse(c, fmt::format("{}", fmt::join(a, " ")), "'1 1 FILE' or '* * FILE'");
     for (std::size_t i = 0; i + 1 < a.size(); ++i) expect_type(c, i);
     const std::string found =
@@ -185,7 +185,7 @@ class lammps_reader {
   }
   void neigh_modify(const lammps_command& c) {
     constexpr const char* expected = "'neigh_modify every N delay 0 check no'";
-    const words& a = c.arguments;
+    const argument_list& a = c.arguments;
     if (a.size() % 2 != 0) refuse(c, fmt::format("{}", fmt::join(a, " ")), expected);
     for (std::size_t i = 0; i < a.size(); i += 2) {
       if (a[i] == "every")

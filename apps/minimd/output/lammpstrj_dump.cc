@@ -5,7 +5,7 @@
 namespace md {
 namespace {
 
-std::string head_of(const dump_frame& f) {
+std::string item_head_of(const dump_frame& f) {
   std::string text = fmt::format("ITEM: TIMESTEP\n{}\nITEM: NUMBER OF ATOMS\n{}\n", f.step, f.num_atoms);
   text += "ITEM: BOX BOUNDS pp pp pp\n";
   for (const double length : f.box) text += fmt::format("0 {}\n", length);
@@ -15,7 +15,7 @@ std::string head_of(const dump_frame& f) {
 }  // namespace
 
 void lammpstrj_dump::write(const dump_frame& frame) {
-  file_.write(head_of(frame));
+  file_.write(item_head_of(frame));
   fmt::memory_buffer line;
   for (const dump_atom& a : frame.atoms) {
     line.clear();

@@ -5,7 +5,7 @@
 namespace md {
 namespace {
 
-std::string head_of(const dump_frame& f) {
+std::string frame_head_of(const dump_frame& f) {
   return fmt::format(
       "{}\nLattice=\"{} 0 0 0 {} 0 0 0 {}\" Properties=species:S:1:pos:R:3:velo:R:3:id:I:1 Timestep={} "
       "pbc=\"T T T\"\n",
@@ -15,7 +15,7 @@ std::string head_of(const dump_frame& f) {
 }  // namespace
 
 void xyz_dump::write(const dump_frame& frame) {
-  file_.write(head_of(frame));
+  file_.write(frame_head_of(frame));
   fmt::memory_buffer line;
   for (const dump_atom& a : frame.atoms) {
     line.clear();

@@ -12,7 +12,7 @@ namespace md {
 namespace {
 
 /// A little more than nothing, so that rounding loses no box.
-constexpr double margin = 1 + 1e-12;
+constexpr double rounding = 1 + 1e-12;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ decomposition::decomposition(const vector3& lengths, const box_index& boxes, dou
           fmt::format("the box is {} wide in {}, but atoms act over {} (cutoff and skin): use more cells", lengths_[d],
                       "xyz"[d], reach));
     }
-    layers_[d] = static_cast<int>(std::ceil(reach * margin * boxes_[d] / lengths_[d]));
+    layers_[d] = static_cast<int>(std::ceil(reach * rounding * boxes_[d] / lengths_[d]));
   }
   for (int z = -layers_[2]; z <= layers_[2]; ++z)
     for (int y = -layers_[1]; y <= layers_[1]; ++y)
@@ -38,7 +38,7 @@ bool decomposition::within_reach(const box_index& offset) const {
     const double gap = std::max(0, std::abs(offset[d]) - 1) * lengths_[d] / boxes_[d];
     square += gap * gap;
   }
-  return square < reach_ * reach_ * margin;
+  return square < reach_ * reach_ * rounding;
 }
 
 box_index decomposition::of_least_surface(const vector3& lengths, std::int64_t count) {

@@ -6,8 +6,8 @@
 namespace pingpong {
 namespace {
 
-constexpr std::uint64_t message_tag = 1;
-constexpr std::uint64_t ack_tag = 2;
+constexpr std::uint64_t data_tag = 1;
+constexpr std::uint64_t answer_tag = 2;
 constexpr std::uint64_t whole_tag = ~std::uint64_t{0};
 
 ucp_request_param_t memory_of(ix::memory_kind kind) {
@@ -81,12 +81,12 @@ void raw_ucx::finish(void* request) {
 
 void raw_ucx::send(std::size_t bytes) {
   const auto out = memory_.out(bytes);
-  finish(start_send(out.data, bytes, out.kind, message_tag));
+  finish(start_send(out.data, bytes, out.kind, data_tag));
 }
 
 void raw_ucx::receive(std::size_t bytes) {
   const auto in = memory_.in(bytes);
-  finish(start_receive(in.data, bytes, in.kind, message_tag));
+  finish(start_receive(in.data, bytes, in.kind, data_tag));
 }
 
 ix::task<> raw_ucx::rally(std::size_t bytes, int trips) {
@@ -100,22 +100,22 @@ ix::task<> raw_ucx::rally(std::size_t bytes, int trips) {
 
 void raw_ucx::send_window(std::size_t bytes) {
   const auto out = memory_.out(bytes);
-  for (int i = 0; i < window_; ++i) requests_.push_back(start_send(out.data, bytes, out.kind, message_tag));
+  for (int i = 0; i < window_; ++i) requests_.push_back(start_send(out.data, bytes, out.kind, data_tag));
   for (void* r : requests_) finish(r);
   requests_.clear();
   std::byte ack{};
-  finish(start_receive(&ack, 1, ix::memory_kind::host, ack_tag));
+  finish(start_receive(&ack, 1, ix::memory_kind::host, answer_tag));
 }
 
 void raw_ucx::receive_window(std::size_t bytes) {
   for (int i = 0; i < window_; ++i) {
     const auto in = memory_.in(bytes, i);
-    requests_.push_back(start_receive(in.data, bytes, in.kind, message_tag));
+    requests_.push_back(start_receive(in.data, bytes, in.kind, data_tag));
   }
   for (void* r : requests_) finish(r);
   requests_.clear();
   const std::byte ack{};
-  finish(start_send(&ack, 1, ix::memory_kind::host, ack_tag));
+  finish(start_send(&ack, 1, ix::memory_kind::host, answer_tag));
 }
 
 ix::task<> raw_ucx::burst(std::size_t bytes, int rounds) {

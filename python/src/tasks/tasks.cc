@@ -46,8 +46,8 @@ std::vector<ix::untyped_use> uses_of(const nb::list& given) {
 }
 
 /// `where`: "host", "cuda", or both.
-std::shared_ptr<submitted> submit_function(const nb::object& f, const std::vector<std::string>& where,
-                                           const nb::list& given, const nb::tuple& options) {
+std::shared_ptr<submitted> submit_alone(const nb::object& f, const std::vector<std::string>& where,
+                                        const nb::list& given, const nb::tuple& options) {
   check_in_job();
   see_to_what_was_left();
   const named_options o(options);
@@ -61,9 +61,9 @@ std::shared_ptr<submitted> submit_function(const nb::object& f, const std::vecto
   return std::make_shared<submitted>(std::move(t), result, is_recording());
 }
 
-std::shared_ptr<submitted> submit_kernel(const ix::text_kernels& all, const std::string& name, const nb::tuple& shape,
-                                         const nb::list& given, const std::vector<nb::object>& values,
-                                         const nb::tuple& options) {
+std::shared_ptr<submitted> submit_kernel_alone(const ix::text_kernels& all, const std::string& name,
+                                               const nb::tuple& shape, const nb::list& given,
+                                               const std::vector<nb::object>& values, const nb::tuple& options) {
   check_in_job();
   see_to_what_was_left();
   const named_options o(options);
@@ -135,8 +135,8 @@ void bind_tasks(nb::module_& m) {
         const ix::extent3 g = all.get(name).fixed_group;
         return nb::make_tuple(g.x, g.y, g.z);
       });
-  m.def("submit_function", &submit_function);
-  m.def("submit_kernel", &submit_kernel);
+  m.def("submit_function", &submit_alone);
+  m.def("submit_kernel", &submit_kernel_alone);
   m.def("submit_copy_of_gpu", &submit_copy_of_gpu, nb::arg("to"), nb::arg("array"));
   m.def("all_tasks", [] {
     check_in_job();

@@ -10,7 +10,7 @@ namespace imbrex::sessions::IX_MPI {
 
 namespace {
 
-held_table<held_request>& all() {
+held_table<held_request>& all_requests() {
   static auto* made = new held_table<held_request>;  // outlives the last MPI call
   return *made;
 }
@@ -37,12 +37,12 @@ void hold_until_complete(MPI_Request request, staged_pointer operation, where w)
     return;
   }
   if (w.is_window) hold_until_synchronised(w, operation);
-  all().put(value_of(request), {std::move(operation), false, w.is_window ? w.handle : 0});
+  all_requests().put(value_of(request), {std::move(operation), false, w.is_window ? w.handle : 0});
 }
 
 void hold_persistent(MPI_Request request, staged_pointer operation) {
   if (operation->in_parts()) partitioned().put(value_of(request), operation);
-  all().put(value_of(request), {std::move(operation), true, 0});
+  all_requests().put(value_of(request), {std::move(operation), true, 0});
 }
 
 staged_pointer partitioned_of(MPI_Request request) {
@@ -57,14 +57,15 @@ void begin_persistent(MPI_Request request) {
 }
 
 staged_pointer staged_of(MPI_Request request) {
-  const std::vector<held_request> seen = all().see(value_of(request), [](const held_request&) { return true; });
+  const std::vector<held_request> seen =
+      all_requests().see(value_of(request), [](const held_request&) { return true; });
   return seen.empty() ? nullptr : seen.front().operation;
 }
 
 taken_requests::taken_requests(int count, MPI_Request* requests) : requests_(requests) {
-  if (all().empty()) return;
+  if (all_requests().empty()) return;
   for (int i = 0; i < count; ++i) {
-    entry taken = requests[i] == mpi.request_null ? entry() : all().take(value_of(requests[i]));
+    entry taken = requests[i] == mpi.request_null ? entry() : all_requests().take(value_of(requests[i]));
     if (taken.empty()) continue;
     entries_.resize(static_cast<std::size_t>(count));
     entries_[static_cast<std::size_t>(i)] = std::move(taken);
@@ -76,7 +77,7 @@ taken_requests::~taken_requests() {
     entry& e = entries_[i];
     if (e.empty()) continue;
     if (requests_[i] != mpi.request_null) {
-      all().put_back(std::move(e));
+      all_requests().put_back(std::move(e));
       continue;
     }
     e.mapped().operation->abandon();
@@ -110,7 +111,7 @@ void taken_requests::note_result_among(int result, int i, MPI_Status* status) {
 
 bool take_freed(MPI_Request* request) {
   partitioned().take(value_of(*request));
-  held_table<held_request>::taken_entry taken = all().take(value_of(*request));
+  held_table<held_request>::taken_entry taken = all_requests().take(value_of(*request));
   if (taken.empty() || !taken.mapped().operation->active()) return false;
   look_after(*request, std::move(taken.mapped()));
   *request = mpi.request_null;

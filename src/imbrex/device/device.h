@@ -13,6 +13,8 @@
 
 namespace imbrex {
 
+class memory_guards;
+
 /// What a device is: the PEs' own threads, a GPU by CUDA, or one of OpenCL.
 enum class device_kind { host, cuda, opencl };
 
@@ -70,6 +72,8 @@ class device {
   /// May wait for everything that the device does.
   virtual void free_unpooled(void* memory) noexcept { static_cast<void>(memory); }
   ///@}
+  /// What it allocates has guards around from now on (`--imbrex-check-memory`); they outlive it.
+  void guard_memory_by(memory_guards& g) { guards_ = &g; }
   /// What was allocated of this kind, by all PEs.
   virtual memory_usage used(memory_kind kind) const = 0;
 
@@ -122,6 +126,10 @@ class device {
 
  protected:
   device() = default;
+  memory_guards* guards() const { return guards_; }
+
+ private:
+  memory_guards* guards_ = nullptr;
 };
 
 inline const std::byte* device::open(const shared_memory&) {

@@ -53,6 +53,13 @@ class stream {
   void then(const char* name, F f) {
     enqueue(detail::function_operation<F>::make(name, false, std::move(f)));
   }
+  /// `then` of a function that changes no memory of the program's (`may_still_write`): what sends.
+  template <class F>
+  void then_reading(const char* name, F f) {
+    stream_operation* const op = detail::function_operation<F>::make(name, false, std::move(f));
+    op->only_reads = true;
+    enqueue(op);
+  }
 
   /// Copies bytes between places this device reaches; the ranges do not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;

@@ -17,6 +17,7 @@ struct stream_operation {
   void (*act)(stream_operation*, work_action) = nullptr;  ///< does it (or not) and frees it
   bool (*ready)(stream_operation*) = nullptr;             ///< null: always; else whether the stream may pass
   bool is_kernel = false;                                 ///< computes: the PE looks for more urgent work after it
+  bool only_reads = false;                                ///< changes no memory of the program's
   std::uint64_t number = 0;  ///< of a GPU's stream: runs after the operation of this number
 };
 

@@ -56,6 +56,7 @@ struct element_receiver {
   Index index{};
   template <class... A>
   void take(scheduler& pe, A&&... a) const {
+    check_arguments<E>(a...);
     send_entry<E>(pe, array, index, priorities::normal, reply_to{}, std::move(a)...);
   }
   template <class Archive>
@@ -69,6 +70,7 @@ struct array_receiver {
   section_id section;
   template <class... A>
   void take(scheduler& pe, A&&... a) const {
+    check_arguments<E>(a...);
     broadcast_entry<E, Index>(pe, array, section, priorities::normal, std::move(a)...);
   }
   template <class Archive>

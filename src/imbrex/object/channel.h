@@ -158,7 +158,7 @@ class channel {
       }
       return channel_send(state, s);
     }
-    s.then("send", [link = link_, message = std::move(m)]() mutable {
+    s.then_reading("send", [link = link_, message = std::move(m)]() mutable {
       scheduler& here = scheduler::current();
       const bool is_copied = link->sends_copies();
       if (is_copied) [[unlikely]]
@@ -289,7 +289,7 @@ class channel {
       m.remote = there;
       link_->post(scheduler::current(), std::move(m));  // ahead of its data, as inside a process
     } else if (by == path::whole) {
-      s.then("send", [link = link_, on = &s.on(), message = std::move(m)]() mutable {
+      s.then_reading("send", [link = link_, on = &s.on(), message = std::move(m)]() mutable {
         const data_view from{const_cast<std::byte*>(message.data()), message.bytes(), memory_kind::device,
                              on->number()};
         link->post_to_process(scheduler::current(), std::move(message), from, path::whole);
@@ -302,7 +302,7 @@ class channel {
   [[gnu::noinline]] void send_packed(channel_message&& m, stream& s) {
     buffer<std::byte> on_host(s.on(), m.bytes(), memory_kind::pinned);
     s.copy(on_host.data(), m.data(), m.bytes());
-    s.then("send", [link = link_, from = std::move(on_host), message = std::move(m)]() mutable {
+    s.then_reading("send", [link = link_, from = std::move(on_host), message = std::move(m)]() mutable {
       message.copied.assign(from.data(), from.data() + from.size());
       message.lent = lent_buffer();  // gives the sender's memory back
       link->post(scheduler::current(), std::move(message));

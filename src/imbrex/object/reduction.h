@@ -14,6 +14,7 @@
 #include "imbrex/object/broadcast.h"
 #include "imbrex/object/collection/array_part.h"
 #include "imbrex/object/collection/entry_message.h"
+#include "imbrex/object/entry/argument_values.h"
 #include "imbrex/pe/reply_impl.h"
 
 /// Reductions over an array or a section: the operations, the targets of the result, and how a contribution travels.
@@ -307,6 +308,7 @@ struct to_element {
     } else {
       static_assert(E::template accepts<T>,
                     "imbrex: the entry method that gets a reduction's result takes one argument, the value");
+      detail::check_arguments<E>(value);
       send_entry<E>(pe, array, index, priorities::communication, reply_to{}, std::forward<T>(value));
     }
   }
@@ -321,6 +323,7 @@ struct to_all {
     if constexpr (std::tuple_size_v<typename E::args> == 0) {
       broadcast_entry<E, Index>(pe, array, section_id{}, priorities::communication);
     } else {
+      detail::check_arguments<E>(value);
       broadcast_entry<E, Index>(pe, array, section_id{}, priorities::communication, std::forward<T>(value));
     }
   }
@@ -334,6 +337,7 @@ struct to_slot_of_element {
   Ref reference{};
   template <class T>
   void operator()(scheduler& pe, const reduction_id&, T&& value) const {
+    detail::check_arguments<E>(reference, value);
     send_entry<E>(pe, array, index, priorities::communication, reply_to{}, reference, std::forward<T>(value));
   }
 };
@@ -344,6 +348,7 @@ struct to_slot_of_all {
   Ref reference{};
   template <class T>
   void operator()(scheduler& pe, const reduction_id&, T&& value) const {
+    detail::check_arguments<E>(reference, value);
     broadcast_entry<E, Index>(pe, array, section_id{}, priorities::communication, reference, std::forward<T>(value));
   }
 };

@@ -159,11 +159,12 @@ void for_each_trace_event(std::istream& input, const std::string& name,
                           const std::function<void(const trace_event&)>& take) {
   event_parser parser(take);
   if (!json::sax_parse(input, &parser)) {
-    throw error(fmt::format("'{}' is no trace: what stands at byte {} is no JSON; was the file cut short?", name,
-                            parser.failed_at()));
+    throw config_error(fmt::format("'{}' is no trace: what stands at byte {} is no JSON; was the file cut short?", name,
+                                   parser.failed_at()));
   }
   if (!parser.has_events()) {
-    throw error(fmt::format("'{}' is no trace: it has no traceEvents; give a file made by --imbrex-trace", name));
+    throw config_error(
+        fmt::format("'{}' is no trace: it has no traceEvents; give a file made by --imbrex-trace", name));
   }
 }
 

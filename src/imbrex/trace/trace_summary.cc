@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -113,7 +114,8 @@ class collector {
         if (event.text("cat") == "user") mark(instants_, event).add(0);
         return;
       case 'C':
-        if (event.text("cat") == "user") mark(counters_, event).add(event.number("args.value"));
+        if (event.text("cat") == "user")
+          mark(counters_, event).add(event.has_number("args.value") ? event.number("args.value") : NAN);
         return;
       default: return;
     }
@@ -316,7 +318,8 @@ class collector {
     t.name = events.name.empty() ? fmt::format("track {}", key.second) : events.name;
     t.is_pe = events.is_pe;
     t.busy = length(busy);
-    t.idle = length(merged(events.idle));
+    const intervals idle = merged(events.idle);
+    t.idle = length(idle) - common_length(busy, idle);  // a PE that waits runs what others offer
     t.in_flight = length(in_flight);
     t.overlapped = common_length(busy, in_flight);
     return t;
@@ -344,11 +347,16 @@ trace_summary collect(std::istream& input, const std::string& name) {
 }  // namespace
 
 void mark_summary::add(double value) {
-  least = count == 0 ? value : std::min(least, value);
-  most = count == 0 ? value : std::max(most, value);
-  total += value;
   last = value;
   ++count;
+  if (std::isnan(value)) {
+    ++no_numbers;
+    return;
+  }
+  const bool is_first = count - no_numbers == 1;
+  least = is_first ? value : std::min(least, value);
+  most = is_first ? value : std::max(most, value);
+  total += value;
 }
 
 double trace_summary::overlap() const {

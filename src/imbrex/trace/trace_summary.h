@@ -41,12 +41,13 @@ struct track_summary {
 struct mark_summary {
   std::string name;
   std::uint64_t count = 0;
+  std::uint64_t no_numbers = 0;  ///< NaN and infinities among them, which are in none of these
   double total = 0;
   double least = 0;
   double most = 0;
   double last = 0;
 
-  double mean() const { return count == 0 ? 0 : total / static_cast<double>(count); }
+  double mean() const { return count == no_numbers ? 0 : total / static_cast<double>(count - no_numbers); }
   void add(double value);
 };
 
@@ -71,7 +72,7 @@ struct trace_summary {
 };
 
 /// Reads a trace (complete slices, waits, flows and imbrex's totals; other events are passed over). Throws
-/// `config_error` naming the file when it cannot be read or has no slices, `error` when it is no trace.
+/// `config_error` naming the file when it cannot be read, is no trace or has no slices, `error` when it is damaged.
 trace_summary read_trace_summary(const std::string& path);
 
 /// The same from the text of the file; `name` stands in messages.

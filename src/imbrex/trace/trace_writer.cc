@@ -12,17 +12,39 @@ namespace imbrex {
 
 namespace {
 
+/// How many bytes of `text` from `at` on are one character of UTF-8, that JSON may have as it is; 0: they are none.
+std::size_t bytes_of_character(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(at + i) & 0xc0U) != 0x80) return 0;
+  }
+  const unsigned second = byte(at + 1);
+  const bool is_none = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return is_none ? 0 : bytes;
+}
+
+/// Names may be of any bytes: what is no UTF-8 stands as U+FFFD.
 void append_quoted(std::string& to, std::string_view text) {
   to += '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const std::size_t bytes = bytes_of_character(text, at);
+    if (bytes == 0) {
+      to += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
       to += '\\';
       to += c;
     } else if (static_cast<unsigned char>(c) < 0x20) {
       fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(c));
     } else {
-      to += c;
+      to.append(text, at, bytes);
     }
+    at += std::max<std::size_t>(bytes, 1);
   }
   to += '"';
 }

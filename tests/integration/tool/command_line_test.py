@@ -70,6 +70,11 @@ def check_unknown(tool):
     for words in (["--nosuch"], ["--nosuch", "info"], ["balance-replay", "--nosuch"], ["info", "--nosuch"]):
         done = run(tool, *words)
         expect(done.returncode == 2 and "there is no option '--nosuch'" in done.stderr, f"{words}: {done.stderr}")
+    done = run(tool, "trace", "nosuch", "x.json")
+    expect(done.returncode == 2 and "there is no command 'trace nosuch', but summary, page" in done.stderr, f"trace nosuch: {done.stderr}")
+    for words in (["--most", "0"], ["--width", "-5"], ["--from", "-5"]):
+        done = run(tool, "trace", "draw", "x.json", *words)
+        expect(done.returncode == 2 and f"{words[0]} {words[1]}: at least" in done.stderr, f"{words}: {done.stderr}")
     done = run(tool)
     expect(done.returncode == 2 and "subcommand is required" in done.stderr, f"nothing: {done.stderr}")
 

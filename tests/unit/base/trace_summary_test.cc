@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "imbrex/base/error.h"
 #include "imbrex/trace/trace.h"
@@ -88,6 +90,52 @@ TEST(trace_summary, measures_idle_time_and_overlap_of_each_pe) {
   EXPECT_DOUBLE_EQ(s.idle_share(), 0.5);
 }
 
+// A PE that waits runs what others offer it: that is within the slice of its waiting.
+TEST(trace_summary, is_not_idle_while_it_helps_others) {
+  const trace_summary s = summarise_trace(R"({"traceEvents":[
+{"ph":"X","name":"idle","cat":"idle","pid":0,"tid":1,"ts":0,"dur":100},
+{"ph":"X","name":"a task","cat":"kernel","pid":0,"tid":1,"ts":10,"dur":60},
+{"ph":"X","name":"run","cat":"entry","pid":0,"tid":1,"ts":100,"dur":20}]})");
+  ASSERT_EQ(s.tracks.size(), 1u);
+  EXPECT_EQ(s.tracks[0].busy, 80'000);
+  EXPECT_EQ(s.tracks[0].idle, 40'000);
+}
+
+TEST(trace_summary, tells_what_is_no_number_among_the_values_of_a_counter) {
+  imbrex::trace_recorder r(0, 0);
+  imbrex::trace_track& a = r.add_track("PE 0", 0);
+  a.begin("run", imbrex::trace_category::entry, 1000);
+  for (const double v : {2.0, std::nan(""), 4.0, HUGE_VAL}) a.counter("residual", v, 2000);
+  a.counter("all", std::nan(""), 2000);
+  a.end(3000);
+  const trace_summary s = summarise_trace("{\"traceEvents\":[" + r.json_fragment() + "]}");
+  ASSERT_EQ(s.counters.size(), 2u);
+  EXPECT_EQ(s.counters[0].count, s.counters[0].no_numbers);
+  const imbrex::mark_summary& m = s.counters[1];
+  EXPECT_EQ(m.count, 4u);
+  EXPECT_EQ(m.no_numbers, 2u);
+  EXPECT_EQ(m.least, 2);
+  EXPECT_EQ(m.most, 4);
+  EXPECT_EQ(m.mean(), 3);
+}
+
+TEST(trace_summary, reads_names_of_any_bytes) {
+  imbrex::trace_recorder r(0, 0);
+  imbrex::trace_track& a = r.add_track("PE 0", 0);
+  const char* const names[] = {"caf\xe9",  "caf\xc3\xa9", "\xed\xa0\x80", "\xf0\x9f\x8c\x8d",
+                               "\xc0\x80", "a\"\\\n",     "\xe2\x82"};
+  for (const char* const name : names) {
+    a.begin(name, imbrex::trace_category::entry, 1000);
+    a.end(2000);
+  }
+  const trace_summary s = summarise_trace("{\"traceEvents\":[" + r.json_fragment() + "]}");
+  std::vector<std::string> found;
+  for (const imbrex::entry_summary& e : s.entries) found.push_back(e.name);
+  const std::string unknown = "\xef\xbf\xbd";
+  EXPECT_THAT(found, testing::UnorderedElementsAre("caf" + unknown, "caf\xc3\xa9", unknown + unknown + unknown,
+                                                   "\xf0\x9f\x8c\x8d", unknown + unknown, "a\"\\\n"));
+}
+
 TEST(trace_summary, adds_up_messages) {
   const trace_summary s = summarise_trace(two_pes);
   EXPECT_EQ(s.same_pe.count, 3u);
@@ -127,11 +175,11 @@ TEST(trace_summary, an_empty_trace_has_no_shares) {
   EXPECT_TRUE(summarise_trace("[]").tracks.empty());
 }
 
-std::string complaint_about(const std::string& text) {
+std::string complaint_about(const std::string& text, int code = 1) {
   try {
     summarise_trace(text, "x.json");
   } catch (const imbrex::error& e) {
-    EXPECT_EQ(e.exit_code(), 1);
+    EXPECT_EQ(e.exit_code(), code);
     return e.what();
   }
   return "none";
@@ -151,10 +199,10 @@ TEST(trace_summary, refuses_events_that_have_no_time) {
 TEST(trace_summary, names_a_file_that_is_no_trace) {
   using testing::AllOf;
   using testing::HasSubstr;
-  EXPECT_THAT(complaint_about(""), AllOf(HasSubstr("'x.json'"), HasSubstr("byte")));
-  EXPECT_THAT(complaint_about(std::string(two_pes).substr(0, 500)), HasSubstr("cut short"));
-  EXPECT_THAT(complaint_about("{}"), HasSubstr("no traceEvents"));
-  EXPECT_THAT(complaint_about("3"), HasSubstr("no traceEvents"));
+  EXPECT_THAT(complaint_about("", 2), AllOf(HasSubstr("'x.json'"), HasSubstr("byte")));
+  EXPECT_THAT(complaint_about(std::string(two_pes).substr(0, 500), 2), HasSubstr("cut short"));
+  EXPECT_THAT(complaint_about("{}", 2), HasSubstr("no traceEvents"));
+  EXPECT_THAT(complaint_about("3", 2), HasSubstr("no traceEvents"));
   EXPECT_THROW(imbrex::read_trace_summary("/no/such/file"), imbrex::error);
   EXPECT_THROW(imbrex::read_trace_summary("/"), imbrex::error);
 }

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "unit/object/job.h"
@@ -359,6 +361,74 @@ TEST(wrong_use, numbers_that_a_parameter_cannot_hold_are_errors) {
   EXPECT_EQ(said.size(), 9U);
   for (const std::string& text : said) EXPECT_THAT(text, ContainsRegex("cannot hold|outside of every array"));
   EXPECT_THAT(said[0], HasSubstr("narrow::whole is 5000000000, which a parameter of type int"));
+}
+
+/// Constructors whose parameters take numbers in all ways.
+struct made : ix::chare<made, ix::index1d> {
+  made(int n, std::size_t m, double x, const std::string&) : sum(n + static_cast<long>(m) + static_cast<long>(x)) {}
+  long get() { return sum; }
+  void take(short n) { contribute(static_cast<long>(n), ix::sum); }
+  void give(long n, bool by_callback) {
+    if (by_callback) {
+      ix::callback<long>::to<&made::take>(array()).send(n);
+    } else {
+      contribute(n, ix::sum, ix::deliver<&made::take>(array()[0]));
+    }
+  }
+  long sum;
+};
+struct made_of_any : ix::chare<made_of_any, ix::index1d> {
+  template <class T>
+  explicit made_of_any(T) : is_int(std::is_same_v<T, int>) {}
+  bool get() { return is_int; }
+  bool is_int;
+};
+struct made_of_two : ix::chare<made_of_two, ix::index1d> {
+  explicit made_of_two(int) : is_int(true) {}
+  explicit made_of_two(double) : is_int(false) {}
+  bool get() { return is_int; }
+  bool is_int;
+};
+struct made_of_others : ix::chare<made_of_others, ix::index1d> {
+  made_of_others(std::optional<int> n, bool b, char c, ix::index2d i, const long& l)
+      : sum(n.value() + b + c + i.x + static_cast<int>(l)) {}
+  int get() { return sum; }
+  int sum;
+};
+
+enum class made_how { well, too_large, negative, by_reduction, by_callback };
+
+ix::task<int> makes_of_numbers(ix::runtime& rt, made_how how) {
+  if (how == made_how::too_large) rt.create_array<made>(ix::index1d(2), 5'000'000'000, 3, 1, "x");
+  if (how == made_how::negative) rt.create_array<made>(ix::index1d(2), 5, -3, 1, "x");
+  const auto a = rt.create_array<made>(ix::index1d(2), 5L, 3, 1, "x");
+  if (how == made_how::by_reduction) a.broadcast<&made::give>(30'000, false);
+  if (how == made_how::by_callback) a[1].send<&made::give>(60'000, true);
+  long sum = co_await a[1].call<&made::get>();
+  sum += co_await rt.create_array<made_of_any>(ix::index1d(1), 3)[0].call<&made_of_any::get>();
+  sum += co_await rt.create_array<made_of_two>(ix::index1d(1), 3)[0].call<&made_of_two::get>();
+  sum += co_await rt.create_array<made_of_two>(ix::index1d(1), 3.0)[0].call<&made_of_two::get>();
+  const ix::index2d i(100, 0);
+  sum +=
+      co_await rt.create_array<made_of_others>(ix::index1d(1), 3, true, 'a', i, 1000U)[0].call<&made_of_others::get>();
+  co_await rt.quiescence();
+  co_return sum == 9 + 1 + 1 + 3 + 1 + 97 + 100 + 1000 ? 0 : 1;
+}
+
+TEST(wrong_use, numbers_of_constructors_and_of_results_are_checked) {
+  for (const job_shape& s : {job_shape{1, 2}, job_shape{2, 1}}) {
+    EXPECT_EQ(run_and_listen(s, makes_of_numbers, made_how::well).code, 0);
+    const auto said = [&](made_how how) {
+      const auto [code, errors] = run_and_listen(s, makes_of_numbers, how);
+      EXPECT_EQ(code, 70) << errors;
+      return errors;
+    };
+    EXPECT_THAT(said(made_how::too_large), AllOf(HasSubstr("argument 1 of the constructor of "),
+                                                 HasSubstr("made is 5000000000, which a parameter of type int")));
+    EXPECT_THAT(said(made_how::negative), HasSubstr("made is -3, which a parameter of type "));
+    EXPECT_THAT(said(made_how::by_reduction), HasSubstr("made::take is 60000, which a parameter of type short"));
+    EXPECT_THAT(said(made_how::by_callback), HasSubstr("made::take is 60000, which a parameter of type short"));
+  }
 }
 
 ix::task<int> runs_another(ix::runtime&) {

@@ -58,6 +58,7 @@ TEST(options, the_defaults_of_table_and_fields_agree) {
   EXPECT_EQ(parsed.gpus, fields.gpus);
   EXPECT_EQ(parsed.completion, fields.completion);
   EXPECT_EQ(parsed.check_races, fields.check_races);
+  EXPECT_EQ(parsed.check_memory, fields.check_memory);
   EXPECT_EQ(parsed.help, fields.help);
   EXPECT_EQ(parsed.loopback_lose_after, fields.loopback_lose_after);
   EXPECT_EQ(parsed.checkpoint.in_memory(), fields.checkpoint.in_memory());
@@ -92,7 +93,8 @@ TEST(options, every_option_reaches_its_field) {
        "--imbrex-pin=off",         "--imbrex-spin-us=0",           "--imbrex-device=auto",
        "--imbrex-gpus=2",          "--imbrex-gpu-map=0,1,1",       "--imbrex-completion=event",
        "--imbrex-check-races",     "--imbrex-protocol=direct",     "--imbrex-protocols=p.json",
-       "--imbrex-tuning=t.json",   "--imbrex-log=debug",           "--imbrex-help"});
+       "--imbrex-tuning=t.json",   "--imbrex-log=debug",           "--imbrex-help",
+       "--imbrex-check-memory"});
   EXPECT_EQ(o.pes, 3);
   EXPECT_EQ(o.transport, "loopback");
   EXPECT_EQ(o.ranks, 4);
@@ -109,6 +111,7 @@ TEST(options, every_option_reaches_its_field) {
   EXPECT_EQ(o.gpu_map, "0,1,1");
   EXPECT_EQ(o.completion, imbrex::completion_mode::event);
   EXPECT_TRUE(o.check_races);
+  EXPECT_TRUE(o.check_memory);
   EXPECT_EQ(o.protocols.forced, imbrex::protocol_table::way::direct);
   EXPECT_EQ(o.protocols_file, "p.json");
   EXPECT_EQ(o.tuning_file, "t.json");

@@ -33,6 +33,19 @@ double seconds_per_move(const element_loads& loads) {
   return num > 0 ? std::max(seconds / num, least) : least;
 }
 
+/// What `f` throws, in words; empty: nothing.
+template <class F>
+std::string failure_of(F f) {
+  try {
+    f();
+    return {};
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "it threw what is no std::exception";
+  }
+}
+
 constexpr double most_intervals = 100;
 constexpr int most_looks_to_wait = 8;          // for elements to move that were told to
 constexpr double least_busy = 0.05;            // share of an interval; what is less is not what the job waits for
@@ -48,8 +61,13 @@ balancer::balancer(chare_pe& pe, const balance_options& options, const pe_shape&
       times_(pe),
       last_ns_(pe.now_ns()),
       measured_ns_(last_ns_) {
-  strategy_ = make_strategy(options.strategy);
-  counts_exchanges_ = strategy_->uses_communication() || !options.record.empty();
+  const std::string failure = failure_of([&] {
+    strategy_ = make_strategy(options.strategy);
+    counts_exchanges_ = strategy_->uses_communication() || !options.record.empty();
+    uses_places_ = strategy_->uses_places();
+  });
+  if (!failure.empty())
+    throw usage_error(fmt::format("--imbrex-balance={}: this strategy cannot be used: {}", options.strategy, failure));
   if (counts_exchanges_) pe.traffic = std::make_unique<element_traffic>();
   if (pe.id() == 0) {
     if (!options.record.empty()) record_ = std::make_unique<balance_record_writer>(options.record);
@@ -146,20 +164,12 @@ void balancer::decide(element_loads&& loads) {
   refer_to_the_fastest(loads, rates_.are_measured());
   // A program that says when to look knows that what was measured is what there is to balance.
   if (options_.interval_ms > 0) learnt_.history.smooth(loads);
-  const balance_problem problem = problem_of(loads, shape_, strategy_->uses_places());
+  const balance_problem problem = problem_of(loads, shape_, uses_places_);
   ++summary_.num_rounds;
   if (record_ != nullptr) record_->write({.program = "", .step = round_, .problem = problem});
   balance_plan plan;
   const std::int64_t began = now_ns();
-  try {
-    plan = plan_live(*strategy_, problem, loads, shape_);
-  } catch (const std::exception& e) {
-    if (!std::exchange(has_warned_, true))
-      log_warning(fmt::format("loads are not balanced by '{}': {}", options_.strategy, e.what()));
-  } catch (...) {
-    if (!std::exchange(has_warned_, true))
-      log_warning(fmt::format("loads are not balanced by '{}': it threw what is no std::exception", options_.strategy));
-  }
+  tell_of_failure(failure_of([&] { plan = plan_live(*strategy_, problem, loads, shape_); }));
   const double planning = static_cast<double>(now_ns() - began) * 1e-9;
   summary_.planning_seconds += planning;
   const judgement before = judge(problem, {}), after = judge(problem, plan);
@@ -184,7 +194,7 @@ void balancer::decide(element_loads&& loads) {
                   gain.seconds_spent * 1e3,
                   goes                 ? ""
                   : too_early          ? too_early
-                  : plan.moves.empty() ? ", none needed"
+                  : plan.moves.empty() ? any_may_move(problem, loads, shape_) ? ", none needed" : ", none can move"
                   : !pays              ? ", which does not pay"
                                        : ", not carried out: too much is chance, or earlier plans did not help",
                   summary_.num_moved));
@@ -196,6 +206,19 @@ void balancer::decide(element_loads&& loads) {
     num_ordered_ = send_orders(plan, loads);
   }
   if (num_ordered_ == 0) end_round();
+}
+
+// At the first looks a strategy may not know yet what it goes by: who talks to whom, say.
+void balancer::tell_of_failure(const std::string& what) {
+  constexpr int looks_to_learn = 3;
+  if (what.empty()) {
+    num_failures_ = 0;
+    return;
+  }
+  const bool is_lasting = ++num_failures_ >= looks_to_learn || options_.interval_ms == 0;
+  const bool is_warning = is_lasting && !std::exchange(has_warned_, true);
+  log_message(is_warning ? log_level::warning : log_level::info,
+              fmt::format("loads are not balanced by '{}': {}", options_.strategy, what));
 }
 
 const char* balancer::why_too_early(double busiest, const element_loads& loads) {

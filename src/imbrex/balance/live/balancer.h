@@ -66,6 +66,7 @@ class balancer final : public kept_pe_part, actor_observer {
   void has_left(const actor&) override {}
   void pass_on();
   void decide(element_loads&& loads);
+  void tell_of_failure(const std::string& what);
   /// Why no plan is to be carried out yet, for the log; else null. `busiest`: its seconds in the interval.
   const char* why_too_early(double busiest, const element_loads& loads);
   std::size_t send_orders(const balance_plan& plan, const element_loads& loads);
@@ -78,7 +79,7 @@ class balancer final : public kept_pe_part, actor_observer {
   double speed_ = 0;  // measured with the first round; 0: not yet
   element_times times_;
   std::unique_ptr<balance_strategy> strategy_;  // used on PE 0
-  bool counts_exchanges_ = false;
+  bool counts_exchanges_ = false, uses_places_ = false;
   std::unique_ptr<balance_record_writer> record_;
   std::int64_t last_ns_ = 0;      // when it was measured last here, or that was asked for
   std::int64_t measured_ns_ = 0;  // when it was measured last here
@@ -94,6 +95,7 @@ class balancer final : public kept_pe_part, actor_observer {
   std::vector<std::pair<pe_id, reduction_id>> next_round_;
   bool wanted_again_ = false;
   bool has_warned_ = false;
+  int num_failures_ = 0;  // of the strategy, one after another
   struct experience {
     load_history history;
     plan_patience patience;

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "imbrex/balance/live/pe_rates.h"
+#include "imbrex/base/log.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/entry/element_identity.h"
 #include "imbrex/object/load/element_sizes.h"
+#include "imbrex/object/moving/binding.h"
 
 namespace imbrex {
 
@@ -20,6 +27,18 @@ bool crosses_processes(const collection& part, const element_base& e) {
     if (!part.is_restartable(*a)) return false;
   }
   return true;
+}
+
+/// Once for a class.
+void warn_of_immovable(const collection& part) {
+  static std::mutex one_at_a_time;
+  static std::set<std::string> warned_of;
+  const std::scoped_lock lock(one_at_a_time);
+  if (!warned_of.insert(part.chare_name()).second) return;
+  log_warning(fmt::format(
+      "--imbrex-balance leaves all elements of {} where they are: in a process with several GPUs, or with coherent "
+      "objects or tasks, only those move whose class has a default constructor and a serialize member",
+      part.chare_name()));
 }
 
 constexpr std::uint32_t most_gpus_of_rank = 4096;
@@ -124,6 +143,7 @@ element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*
                        std::vector<measured_element>& measured) {
   element_loads loads;
   measured.clear();
+  const bool only_serialised = serialises_moves(pe);
   pe.for_each_part([&](collection& part) {
     for (element_base* e : part.here()) {
       element_load l;
@@ -132,6 +152,10 @@ element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*
       if (const auto known = times.find(e); known != times.end()) l.host_ns = known->second;
       l.pinned = e->extras && e->extras->pinned;
       l.crosses_processes = crosses_processes(part, *e);
+      if (only_serialised && !l.crosses_processes && !l.pinned) {
+        l.pinned = true;
+        if (l.host_ns > 0 && !part.is_serialized()) warn_of_immovable(part);
+      }
       l.num_dimensions = part.place_of(*e, l.place);
       loads.all.push_back(l);
       measured.push_back({e, e->epoch});

@@ -161,6 +161,14 @@ balance_plan plan_live(const balance_strategy& strategy, const balance_problem& 
   return all;
 }
 
+bool any_may_move(const balance_problem& problem, const element_loads& loads, const pe_shape& shape) {
+  for (std::size_t i = 0; i < loads.all.size(); ++i) {
+    if (problem.elements[i].pinned) continue;
+    if (shape.pes_per_rank > 1 || (loads.all[i].crosses_processes && shape.num_pes > 1)) return true;
+  }
+  return false;
+}
+
 balance_gain gain_of(const balance_plan& plan, double time_before, double time_after, double planning_seconds,
                      double seconds_per_move, int num_pes) {
   return {.seconds_saved = time_before - time_after,

@@ -27,6 +27,9 @@ balance_problem problem_of(const element_loads& loads, const pe_shape& shape, bo
 balance_plan plan_live(const balance_strategy& strategy, const balance_problem& problem, const element_loads& loads,
                        const pe_shape& shape);
 
+/// Whether any element that has something to do may go to another PE.
+bool any_may_move(const balance_problem& problem, const element_loads& loads, const pe_shape& shape);
+
 /// What a plan is predicted to save in a step, against what carrying it out costs: the plan itself, on one PE, and the
 /// moves, of which each PE makes its share.
 struct balance_gain {

@@ -27,6 +27,10 @@ inline constexpr bool thread_sanitizer = false;
 inline constexpr bool thread_sanitizer = false;
 #endif
 
+/// Whether the process has the address sanitizer, also by a program that is built with it while the library is not:
+/// then memory comes from the system, piece by piece, where the sanitizer watches it.
+bool is_watched_by_address_sanitizer() noexcept;
+
 /// For tests whose sizes grow with their time: either of them.
 inline constexpr bool any_sanitizer = address_sanitizer || thread_sanitizer;
 

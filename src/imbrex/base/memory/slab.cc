@@ -107,9 +107,11 @@ slab::~slab() {
 
 void slab::bind_to_this_thread() {
   unbind_this_thread();
-  if (!address_sanitizer) this_thread_ = this;  // else every block comes from the system, where it is watched
   auto* r = new returns;
-  if (!address_sanitizer) r->large = new spares;
+  if (!is_watched_by_address_sanitizer()) {  // else every block comes from the system
+    this_thread_ = this;
+    r->large = new spares;
+  }
   this_thread_returns = r;
 }
 

@@ -81,7 +81,7 @@ struct data_mover::staged_send {
     const bool is_last = ++next == what.num_chunks();
     buffer<std::byte> staged(s.on(), n, memory_kind::pinned);
     s.copy(staged.data(), (held.holds() ? held.data() : kept.data()) + at, n);
-    s.then("send", [self, id, n, is_last, on = &s.on(), memory = std::move(staged)]() mutable {
+    s.then_reading("send", [self, id, n, is_last, on = &s.on(), memory = std::move(staged)]() mutable {
       if (is_last) {
         self->held = lent_buffer();
         self->kept = {};

@@ -15,7 +15,7 @@ std::shared_ptr<race_check> race_check::as_sent(std::string who, const void* byt
   } else if (!s.may_still_write()) {  // what is there now is meant, and stays until it is read
     check->copy_host(check->sent_);
   } else {
-    s.then("race check", [check] { check->copy_host(check->sent_); });
+    s.then_reading("race check", [check] { check->copy_host(check->sent_); });
   }
   return check;
 }
@@ -30,7 +30,7 @@ void race_check::was_read() const {
 void race_check::will_be_read(const std::shared_ptr<race_check>& check, stream& s) {
   auto now = std::make_shared<buffer<std::byte>>(s.on(), check->sent_.size(), memory_kind::pinned);
   s.copy(now->data(), check->bytes_, now->size());
-  s.then("race check", [check, now] {
+  s.then_reading("race check", [check, now] {
     if (now->size() > 0 && std::memcmp(check->sent_.data(), now->data(), now->size()) != 0) check->report();
   });
 }

@@ -9,16 +9,22 @@
 #include "imbrex/device/cuda/api/cuda_error.h"
 #include "imbrex/device/cuda/cuda_round_graph.h"
 #include "imbrex/device/cuda/cuda_stream.h"
+#include "imbrex/device/pool/memory_guards.h"
 
 namespace imbrex {
 
 void* cuda_device::allocate(std::size_t bytes, memory_kind kind) {
-  slab_pool& pool = kind == memory_kind::device ? gpu_.pool() : machine_.pinned();
-  return pool.allocate(bytes, name_of_doer(pe_));
+  if (guards() == nullptr) return pool(kind).allocate(bytes, name_of_doer(pe_));
+  void* const raw = pool(kind).allocate(memory_guards::with_guards(bytes), name_of_doer(pe_));
+  return guards()->put(*this, raw, bytes, kind);
 }
 
 void cuda_device::free(void* memory, std::size_t, memory_kind kind) noexcept {
-  (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).free(memory);
+  pool(kind).free(guards() == nullptr ? memory : guards()->take_off(*this, memory));
+}
+
+slab_pool& cuda_device::pool(memory_kind kind) const {
+  return kind == memory_kind::device ? gpu_.pool() : machine_.pinned();
 }
 
 void* cuda_device::allocate_unpooled(std::size_t bytes) {
@@ -32,7 +38,7 @@ void* cuda_device::allocate_unpooled(std::size_t bytes) {
 void cuda_device::free_unpooled(void* memory) noexcept { gpu_.free_native(memory); }
 
 memory_usage cuda_device::used(memory_kind kind) const {
-  const slab_pool::usage u = (kind == memory_kind::device ? gpu_.pool() : machine_.pinned()).used();
+  const slab_pool::usage u = pool(kind).used();
   return {u.in_use, u.high_water, u.from_source, u.source_calls};
 }
 

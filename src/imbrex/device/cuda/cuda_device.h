@@ -48,6 +48,7 @@ class cuda_device final : public device {
   cuda_activity* activity() const { return activity_; }
 
  private:
+  slab_pool& pool(memory_kind kind) const;
   void let_others_reach(cudaMemPool_t pool) const;
 
   cuda_machine& machine_;

@@ -12,6 +12,7 @@
 #include "imbrex/base/topology.h"
 #include "imbrex/device/cuda/api/cuda_driver.h"
 #include "imbrex/device/cuda/api/cuda_error.h"
+#include "imbrex/device/cuda/api/cuda_heaps.h"
 
 namespace imbrex {
 
@@ -32,17 +33,23 @@ class gpu_memory final : public memory_source {
   void* get(std::size_t bytes) override {
     gpu_.make_current();
     void* memory = nullptr;
-    if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+    if (cudaMalloc(&memory, bytes) == cudaSuccess) {
+      cuda_heaps::add(memory, bytes);
+      return memory;
+    }
     static_cast<void>(cudaGetLastError());
     return nullptr;
   }
   void give(void* memory, std::size_t) override {
+    cuda_heaps::remove(memory);
     gpu_.forget(memory);
     static_cast<void>(cudaFree(memory));
   }
   std::string why_kept() override { return wait_for_functions(gpu_.gates()); }
   std::uint64_t free_bytes() override { return gpu_.memory().free; }
   std::string name() override { return fmt::format("GPU {} ({})", gpu_.number(), gpu_.name()); }
+  void hands_out(void* part, std::size_t bytes) override { cuda_heaps::hand_out(part, bytes); }
+  void takes_back(void* part) noexcept override { cuda_heaps::take_back(part); }
 
  private:
   cuda_gpu& gpu_;

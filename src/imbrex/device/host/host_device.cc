@@ -11,6 +11,7 @@
 #include "imbrex/base/error.h"
 #include "imbrex/base/topology.h"
 #include "imbrex/device/host/host_stream.h"
+#include "imbrex/device/pool/memory_guards.h"
 
 namespace imbrex {
 
@@ -55,6 +56,16 @@ memory_info host_device::memory() const {
   return {pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)), available_host_memory()};
 }
 
+void* host_device::allocate(std::size_t bytes, memory_kind) {
+  if (guards() == nullptr) return memory_.allocate(bytes);
+  return guards()->put(*this, memory_.allocate(memory_guards::with_guards(bytes)), bytes, memory_kind::host);
+}
+
+void host_device::free(void* memory, std::size_t bytes, memory_kind) noexcept {
+  if (guards() == nullptr) return memory_.free(memory, bytes);
+  memory_.free(guards()->take_off(*this, memory), memory_guards::with_guards(bytes));
+}
+
 void* host_device::allocate_unpooled(std::size_t bytes) {
   void* const memory = std::aligned_alloc(64, bytes / 64 * 64 + 64);
   if (memory == nullptr) throw out_of_memory("the host has no room for " + std::to_string(bytes) + " bytes");
@@ -86,6 +97,7 @@ struct record_operation final : stream_operation {
   static stream_operation* make(std::shared_ptr<host_event> e) {
     auto* op = new (slab::allocate(sizeof(record_operation))) record_operation;
     op->name = "record";
+    op->only_reads = true;
     op->point = std::move(e);
     op->act = [](stream_operation* o, work_action) {
       auto* self = static_cast<record_operation*>(o);
@@ -102,6 +114,7 @@ struct wait_operation final : stream_operation {
   static stream_operation* make(std::shared_ptr<event_state> e) {
     auto* op = new (slab::allocate(sizeof(wait_operation))) wait_operation;
     op->name = "wait";
+    op->only_reads = true;
     op->point = std::move(e);
     op->ready = [](stream_operation* o) { return static_cast<wait_operation*>(o)->point->complete(); };
     op->act = [](stream_operation* o, work_action) {
@@ -171,8 +184,7 @@ void host_stream::enqueue(stream_operation* op) {
 bool host_stream::may_still_write() const {
   if (phase_ == phase::running) return true;
   for (const stream_operation* op = first_; op != nullptr; op = op->next) {
-    const std::string_view name = op->name;
-    if (name != "send" && name != "record" && name != "race check") return true;
+    if (!op->only_reads) return true;
   }
   return false;
 }

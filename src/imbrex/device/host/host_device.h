@@ -45,8 +45,8 @@ class host_device final : public device {
   std::string name() const override { return "host"; }
   memory_info memory() const override;
   memory_kind allocates() const override { return memory_kind::host; }
-  void* allocate(std::size_t bytes, memory_kind) override { return memory_.allocate(bytes); }
-  void free(void* memory, std::size_t bytes, memory_kind) noexcept override { memory_.free(memory, bytes); }
+  void* allocate(std::size_t bytes, memory_kind kind) override;
+  void free(void* memory, std::size_t bytes, memory_kind kind) noexcept override;
   bool allocates_unpooled() const override { return true; }
   void* allocate_unpooled(std::size_t bytes) override;
   void free_unpooled(void* memory) noexcept override;

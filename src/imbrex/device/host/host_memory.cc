@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "imbrex/base/error.h"
+#include "imbrex/base/memory/sanitizer.h"
 #include "imbrex/base/topology.h"
 
 namespace imbrex {
@@ -40,6 +41,8 @@ void to_system(void* memory, std::size_t size) {
 
 }  // namespace
 
+host_memory::host_memory() : is_watched_(is_watched_by_address_sanitizer()) {}
+
 host_memory::~host_memory() {
   for (auto& [size, blocks] : kept_) {
     for (void* b : blocks) to_system(b, size);
@@ -62,7 +65,7 @@ void* host_memory::allocate(std::size_t bytes) {
     at->second.pop_back();
     usage_.kept -= size;
   } else {
-    memory = from_system(size, usage_.from_system);
+    memory = new_block(bytes);
     if (memory == nullptr) {
       throw out_of_memory(
           fmt::format("no host memory for a buffer of {} bytes: {} bytes are in use by buffers, about {} free; "
@@ -76,10 +79,17 @@ void* host_memory::allocate(std::size_t bytes) {
   return memory;
 }
 
+void* host_memory::new_block(std::size_t bytes) {
+  if (!is_watched_) return from_system(rounded(bytes), usage_.from_system);
+  void* memory = nullptr;
+  return posix_memalign(&memory, 64, std::max<std::size_t>(bytes, 1)) == 0 ? memory : nullptr;
+}
+
 void host_memory::free(void* memory, std::size_t bytes) noexcept {
   const std::size_t size = rounded(bytes);
   const std::lock_guard lock(mutex_);
   usage_.in_use -= size;
+  if (is_watched_) return std::free(memory);
   if (usage_.kept + size > max_kept) {
     to_system(memory, size);
     return;

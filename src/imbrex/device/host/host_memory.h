@@ -9,7 +9,8 @@
 namespace imbrex {
 
 /// Host memory for buffers, in blocks aligned to 64 bytes that are kept for reuse: buffers of a size that was used
-/// before cost no system call. Any thread.
+/// before cost no system call. Where the address sanitizer watches, each is the system's own, as large as it was asked
+/// for. Any thread.
 class host_memory {
  public:
   struct usage {
@@ -19,7 +20,7 @@ class host_memory {
     std::uint64_t from_system = 0;  ///< allocations that went to the system
   };
 
-  host_memory() = default;
+  host_memory();
   ~host_memory();
   host_memory(const host_memory&) = delete;
   host_memory& operator=(const host_memory&) = delete;
@@ -32,7 +33,9 @@ class host_memory {
  private:
   static constexpr std::uint64_t max_kept = std::uint64_t{1} << 30;
   static std::size_t rounded(std::size_t bytes);
+  void* new_block(std::size_t bytes);
 
+  const bool is_watched_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> kept_;
   usage usage_;

@@ -5,6 +5,7 @@
 #include "imbrex/device/opencl/opencl_error.h"
 #include "imbrex/device/opencl/opencl_event.h"
 #include "imbrex/device/opencl/opencl_stream.h"
+#include "imbrex/device/pool/memory_guards.h"
 
 namespace imbrex {
 
@@ -20,10 +21,14 @@ memory_info opencl_device::memory() const {
 }
 
 void* opencl_device::allocate(std::size_t bytes, memory_kind kind) {
-  return pool(kind).allocate(bytes, name_of_doer(pe_));
+  if (guards() == nullptr) return pool(kind).allocate(bytes, name_of_doer(pe_));
+  void* const raw = pool(kind).allocate(memory_guards::with_guards(bytes), name_of_doer(pe_));
+  return guards()->put(*this, raw, bytes, kind);
 }
 
-void opencl_device::free(void* memory, std::size_t, memory_kind kind) noexcept { pool(kind).free(memory); }
+void opencl_device::free(void* memory, std::size_t, memory_kind kind) noexcept {
+  pool(kind).free(guards() == nullptr ? memory : guards()->take_off(*this, memory));
+}
 
 memory_usage opencl_device::used(memory_kind kind) const {
   const slab_pool::usage u = pool(kind).used();

@@ -95,6 +95,7 @@ void* slab_pool::allocate(std::size_t bytes, const char* holder) {
   usage_.in_use += size;
   usage_.high_water = std::max(usage_.high_water, usage_.in_use);
   ++usage_.allocations;
+  source_.hands_out(at_address(at->first), bytes);
   return at_address(at->first);
 }
 
@@ -106,6 +107,7 @@ void slab_pool::free(void* memory) noexcept {
     end_program(fmt::format("{} was freed, but is not in use in the pool of {}: free it once, where it came from",
                             fmt::ptr(memory), source_.name()));
   }
+  source_.takes_back(memory);
   range& r = at->second;
   r.holder->bytes -= r.bytes;
   --r.holder->count;

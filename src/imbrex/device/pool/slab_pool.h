@@ -28,6 +28,11 @@ class memory_source {
   virtual std::uint64_t free_bytes() = 0;
   /// For messages: "GPU 0 (NVIDIA H200)".
   virtual std::string name() = 0;
+  /// \name Parts of what `get` returned, for tools that watch them
+  ///@{
+  virtual void hands_out(void* part, std::size_t bytes) { static_cast<void>(part), static_cast<void>(bytes); }
+  virtual void takes_back(void* part) noexcept { static_cast<void>(part); }
+  ///@}
 };
 
 /// Parts of few large slabs of memory that the CPU never touches: all bookkeeping is elsewhere. A part is the best fit

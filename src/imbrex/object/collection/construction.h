@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "imbrex/object/collection/collection.h"
+#include "imbrex/object/entry/argument_values.h"
 #include "imbrex/object/entry/known_slots.h"
 #include "imbrex/object/entry/shown_name.h"
 
@@ -41,7 +42,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
     chare_pe::of(pe).constructing = &e;
     pe.constructing_type = name;
     const actor_turn turn(pe, &e);
-    C* object = std::apply([&](const auto&... a) { return new (memory) C(a...); }, args);
+    C* object = std::apply([&](const auto&... a) { return construct_at<C>(memory, name, a...); }, args);
     pe.constructing_type = nullptr;
     chare_access::set_alignment(*object, alignof(C));
     name_slots(*object);

@@ -410,7 +410,7 @@ void depart(pe_id to, Body&& body, priority p) {
     prepare_departure(view.message(), *s);
     last = s;
   });
-  last->then("send", [to, p, message = std::forward<Body>(body)]() mutable {
+  last->then_reading("send", [to, p, message = std::forward<Body>(body)]() mutable {
     for_each_device_view(message.args, [](auto& view) { offer_data(view.message(), *view.sender_stream()); });
     scheduler::current().send(to, std::move(message), p);
   });

@@ -118,7 +118,7 @@ void object_desk::serve_at_device(loan& l, const loan_request& r) {
   }
   buffer<std::byte> staged(s.on(), bytes, memory_kind::pinned);
   s.copy(staged.data(), l.reading->memory, bytes);
-  s.then("send", [this, r, from = std::move(staged), held = std::move(lent)] {
+  s.then_reading("send", [this, r, from = std::move(staged), held = std::move(lent)] {
     loan_answer a;
     a.arrival = r.arrival;
     a.packed = object_parcel::packing(from.data(), from.size());
@@ -130,7 +130,7 @@ void object_desk::copy(const loan_copy& r) {
   loan& l = *loans_.at(r.loan);
   stream& s = *l.reading->order;
   s.copy(r.to, l.reading->memory, l.reading->use.data->bytes);
-  s.then("send", [this, r, held = leaving_copy::make(*this, l)] {
+  s.then_reading("send", [this, r, held = leaving_copy::make(*this, l)] {
     pe_.send(r.pe, loan_copied{r.arrival}, priorities::communication);
   });
 }

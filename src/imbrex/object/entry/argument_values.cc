@@ -14,6 +14,11 @@ void refuse_argument(const char* entry, std::size_t place, const std::string& va
                   place, entry, value, parameter));
 }
 
+void refuse_argument_of_constructor(const char* chare, std::size_t place, const std::string& value,
+                                    const char* parameter) {
+  refuse_argument(fmt::format("the constructor of {}", chare).c_str(), place, value, parameter);
+}
+
 void refuse_index(const std::string& index) {
   throw usage_error(fmt::format("index {} is outside of every array: an index1d has 32 bits", index));
 }

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <new>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -20,6 +21,9 @@ namespace imbrex::detail {
 /// Throws `usage_error`.
 [[noreturn, gnu::cold]] void refuse_argument(const char* entry, std::size_t place, const std::string& value,
                                              const char* parameter);
+
+[[noreturn, gnu::cold]] void refuse_argument_of_constructor(const char* chare, std::size_t place,
+                                                            const std::string& value, const char* parameter);
 
 template <class T>
 concept sent_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
@@ -62,6 +66,54 @@ constexpr void check_arguments(const A&... arguments) {
         }(),
         ...);
   }(std::index_sequence_for<A...>{});
+}
+
+/// A number for a parameter of a constructor, whose types no template sees: it converts to whatever number that is, if
+/// that can hold it.
+template <sent_number A>
+struct checked_number {
+  const A& value;
+  std::size_t place;
+  const char* of;
+  template <sent_number P>
+  operator P() const {  // NOLINT(google-explicit-constructor)
+    if constexpr (may_not_fit<P, A>) {
+      if (!fits<P>(value)) [[unlikely]]
+        refuse_argument_of_constructor(of, place, fmt::format("{}", value), type_name<P>());
+    }
+    return static_cast<P>(value);
+  }
+};
+struct no_number {};
+
+template <class A>
+const A& with_check(const A& argument, std::size_t, const char*) {
+  return argument;
+}
+template <sent_number A>
+checked_number<A> with_check(const A& number, std::size_t place, const char* of) {
+  return {number, place, of};
+}
+
+/// Whether C is made of these arguments by one constructor, whose parameters for numbers are numbers.
+template <class C, class... A>
+constexpr bool checks_numbers = false;
+template <class C, class... A>
+  requires(sent_number<A> || ...)
+constexpr bool checks_numbers<C, A...> =
+    std::is_constructible_v<C, decltype(with_check(std::declval<const A&>(), 0, ""))...> &&
+    !std::is_constructible_v<C, std::conditional_t<sent_number<A>, no_number, const A&>...>;
+
+/// A new C at `memory`, of these arguments.
+template <class C, class... A>
+C* construct_at(void* memory, const char* name, const A&... arguments) {
+  if constexpr (checks_numbers<C, A...>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return new (memory) C(with_check(arguments, I + 1, name)...);
+    }(std::index_sequence_for<A...>{});
+  } else {
+    return new (memory) C(arguments...);
+  }
 }
 
 }  // namespace imbrex::detail

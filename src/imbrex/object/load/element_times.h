@@ -15,7 +15,8 @@ namespace imbrex {
 /// PE's own thread. For the PE's thread.
 class element_times final : public actor_observer {
  public:
-  explicit element_times(executor& pe) : pe_(pe) { watch(pe); }
+  /// `num_left`: of so many that have left, or ended, the times that were longest are kept for `describe`.
+  explicit element_times(executor& pe, std::size_t num_left = 0) : pe_(pe), num_left_(num_left) { watch(pe); }
   ~element_times() override { unwatch(pe_); }
 
   void run_changes(const actor* from, const actor* to, std::int64_t now) override {
@@ -40,7 +41,11 @@ class element_times final : public actor_observer {
     total_ns_ += now - since_;
   }
   executor& pe_;
+  void keep_the_longest_left();
+
   std::unordered_map<const actor*, std::int64_t> times_;
+  std::unordered_map<std::string, std::int64_t> left_;  // by name: some come again, and leave again
+  std::size_t num_left_;
   std::int64_t since_ = 0;
   std::int64_t total_ns_ = 0;
 };

@@ -37,6 +37,11 @@ bool drives_several_gpus(const rank_context& rank) {
 
 }  // namespace
 
+bool serialises_moves(const chare_pe& pe) {
+  const bool has_objects = pe.hetero != nullptr && !pe.hetero->is_unused() && pe.hetero->visits() == nullptr;
+  return has_objects || drives_several_gpus(pe.rank());
+}
+
 bool own_streams_are_idle(const element_base& e) {
   return !e.extras || e.extras->ties == nullptr || e.extras->ties->followers_are_idle();
 }
@@ -51,8 +56,7 @@ std::vector<stream*> own_streams(const element_base& e) {
 }
 
 binding binding_of(const chare_pe& pe, const element_base& e) {
-  if (pe.hetero != nullptr && !pe.hetero->is_unused() && pe.hetero->visits() == nullptr) return binding::objects;
-  if (drives_several_gpus(pe.rank())) return binding::objects;
+  if (serialises_moves(pe)) return binding::objects;
   for (const entry_activity* a = e.activities; a != nullptr; a = a->following) {
     if (!may_leave(*a)) return binding::wait;
   }

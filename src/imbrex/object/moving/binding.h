@@ -19,6 +19,9 @@ enum class binding {
   objects,  ///< this PE has coherent objects, and it may hold some: it would have to be serialised
 };
 
+/// Whether elements that leave this PE are serialised even within their process: it has coherent objects, or several
+/// GPUs, whose memory only `serialize` knows of.
+bool serialises_moves(const chare_pe& pe);
 /// Whether nothing is under way in streams that it made itself, apart from `streams()`.
 bool own_streams_are_idle(const element_base& e);
 /// Those streams.

@@ -55,11 +55,16 @@ void move_requests::warn(const element_base& e, pe_id to) {
   warned_of_.push_back(&part);
   const entry_activity* a = e.activities;
   while (a != nullptr && part.is_restartable(*a)) a = a->following;
-  log_warning(
-      fmt::format("{} is to move to PE {}, which is of another process, and cannot as long as {} has not ended: "
-                  "coroutines go there only from a move_point, and if the class lists them, "
-                  "using restartable = imbrex::entry_list<&{}>",
-                  part.text(e), to, a != nullptr ? a->name : "a coroutine", a != nullptr ? a->name : "block::run"));
+  const char* const why =
+      part.pe().rank().is_local(to)
+          ? "for which it has to be serialised, since its process has coherent objects or tasks, or "
+            "several GPUs,"
+          : "which is of another process,";
+  log_warning(fmt::format(
+      "{} is to move to PE {}, {} and cannot as long as {} has not ended: "
+      "coroutines go there only from a move_point, and if the class lists them, "
+      "using restartable = imbrex::entry_list<&{}>",
+      part.text(e), to, why, a != nullptr ? a->name : "a coroutine", a != nullptr ? a->name : "block::run"));
 }
 
 void move_requests::when_idle(const element_base& e, std::vector<stream*> streams, std::function<void()> f) {

@@ -14,9 +14,10 @@ namespace imbrex {
 
 void detail::refuse_move(const collection& part, const element_base& e, pe_id to) {
   throw usage_error(fmt::format(
-      "{} cannot move to PE {}, which is of another process or has another GPU: its class needs a default constructor "
-      "and a serialize member",
-      part.text(e), to));
+      "{} cannot move to PE {}, {}: its class needs a default constructor and a serialize member", part.text(e), to,
+      part.pe().rank().is_local(to) ? "since its process has coherent objects or tasks, or several GPUs, and elements "
+                                      "are serialised there"
+                                    : "which is of another process"));
 }
 
 void detail::refuse_to_lose(const collection& part, const element_base& e, const char* slot, std::size_t messages) {

@@ -20,12 +20,14 @@ std::vector<std::byte> pack_object(hetero_data& d) {
 
 void save_object(state_writer& to, hetero_data& d) {
   const bool exists = is_defined(d);
-  char is_packed = 1;
-  std::uint64_t bytes = d.bytes;
-  std::uint64_t all = exists ? sizeof is_packed + sizeof bytes + bytes : 0;
-  to & all;
+  const char is_packed = 1;
+  const std::uint64_t bytes = d.bytes;
+  const std::uint64_t all = exists ? sizeof is_packed + sizeof bytes + bytes : 0;
+  note_type<std::byte>(to);  // of what is read: bytes, and in them what a parcel has
+  to.bytes(&all, sizeof all);
   if (!exists) return;
-  to & is_packed & bytes;  // as a parcel has them
+  to.bytes(&is_packed, sizeof is_packed);
+  to.bytes(&bytes, sizeof bytes);
   if (bytes == 0) return;
   if (&d.domain->pe() == &scheduler::current() && is_ready_on_host(d)) {
     to.bytes(d.at(0).memory, bytes);

@@ -253,6 +253,12 @@ std::vector<setting> settings_of_every_run() {
        .kind = flag,
        .default_value = "off",
        .help = "find memory that is written while it is lent to a channel's receiver; slow"},
+      {.name = "check-memory",
+       .kind = flag,
+       .default_value = "off",
+       .help =
+           "find what is written beyond the ends of buffers and objects, and fill what is new or freed with numbers "
+           "that are none (NaN); slow"},
       {.name = "log",
        .kind = text,
        .default_value = "warning",
@@ -400,6 +406,7 @@ runtime_options options_from(const config& settings) {
   check_task_costs(o, settings.is_set("task-costs"));
   o.task_stealing = settings.get<bool>("task-stealing");
   o.check_races = settings.get<bool>("check-races");
+  o.check_memory = settings.get<bool>("check-memory");
   o.busiest_elements = settings.get<int>("busiest-elements");
   o.balance.strategy = settings.text("balance");
   o.balance.interval_ms = settings.get<int>("balance-every-ms");

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -139,6 +141,24 @@ bool rank_run::write_trace() {
   return good;
 }
 
+// Of a job of several ranks that has failed: others may not be there any more to gather from.
+void rank_run::write_own_trace() noexcept {
+  if (!recorder_ || !is_traced(options_, context_.rank, context_.num_ranks)) return;
+  try {
+    const std::filesystem::path whole(options_.trace);
+    std::filesystem::path mine = whole;
+    mine.replace_filename(fmt::format("{}.rank{}{}", whole.stem().string(), context_.rank, whole.extension().string()));
+    trace_file file(mine.string());
+    file.add(recorder_->json_fragment());
+    file.finish(context_.num_ranks, 1);
+    const std::string line =
+        fmt::format("imbrex: the job has failed: what rank {} had traced is in {}\n", context_.rank, mine.string());
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "imbrex: error: %s\n", failure.what());
+  }
+}
+
 // Rank 0 writes what all have learnt; false when it could not.
 bool rank_run::write_costs() {
   if (costs_ == nullptr) return true;
@@ -162,11 +182,15 @@ bool rank_run::write_costs() {
 int rank_run::code_after_reports() {
   const job_end end = agreed_end(end_, context_.end.get());
   if (end.code == begin_again) return begin_again;
-  if (end_.failed && context_.transport != nullptr) return end.code;  // others may not be there any more
+  if (end_.failed && context_.transport != nullptr) {
+    write_own_trace();
+    return end.code;
+  }
   bool written = write_trace();
   if (!end_.failed) written = write_costs() && written;
   if (context_.transport != nullptr && (recorder_ != nullptr || costs_ != nullptr))
     from_bytes(context_.transport->all_gather(to_bytes(written))[0], written);
+  if (guards_.found_damage() && end.code == 0) return exit_code_failed_entry;
   return written || end.code != 0 ? end.code : 1;
 }
 

@@ -80,7 +80,13 @@ int rank_run::run(const main_program& main) {
                                                  is_traced(options_, context_.rank, context_.num_ranks)
                                                      ? trace_recorder::default_max_records
                                                      : trace_recorder::keep_nothing);
-  if (options_.single_thread && context_.num_ranks == 1 && options_.device == "host") context_.time = &driven_time_;
+  if (options_.single_thread && context_.num_ranks == 1 && options_.device == "host") {
+    context_.time = &driven_time_;
+    if (!options_.balance.strategy.empty() || options_.busiest_elements > 0)
+      log_warning(
+          "--imbrex-single-thread has a clock that work does not move, so that a run is the same each time: no "
+          "element has a load, nothing is balanced, and none is busy; with --imbrex-ranks=2 there is none");
+  }
   make_pes();
   make_devices(processors_of_pes());
   if (context_.transport != nullptr) start_transport();
@@ -103,6 +109,7 @@ void rank_run::make_pes() {
     pe.recorder = recorder_.get();
     if (options_.schedule_seed != 0) pe.set_schedule_seed(mix(options_.schedule_seed) + static_cast<std::uint64_t>(id));
     hosts_.push_back(std::make_unique<host_device>(pe, i, host_memory_));
+    if (options_.check_memory) hosts_.back()->guard_memory_by(guards_);
     pe.host = hosts_.back().get();
     pe.default_device = hosts_.back().get();
     if (context_.transport != nullptr)
@@ -117,7 +124,8 @@ void rank_run::make_pes() {
     pe.checkpointing = std::make_unique<checkpointer>(
         pe, options_.checkpoint, checkpointed_globals{&readonly_base::save_shared, &readonly_base::load_shared},
         memory_);
-    if (options_.busiest_elements > 0) times_.push_back(std::make_unique<element_times>(pe));
+    if (options_.busiest_elements > 0)
+      times_.push_back(std::make_unique<element_times>(pe, static_cast<std::size_t>(options_.busiest_elements)));
   }
   if (agreed_.plan.pes == 1) return;
   const std::vector<executor*> all(context_.pes.begin(), context_.pes.end());
@@ -148,6 +156,9 @@ void rank_run::make_devices(const std::vector<int>& processors) {
     devices_->add_pe(*pes_[i]);
     pes_[i]->default_device = &devices_->of_pe(i);
     pes_[i]->gpus = devices_->all_of_pe(i);
+    if (options_.check_memory) {
+      for (device* const d : pes_[i]->gpus) d->guard_memory_by(guards_);
+    }
     if (pes_[i]->mover != nullptr && !devices_->can_be_reached()) pes_[i]->mover->stage_device_memory();
     if (balancer* const b = balancer::of(*pes_[i]); b != nullptr) b->sees_devices();
   }
@@ -232,7 +243,28 @@ void rank_run::become(std::size_t i) {
   if (devices_ != nullptr) devices_->bind_to_this_thread(i);
 }
 
+namespace {
+
+/// What runs in it is the main chare's, in the trace.
+class main_slice {
+ public:
+  explicit main_slice(trace_track* track) : track_(track) {
+    if (track_ != nullptr) track_->begin(main_chare_name, trace_category::entry);
+  }
+  ~main_slice() {
+    if (track_ != nullptr) track_->end();
+  }
+  main_slice(const main_slice&) = delete;
+  main_slice& operator=(const main_slice&) = delete;
+
+ private:
+  trace_track* const track_;
+};
+
+}  // namespace
+
 void rank_run::start_main(scheduler& pe, const main_program& main) {
+  const main_slice slice(pe.track);
   try {
     entry_activity::start(pe, nullptr, main_chare_name,
                           main_coroutine(*facade_, main, arguments_, options_.checkpoint, memory_), reply_to{},

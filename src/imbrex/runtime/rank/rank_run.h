@@ -10,6 +10,7 @@
 #include "imbrex/comm/data/memory_sharing.h"
 #include "imbrex/comm/transport.h"
 #include "imbrex/device/host/host_device.h"
+#include "imbrex/device/pool/memory_guards.h"
 #include "imbrex/hetero/placement/cost_store.h"
 #include "imbrex/object/collection/chare_pe.h"
 #include "imbrex/object/load/element_times.h"
@@ -62,6 +63,7 @@ class rank_run {
   job_end agree_on_end();
   int code_after_reports();
   bool write_trace();
+  void write_own_trace() noexcept;
   bool write_costs();
   ///@}
 
@@ -77,6 +79,7 @@ class rank_run {
   std::unique_ptr<runtime> facade_;
   std::unique_ptr<trace_recorder> recorder_;
   std::unique_ptr<cost_store> costs_;
+  memory_guards guards_;
   host_memory host_memory_;
   std::vector<std::unique_ptr<host_device>> hosts_;
   std::unique_ptr<pe_devices> devices_;  // null: the host's only

@@ -314,6 +314,33 @@ TEST(live_balance, leaves_elements_that_cannot_cross_in_their_process) {
   EXPECT_EQ(run_balanced({2, 2}, "greedy", {"--imbrex-balance-every-ms=5"}, dear_ones_on_two_ranks), 0);
 }
 
+/// As `free_worker`, without a `serialize`.
+struct heavy_worker : ix::chare<heavy_worker, ix::index2d> {
+  void start(int times, int us) {
+    work_for(index().y == 0 ? 4 * us : us);
+    if (times > 1) proxy().send<&heavy_worker::start>(times - 1, us);
+  }
+  int where() { return pe(); }
+};
+
+// Coherent objects are of a PE: what leaves it is serialised.
+ix::task<int> beside_objects(ix::runtime& rt) {
+  ix::hetero_object<int> known(1);
+  auto a = rt.create_array<heavy_worker>(ix::index2d{2, 8});
+  a.broadcast<&heavy_worker::start>(60, 100);
+  co_await rt.quiescence();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(co_await a[ix::index2d(i, 0)].call<&heavy_worker::where>(), 0);
+  EXPECT_GT(rt.balancing().num_rounds, 0u);
+  co_return 0;
+}
+
+TEST(live_balance, leaves_elements_alone_that_would_have_to_be_serialised) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_balanced({1, 2}, "greedy", {"--imbrex-balance-every-ms=5"}, beside_objects), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("heavy_worker where they are: in a process with several GPUs"));
+}
+
 /// Nothing that could not cross processes.
 struct free_worker : ix::chare<free_worker, ix::index2d> {
   void work(int us) {

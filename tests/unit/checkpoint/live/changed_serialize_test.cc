@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,19 @@ struct holder : ix::chare<holder<Data>, ix::index1d> {
     of_cell == change::other_type ? ar& others : ar& numbers;
   }
   void nothing() { this->contribute(1, ix::sum); }
+};
+/// What tasks have written.
+struct filled : ix::chare<filled, ix::index1d> {
+  ix::hetero_object<int> numbers{100};
+  int errors = 1;
+  filled() {
+    ix::submit({}, [](std::span<int> x) { std::ranges::fill(x, 3); }, ix::write(numbers));
+  }
+  void nothing() { contribute(errors, ix::sum); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar & numbers & errors;
+  }
 };
 template <class C>
 struct holding {
@@ -150,10 +165,10 @@ TEST(changed_serialize, to_another_type_of_the_same_size_is_warned_of) {
 }
 
 template <class C>
-std::string said_of_another_type() {
+std::string said_of_another_type(change c = change::other_type) {
   folder_of_checkpoints at;
   EXPECT_EQ(run_program<holding<C>>({2, 1}, {at.option()}), 0);
-  of_cell = change::other_type;
+  of_cell = c;
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_program<holding<C>>({2, 1}, {"--imbrex-restart=" + at.path()}), 0);
   of_cell = change::none;
@@ -163,6 +178,11 @@ std::string said_of_another_type() {
 TEST(changed_serialize, to_another_type_of_elements_is_warned_of) {
   EXPECT_THAT(said_of_another_type<holder<ix::buffer>>(), HasSubstr("numbers of another kind"));
   EXPECT_THAT(said_of_another_type<holder<ix::hetero_object>>(), HasSubstr("numbers of another kind"));
+}
+
+TEST(changed_serialize, is_not_seen_in_objects_as_they_were) {
+  EXPECT_EQ(said_of_another_type<filled>(change::none), "");
+  EXPECT_EQ(said_of_another_type<holder<ix::hetero_object>>(change::none), "");
 }
 
 }  // namespace

@@ -126,6 +126,33 @@ TEST(acting_element, is_timed_with_an_option) {
   EXPECT_GE(std::stod(said.substr(named + 10)), 40.0) << said;
 }
 
+/// Runs long and goes, or ends.
+struct leaver : ix::chare<leaver, ix::index1d> {
+  void work() {
+    if (index() == 0 || index() == 3) spin(std::chrono::microseconds(20'000));
+    if (index() == 0) migrate_to(1);
+    if (index() == 3) destroy();
+  }
+};
+
+TEST(acting_element, that_has_left_or_ended_is_named_where_it_ran) {
+  imbrex_test::command_line line({.pes = 2}, {"--imbrex-busiest-elements=2"});
+  testing::internal::CaptureStderr();
+  const int code = ix::run(line.count(), line.values(), [](ix::runtime& rt, std::vector<std::string>) -> ix::task<int> {
+    auto all = rt.create_array<leaver>(ix::index1d(4));
+    all.broadcast<&leaver::work>();
+    co_await rt.quiescence();
+    co_return 0;
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 0);
+  for (const char* const who : {"leaver(0) ", "leaver(3) "}) {
+    const auto named = said.find(who);
+    ASSERT_NE(named, std::string::npos) << said;
+    EXPECT_GE(std::stod(said.substr(named + 10)), 20.0) << said;
+  }
+}
+
 }  // namespace
 
 }  // namespace acting_element_test
