@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import copy
+import inspect
 from collections import deque
 from typing import Any, Callable
 
@@ -70,14 +72,17 @@ class Chare:
 
     def contribute(self, value: Any, op: str | Callable = sum, section: Any = None) -> None:
         """Adds to the next reduction of its array, which `await array.reduction()` gives, or of a `section` of it. `op`:
-        `imbrex.sum`, `product`, `min`, `max`, `concatenate`, of numbers or arrays of numpy element by element; or a
-        function of two values that can be pickled. Returns at once."""
-        self._here.contribute(value, op, section)
+        `imbrex.sum`, `product`, `min`, `max`, of numbers or arrays of numpy element by element; `concatenate`, which puts
+        arrays behind one another along their first axis, numbers into a list, and lists, tuples and strings together, in the
+        order in which they come, which differs from run to run; or a function of two values that can be pickled, associative
+        and commutative, which may change the first. All elements give the same one. Returns at once: of what can change a
+        copy is contributed."""
+        self._here.contribute(contributed(value, op), op, section)
 
     def allreduce(self, value: Any, op: str | Callable = sum, section: Any = None) -> Any:
-        """`total = await self.allreduce(value, op)`: contributes, and waits for the result, which all elements get; or all
-        of a `section`."""
-        return self._here.allreduce(value, op, section)
+        """`total = await self.allreduce(value, op)`: contributes, and waits for the result, which all elements get, each its
+        own; or all of a `section`."""
+        return self._here.allreduce(contributed(value, op), op, section)
 
     def barrier(self) -> Any:
         """`await self.barrier()`: until all elements of the array have come here."""
@@ -203,15 +208,69 @@ def invoke(chare: Chare, method: str, args: tuple, named: dict) -> Any:
         return found.put(*args, **named)
     if not callable(found):
         raise UsageError(f"{type(chare).__qualname__} has no method {method!r}")
-    return found(*args, **named)
+    given = found(*args, **named)
+    if inspect.isgenerator(given) or inspect.isasyncgen(given):
+        raise UsageError(f"{type(chare).__qualname__}.{method} has a `yield`: a call of it gives a generator, and runs nothing. An entry "
+                         f"method is a function, or a coroutine: `async def` with `await`")
+    return given
 
 
-def combine(op: str | Callable, a: Any, b: Any) -> Any:
+_immutable = (int, float, complex, str, bytes, bool, type(None))
+
+
+def own(value: Any) -> Any:
+    """What somebody else cannot change: `value`, or a copy."""
+    if isinstance(value, _immutable):
+        return value
+    if hasattr(value, "copy") and getattr(getattr(value, "dtype", None), "hasobject", True) is False:  # as numpy's arrays are
+        return value.copy()
+    return copy.deepcopy(value)
+
+
+def contributed(value: Any, op: str | Callable) -> Any:
+    """As it is kept until it has been combined: a copy, since who contributed it may change it meanwhile."""
+    if op != concatenate:
+        return own(value)
+    if hasattr(value, "__array__"):
+        import numpy
+
+        return numpy.array(value, ndmin=1)
+    return [value] if isinstance(value, (int, float, complex)) else own(value)
+
+
+def _name_of(op: str | Callable) -> str:
+    return repr(op) if isinstance(op, str) else f"function {getattr(op, '__qualname__', op)!r}"
+
+
+def _is_same_operation(a: str | Callable, b: str | Callable) -> bool:
+    """Functions are made anew for each element, if they are lambdas or local."""
+    return a == b or (callable(a) and callable(b) and getattr(a, "__code__", a) == getattr(b, "__code__", b))
+
+
+def combine(op: str | Callable, a: Any, b: Any, other: str | Callable) -> Any:
+    if not _is_same_operation(op, other):
+        raise UsageError(f"elements disagree about a reduction: one contributes by {_name_of(op)}, another by {_name_of(other)}")
     if callable(op):
         both = op(a, b)
         if both is None and a is not None and b is not None:
             raise UsageError(f"{getattr(op, '__qualname__', op)!r} is to combine two values that were contributed, and gave None")
         return both
+    try:
+        return _combine_by_name(op, a, b)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"a reduction by {op!r} cannot combine {_kind_of(a)} and {_kind_of(b)}: {e}") from None
+
+
+def _kind_of(value: Any) -> str:
+    shape = f" of shape {value.shape}" if hasattr(value, "shape") else ""
+    return f"a {type(value).__name__}{shape}"
+
+
+def _combine_by_name(op: str, a: Any, b: Any) -> Any:
+    if op == concatenate and (hasattr(a, "__array__") or hasattr(b, "__array__")):
+        import numpy
+
+        return numpy.concatenate((a, b))
     if op in (sum, concatenate):
         return a + b
     if op == product:

@@ -194,9 +194,12 @@ class _Block:
         self._view = _imbrex._View(of._handle, mode)
 
     async def __aenter__(self) -> Any:
-        return _as_array(await self._view.begin(), self._of.shape, self._of.dtype)
+        self._array = _as_array(await self._view.begin(), self._of.shape, self._of.dtype)
+        return self._array
 
     async def __aexit__(self, *failed: Any) -> None:
+        self._array.flags.writeable = False  # the name outlives the block, and what it has is others' now
+        self._array = None
         self._view.end()
 
 

@@ -41,6 +41,8 @@ def reduce(x: Object | DistributedObject, op: str | Callable | Kernel, parts: in
 def _operation(op: Any, x: Any, identity: Any, by: Any) -> Any:
     """As the module takes it: a name, or what it makes of one of the program's own."""
     if isinstance(op, str):
+        if op not in ("sum", "product", "min", "max"):
+            raise UsageError(f"a task does not reduce by {op!r}: imbrex.sum, product, min, max, a function of two arrays or a kernel")
         if identity is None and by is None:
             return op
         raise UsageError(f"imbrex.reduce(x, imbrex.{op}) knows its identity, and how devices do it")

@@ -107,6 +107,22 @@ array_memory by_cuda_interface(const nb::object& o, const nb::dict& says, bool t
   return m;
 }
 
+/// What keeps an array of numpy from being taken; empty: it is none, or that is not known.
+std::string why_not(const nb::object& o, bool to_write) {
+  if (!nb::hasattr(o, "flags") || !nb::hasattr(o, "dtype")) return {};
+  try {
+    if (nb::cast<bool>(o.attr("dtype").attr("hasobject")))
+      return "its elements are objects of Python: send it as an argument";
+    const nb::object flags = o.attr("flags");
+    if (!nb::cast<bool>(flags.attr("c_contiguous")))
+      return "it has gaps, or is not in C order: numpy.ascontiguousarray gives a copy that is";
+    if (to_write && !nb::cast<bool>(flags.attr("writeable"))) return "it is read-only: receive into another";
+  } catch (nb::python_error&) {
+  } catch (nb::cast_error&) {
+  }
+  return {};
+}
+
 }  // namespace
 
 array_memory array_memory::of(const nb::object& array, bool to_write) {
@@ -118,6 +134,8 @@ array_memory array_memory::of(const nb::object& array, bool to_write) {
       (to_write ? take<host_array>(array, false, m) || take<gpu_array>(array, true, m)
                 : take<read_only_host_array>(array, false, m) || take<read_only_gpu_array>(array, true, m));
   if (!is_taken) {
+    if (const std::string why = why_not(array, to_write); !why.empty())
+      throw ix::usage_error(fmt::format("this {} cannot be taken: {}", type_of(array), why));
     throw ix::usage_error(
         fmt::format("this takes arrays in C order without gaps{}, of main memory (numpy) or of a GPU "
                     "(__cuda_array_interface__, DLPack): not this {}",

@@ -37,9 +37,9 @@ class end_of_channel {
   wait_pointer receive(const nb::object& into, const nb::object& stream) {
     const array_memory to = array_memory::of(into, true);
     there()->check(to);
-    return std::make_shared<wait>([state = state_, kept = value(into), to, before = stream_of_cuda(stream)] {
-      return next(state.lock(), kept, to, before);
-    });
+    return std::make_shared<wait>([state = state_, kept = value(into), to,
+                                   before = stream_of_cuda(stream)] { return next(state.lock(), kept, to, before); },
+                                  "channel.recv(array)");
   }
   void close() { there()->channel = {}; }
   /// Its number in the state of the chare that is pickled; -1: it is closed.

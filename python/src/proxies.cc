@@ -71,7 +71,7 @@ void bind_section(nb::module_& m, const char* name) {
           "reduction",
           [](const proxy& p) {
             static_cast<void>(p.here(a_proxy));
-            return std::make_shared<wait>([p] { return reduction_of(p); });
+            return std::make_shared<wait>([p] { return reduction_of(p); }, "section.reduction()");
           },
           "`await section.reduction()`: what its members have contributed to it next, combined.")
       .def(
@@ -120,7 +120,7 @@ void bind_array(nb::module_& m, const char* name) {
           "reduction",
           [](const proxy& p) {
             static_cast<void>(p.here(a_proxy));
-            return std::make_shared<wait>([p] { return reduction_of(p); });
+            return std::make_shared<wait>([p] { return reduction_of(p); }, "array.reduction()");
           },
           "`await array.reduction()`: what all elements have contributed next, combined.")
       .def(

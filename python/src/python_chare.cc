@@ -7,19 +7,27 @@
 
 namespace imbrex_python {
 
+namespace {
+nb::object helper(const char* name) { return nb::module_::import_("imbrex._chare").attr(name); }
+}  // namespace
+
+value own_of(const value& shared) {
+  const with_python here;
+  try {
+    return value(helper("own")(shared.get()));
+  } catch (nb::python_error& e) {
+    throw python_failure::of(e, "the result of a reduction, of which each element gets its own");
+  }
+}
+
 void combine_in_python::operator()(contribution& into, contribution&& from) const {
   const with_python here;
   try {
-    into.what =
-        value(nb::module_::import_("imbrex._chare").attr("combine")(into.op.get(), into.what.get(), from.what.get()));
+    into.what = value(helper("combine")(into.op.get(), into.what.get(), from.what.get(), from.op.get()));
   } catch (nb::python_error& e) {
     throw python_failure::of(e, "what a reduction combines with");
   }
 }
-
-namespace {
-nb::object helper(const char* name) { return nb::module_::import_("imbrex._chare").attr(name); }
-}  // namespace
 
 held_object::~held_object() {
   if (!object_ || !Py_IsInitialized()) return;

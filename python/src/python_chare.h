@@ -50,6 +50,9 @@ struct combine_in_python {
   void operator()(contribution& into, contribution&& from) const;
 };
 
+/// A copy, where it can be changed, for one of those who share it.
+value own_of(const value& shared);
+
 /// What the object of Python asks of the chare that holds it, on its PE.
 class chare_interface {
  public:
@@ -229,7 +232,7 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   static ix::task<value> reduced(python_chare* self, contribution c) {
     auto all = self->base::allreduce(std::move(c), combine_in_python{});
     const contribution result = co_await std::move(all);
-    co_return result.what;
+    co_return own_of(result.what);
   }
   using own_section = ix::section_proxy<python_chare>;
   static own_section section_of_mine(const nb::object& o) {
@@ -241,7 +244,7 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   static ix::task<value> reduced_over(python_chare* self, own_section s, contribution c) {
     auto all = self->base::allreduce(s, std::move(c), combine_in_python{});
     const contribution result = co_await std::move(all);
-    co_return result.what;
+    co_return own_of(result.what);
   }
   static ix::task<value> all_here(python_chare* self) {
     auto all = self->base::barrier();

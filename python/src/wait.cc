@@ -182,7 +182,7 @@ ix::task<value> future::until_set(std::shared_ptr<future> f) {
 }
 
 wait_pointer future::wait_for(std::shared_ptr<future> f) {
-  return std::make_shared<wait>([f = std::move(f)] { return until_set(f); });
+  return std::make_shared<wait>([f = std::move(f)] { return until_set(f); }, "a wait for a message of a slot");
 }
 
 }  // namespace imbrex_python

@@ -185,7 +185,7 @@ void bind_graphs(nb::module_& m) {
       .def("submit_kernel", &submit_kernel)
       .def("done",
            [](const graph_handle& g) {
-             return std::make_shared<wait>([graph = &g.here().of] { return until_done(graph); });
+             return std::make_shared<wait>([graph = &g.here().of] { return until_done(graph); }, "graph.done()");
            })
       .def("fewer_tasks_than",
            [](const graph_handle& g, std::uint64_t n) {
@@ -193,7 +193,8 @@ void bind_graphs(nb::module_& m) {
            })
       .def("barrier",
            [](const graph_handle& g) {
-             return std::make_shared<wait>([graph = &g.here().of] { return until_all_ranks(graph); });
+             return std::make_shared<wait>([graph = &g.here().of] { return until_all_ranks(graph); },
+                                           "graph.barrier()");
            })
       .def("values", [](const graph_handle& g, const nb::tuple& which) {
         return std::make_shared<wait>(

@@ -66,7 +66,7 @@ void bind_process_domain(nb::module_& m) {
           nb::arg("n"), "`await all.fewer_than(n)`, between submissions: until fewer than `n` tasks are not over.");
   m.def("process_domain", [] {
     check_in_job();
-    return std::make_shared<wait>([] { return domain_of_process(); });
+    return std::make_shared<wait>([] { return domain_of_process(); }, "imbrex.process_domain()");
   });
 }
 

@@ -140,7 +140,7 @@ void bind_tasks(nb::module_& m) {
   m.def("submit_copy_of_gpu", &submit_copy_of_gpu, nb::arg("to"), nb::arg("array"));
   m.def("all_tasks", [] {
     check_in_job();
-    return std::make_shared<wait>([] { return all_over(); });
+    return std::make_shared<wait>([] { return all_over(); }, "imbrex.all_tasks()");
   });
 }
 
