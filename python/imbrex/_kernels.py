@@ -21,6 +21,11 @@ _PACKED = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8
 _ELEMENTS = {"IX_HALF": "f2", "IX_DOUBLE2": "f8", "IX_FLOAT2": "f4", "IX_FLOAT4": "f4", "IX_INT2": "i4", "IX_INT4": "i4"}
 
 
+def _brief(a: Any) -> str:
+    text = repr(a)
+    return text if len(text) <= 80 else f"{text[:60]}... ({type(a).__name__})"
+
+
 def _three(n: int | tuple) -> tuple[int, int, int]:
     numbers_ = (n,) if isinstance(n, numbers.Integral) else tuple(n)
     if not 1 <= len(numbers_) <= 3:
@@ -97,7 +102,8 @@ class Kernel:
         if isinstance(a, of):
             a = _Use(a, access)
         if not isinstance(a, _Use) or not isinstance(a.object, of):
-            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is a pointer: it takes an imbrex.{of.__name__}, not {a!r}")
+            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is a pointer: it takes an imbrex.{of.__name__}, not {_brief(a)}"
+                             + ("; imbrex.Object.of(array) makes one of an array" if hasattr(a, "__array__") else ""))
         wanted = self._element(kind)
         if wanted is not None and a.object.dtype != wanted:
             raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' points to {kind}, and the {of.__name__} has "
@@ -117,7 +123,7 @@ class Kernel:
         wanted = numbers.Real if code is not None and code[0] == "f" else numbers.Integral
         if code is None or isinstance(a, bool) or not (isinstance(a, wanted) or hasattr(a, "__index__") or
                                                        (wanted is numbers.Real and hasattr(a, "__float__"))):
-            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is of type {kind}: it does not take {a!r}")
+            raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is of type {kind}: it does not take {_brief(a)}")
         try:
             return struct.pack(_PACKED[code], float(a) if wanted is numbers.Real else int(a))
         except (struct.error, OverflowError) as e:

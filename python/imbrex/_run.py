@@ -54,6 +54,8 @@ def run(main: Any, argv: list[str] | None = None, *, pes: int | None = None, **m
 def _run_job(main: Any, argv: list[str] | None, pes: int | None) -> int:
     if _imbrex.is_in_job():
         raise UsageError("imbrex.run was called inside of a job: a process runs one at a time, and the next when it has returned")
+    if isinstance(argv, str) or not all(isinstance(w, str) for w in argv or ()):
+        raise UsageError(f"imbrex.run(main, argv={argv!r}): a list of words, such as ['--imbrex-pes=2', '100']")
     words = list(sys.argv if argv is None else [sys.argv[0] or "python", *argv])
     if not any(w.startswith("--imbrex-pes") for w in words) and "IMBREX_PES" not in os.environ:
         words.insert(1, f"--imbrex-pes={pes or 1}")

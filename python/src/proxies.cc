@@ -65,7 +65,7 @@ void bind_section(nb::module_& m, const char* name) {
       .def("_broadcast",
            [](const proxy& p, const std::string& method, const nb::object& arguments) {
              p.here(a_proxy).template broadcast<&python_chare<Index>::receive>(name_of_python(method),
-                                                                               value::pickled(arguments));
+                                                                               value::copied(arguments));
            })
       .def(
           "reduction",
@@ -114,7 +114,7 @@ void bind_array(nb::module_& m, const char* name) {
       .def("_broadcast",
            [](const proxy& p, const std::string& method, const nb::object& arguments) {
              p.here(a_proxy).template broadcast<&python_chare<Index>::receive>(name_of_python(method),
-                                                                               value::pickled(arguments));
+                                                                               value::copied(arguments));
            })
       .def(
           "reduction",

@@ -90,6 +90,16 @@ value value::pickled(const nb::object& o) {
   return v;
 }
 
+value value::copied(const nb::object& o) {
+  try {
+    return pickled(o);
+  } catch (nb::python_error& e) {
+    throw ix::usage_error(
+        std::string("what goes to several elements is pickled, so that each gets a copy, but this cannot be: ") +
+        e.what());
+  }
+}
+
 nb::object value::get() const {
   if (shared_ == nullptr) return nb::none();
   if (shared_->object) return nb::borrow(shared_->object.get());

@@ -28,6 +28,8 @@ class value {
   explicit value(const nb::object& o);
   /// Pickled at once, so that each who gets it has an object of its own.
   static value pickled(const nb::object& o);
+  /// The same of arguments, said so where it cannot be done.
+  static value copied(const nb::object& o);
   /// Throws `nb::python_error` where it cannot be made from what was pickled.
   nb::object get() const;
   ///@}
