@@ -40,7 +40,8 @@ std::string failure_of(F f) {
     f();
     return {};
   } catch (const std::exception& e) {
-    return e.what();
+    const std::string what = e.what();
+    return what.empty() ? "it threw an exception without a text" : what;
   } catch (...) {
     return "it threw what is no std::exception";
   }

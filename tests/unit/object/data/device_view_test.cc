@@ -194,6 +194,7 @@ struct asker : chare<asker, index1d> {
       said = e.what();
     }
     co_await sent;  // the memory comes back whatever happened
+    co_await streams().pack.done();
     co_return said;
   }
   task<std::string> ask_two(array_proxy<refuser> all) {
@@ -210,6 +211,7 @@ struct asker : chare<asker, index1d> {
     }
     co_await first;
     co_await second;
+    co_await streams().pack.done();
     co_return said;
   }
 };
@@ -282,6 +284,7 @@ struct pursuer : chare<pursuer, index1d> {
     auto sent = view.lent();
     all[0].send<&leaver::take>(std::move(view));
     co_await sent;
+    co_await streams().pack.done();
   }
   task<> pursue(array_proxy<wanderer> all, int messages, int pes) {
     buffer<double> data(on_device(), 70'000);
@@ -294,6 +297,7 @@ struct pursuer : chare<pursuer, index1d> {
       all[0].send<&wanderer::go>(i % pes);
     }
     for (channel_send& l : lent) co_await l;
+    co_await streams().pack.done();
   }
 };
 
