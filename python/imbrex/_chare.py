@@ -224,7 +224,10 @@ def own(value: Any) -> Any:
         return value
     if hasattr(value, "copy") and getattr(getattr(value, "dtype", None), "hasobject", True) is False:  # as numpy's arrays are
         return value.copy()
-    return copy.deepcopy(value)
+    try:
+        return copy.deepcopy(value)
+    except TypeError as e:  # as pickle has it
+        raise UsageError(f"what elements contribute, and get, is copied, but a {type(value).__name__} cannot be: {e}") from None
 
 
 def contributed(value: Any, op: str | Callable) -> Any:

@@ -85,7 +85,14 @@ struct cell : ix::chare<cell, ix::index2d> {
     }
   }
 
+  /// The same in a buffer that ends with the chare, when the job has ended.
+  void goes_too_far_in_a_member() {
+    kept_ = ix::buffer<double>(on_device(), 100);
+    kept_.data()[100] = 1;
+  }
+
  private:
+  ix::buffer<double> kept_;
   ix::buffer<double> out_, in_;
   ix::channel<double> way_;
 };
@@ -99,6 +106,8 @@ static ix::task<int> start(ix::runtime& rt, std::vector<std::string> words) {
     all.broadcast<&cell::overwrites>();
   } else if (how == "too-far" || how == "too-far-in-task") {
     all[{1, 0}].send<&cell::goes_too_far>(how != "too-far");
+  } else if (how == "too-far-in-member") {
+    all.broadcast<&cell::goes_too_far_in_a_member>();
   } else if (how == "forgets-after") {
     all.broadcast<&cell::forgets_after>();
     std::printf("%d\n", co_await all.reduction<int>());

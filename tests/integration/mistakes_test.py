@@ -2,9 +2,11 @@
 written again, or beyond its end; streams without an order."""
 
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 given = argparse.Namespace()
@@ -63,7 +65,7 @@ class Mistakes(unittest.TestCase):
 
     def test_what_is_written_beyond_an_end_is_found(self):
         for shape in SHAPES:
-            for how, owner in (("too-far", "cell::goes_too_far"), ("too-far-in-task", "")):
+            for how, owner in (("too-far", "cell::goes_too_far"), ("too-far-in-task", ""), ("too-far-in-member", "cell::goes_too_far_in_a_member")):
                 done = run(how, "--imbrex-check-memory", *shape)
                 self.assertRegex(done.stderr, f"800 bytes of .*memory on host, which {owner}.* had, were written beyond their end: .* from byte 800 on")
                 self.assertEqual(done.returncode, 70, done.stderr)
@@ -81,6 +83,24 @@ class Mistakes(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             done = subprocess.run([given.watched, "forgets", *shape], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_job_that_fails_leaves_what_each_rank_has_traced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            at = pathlib.Path(folder)
+            done = run("too-far", "--imbrex-check-memory", "--imbrex-ranks=2", f"--imbrex-trace={at}/t.json")
+            self.assertEqual(done.returncode, 70, done.stderr)
+            self.assertEqual(sorted(p.name for p in at.iterdir()), ["t.rank0.json", "t.rank1.json"])
+            for part in at.iterdir():
+                self.assertIn(str(part), done.stderr)
+                self.assertTrue(json.loads(part.read_text())["traceEvents"])
+
+    def test_a_trace_has_what_the_main_chare_does_before_it_waits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for shape in SHAPES:
+                run("forgets", *shape, f"--imbrex-trace={folder}/t.json")
+                events = json.loads(pathlib.Path(folder, "t.json").read_text())["traceEvents"]
+                runs = [e for e in events if e.get("ph") == "X" and e["name"] == "the main chare"]
+                self.assertGreaterEqual(len(runs), 2, "before it waits for quiescence, and after")
 
     def test_streams_without_an_order_show_under_a_seed(self):
         early = {run("forgets-after", "--imbrex-pes=1", f"--imbrex-schedule-seed={s}").stdout.split()[0] for s in range(1, 9)}

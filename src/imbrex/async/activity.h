@@ -26,10 +26,11 @@ struct activity {
 };
 
 /// For whom the PE works now, in messages: who asks for memory. The type of the chare that is being made, else the
-/// entry method.
+/// entry method, task or function of a stream.
 inline const char* name_of_doer(const executor& pe) {
   if (pe.constructing_type != nullptr) return pe.constructing_type;
-  return pe.running != nullptr ? pe.running->name : "the runtime";
+  if (pe.running != nullptr) return pe.running->name;
+  return pe.doing() != nullptr ? pe.doing() : "the runtime";
 }
 
 /// Brings work to an actor that has gone to another PE of the process, wherever it is by now.

@@ -6,6 +6,7 @@
 
 #include "imbrex/base/clock.h"
 #include "imbrex/pe/scheduler.h"
+#include "imbrex/trace/trace_slice.h"
 
 namespace imbrex {
 
@@ -13,22 +14,6 @@ namespace {
 constexpr std::int64_t eager_ns = 3'000;         // without a pause, which takes 140 cycles on some cores
 constexpr std::int64_t yielding_ns = 2'000'000;  // to others who may need the core more, before naps
 constexpr std::int64_t nap_us = 50;
-
-/// Of the PE's track.
-class idle_slice {
- public:
-  explicit idle_slice(trace_track* track) : track_(track) {
-    if (track_ != nullptr) track_->idle_begin();
-  }
-  ~idle_slice() {
-    if (track_ != nullptr) track_->idle_end();
-  }
-  idle_slice(const idle_slice&) = delete;
-  idle_slice& operator=(const idle_slice&) = delete;
-
- private:
-  trace_track* const track_;
-};
 }  // namespace
 
 /// One time of waiting.
@@ -40,7 +25,7 @@ struct spin_then_sleep::spell {
 };
 
 void spin_then_sleep::wait(scheduler& pe) {
-  const idle_slice slice(pe.track);
+  const trace_slice idle(pe.track, "idle", trace_category::idle);
   if (!pe.polls_network() && pe.devices == nullptr && comes_at_once(pe)) return;
   spell s{.began = pe.now_ns()};
   while (!pe.has_something()) {

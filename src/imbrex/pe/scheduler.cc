@@ -8,6 +8,7 @@
 #include "imbrex/hetero/tasks/hetero_domain.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/pe/registered_types.h"
+#include "imbrex/trace/trace_slice.h"
 
 namespace imbrex {
 
@@ -261,13 +262,9 @@ void scheduler::reap() {
 
 void perform_traced(scheduler& pe, const char* name, trace_category c, std::uint64_t flow,
                     void (*perform)(scheduler&, void*, std::uint64_t), void* body) {
-  struct slice {
-    ~slice() { track.end(); }
-    trace_track& track;
-  };
-  const slice whole{*pe.track};
-  pe.track->begin(name, c);
-  pe.track->flow_in(flow);
+  trace_track& track = *pe.track;
+  const trace_slice whole(&track, name, c);
+  track.flow_in(flow);
   perform(pe, body, 0);
 }
 

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
-#include <set>
-#include <string>
 
 #include <fmt/format.h>
 
 #include "imbrex/balance/live/pe_rates.h"
-#include "imbrex/base/log.h"
+#include "imbrex/base/log_once.h"
 #include "imbrex/object/collection/collection.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/entry/element_identity.h"
@@ -31,11 +28,7 @@ bool crosses_processes(const collection& part, const element_base& e) {
 
 /// Once for a class.
 void warn_of_immovable(const collection& part) {
-  static std::mutex one_at_a_time;
-  static std::set<std::string> warned_of;
-  const std::scoped_lock lock(one_at_a_time);
-  if (!warned_of.insert(part.chare_name()).second) return;
-  log_warning(fmt::format(
+  log_warning_once(fmt::format(
       "--imbrex-balance leaves all elements of {} where they are: in a process with several GPUs, or with coherent "
       "objects or tasks, only those move whose class has a default constructor and a serialize member",
       part.chare_name()));

@@ -1,13 +1,11 @@
 #include "imbrex/object/moving/serialized_move.h"
 
-#include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "imbrex/base/log.h"
+#include "imbrex/base/log_once.h"
 #include "imbrex/object/moving/element_saving.h"
 
 namespace imbrex {
@@ -35,11 +33,7 @@ void detail::refuse_saving(const collection& part, const element_base& e) {
 }
 
 void detail::warn_of_other_types(const collection& part) {
-  static std::mutex one_at_a_time;
-  static std::set<std::string> warned_of;
-  const std::scoped_lock lock(one_at_a_time);
-  if (!warned_of.insert(part.chare_name()).second) return;
-  log_warning(fmt::format(
+  log_warning_once(fmt::format(
       "states of {} in the checkpoint were written of other types than serialize reads them as: as many bytes, but "
       "numbers of another kind. If a member's type has changed its values are wrong: restart with the program that "
       "wrote it",

@@ -20,6 +20,7 @@
 #include "imbrex/runtime/rank/crash_reports.h"
 #include "imbrex/runtime/rank/pe_watch.h"
 #include "imbrex/runtime/readonly.h"
+#include "imbrex/trace/trace_slice.h"
 
 namespace imbrex::detail {
 
@@ -243,28 +244,8 @@ void rank_run::become(std::size_t i) {
   if (devices_ != nullptr) devices_->bind_to_this_thread(i);
 }
 
-namespace {
-
-/// What runs in it is the main chare's, in the trace.
-class main_slice {
- public:
-  explicit main_slice(trace_track* track) : track_(track) {
-    if (track_ != nullptr) track_->begin(main_chare_name, trace_category::entry);
-  }
-  ~main_slice() {
-    if (track_ != nullptr) track_->end();
-  }
-  main_slice(const main_slice&) = delete;
-  main_slice& operator=(const main_slice&) = delete;
-
- private:
-  trace_track* const track_;
-};
-
-}  // namespace
-
 void rank_run::start_main(scheduler& pe, const main_program& main) {
-  const main_slice slice(pe.track);
+  const trace_slice its_first_piece(pe.track, main_chare_name, trace_category::entry);
   try {
     entry_activity::start(pe, nullptr, main_chare_name,
                           main_coroutine(*facade_, main, arguments_, options_.checkpoint, memory_), reply_to{},
