@@ -21,7 +21,7 @@ See docs/python.md.
 """
 
 from ._errors import Error, RemoteError, UsageError
-from ._imbrex import Channel, Domain, Runtime, Task, Window
+from ._imbrex import Channel, Domain, Runtime, Task, Window, __version__
 from ._chare import Chare, concatenate, max, min, product, sum, when
 from ._run import clock, gather, run
 from ._kernels import Kernel, Kernels

@@ -38,16 +38,22 @@ def _find(name: str) -> str:
     return found
 
 
+def _found_launcher(words: list[str]) -> list[str]:
+    if words and shutil.which(words[0]) is None:
+        raise UsageError(f"launcher={' '.join(words)!r}: there is no program {words[0]} on the PATH")
+    return words
+
+
 def run_application(name: str, launcher: str = "", trace: bool = False, **options: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         report, events = Path(folder, "report.json"), Path(folder, "trace.json")
         short = {k: v for k, v in options.items() if len(k) == 1}
-        words = [w for k, v in short.items() for w in (f"-{k}", str(v))]
+        words = [w for k, v in short.items() if v is not None for w in (f"-{k}", str(v))]
         words += _words({k: v for k, v in options.items() if len(k) > 1})
         words += ["--report", str(report)]
         if trace:
             words.append(f"--imbrex-trace={events}")
-        done = subprocess.run([*launcher.split(), _find(name), *words], capture_output=True, text=True, check=False)
+        done = subprocess.run([*_found_launcher(launcher.split()), _find(name), *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Error(f"{name} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}".strip())
         if not report.exists():

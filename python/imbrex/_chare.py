@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import copy
+import difflib
 import inspect
+import pickle
 from collections import deque
 from typing import Any, Callable
 
@@ -51,6 +53,11 @@ class Chare:
     def array(self) -> Any:
         """All of the array that it belongs to."""
         return self._here.array
+
+    @property
+    def runtime(self) -> _imbrex.Runtime:
+        """The job's, as `main` has it: a chare makes others by `self.runtime.create_array(...)`."""
+        return self._here.runtime
 
     @property
     def pe(self) -> int:
@@ -140,7 +147,13 @@ class _Slot:
         self._came: dict[Any, deque] = {}
         self._awaited: dict[Any, deque] = {}
 
-    def put(self, number: Any, *values: Any) -> None:
+    def put(self, *given: Any, **named: Any) -> None:
+        if not given or named:
+            raise UsageError(f"{self._name} is a slot: what is sent to it is a number, and what follows it, without names"
+                             + (f", not {', '.join(named)}=" if named else ""))
+        self._take(*given)
+
+    def _take(self, number: Any, *values: Any) -> None:
         value = values[0] if len(values) == 1 else values or None
         waiting = self._awaited.get(number)
         if waiting:
@@ -200,6 +213,12 @@ def channel_of_state(number: int) -> _imbrex.Channel:
     return _imbrex.channel_of_state(number)
 
 
+def _close_to(method: str, chare: Chare) -> str:
+    known = [name for name in dir(chare) if not name.startswith("_") and name not in dir(Chare)]
+    close = difflib.get_close_matches(method, known, 1)
+    return f": did you mean {close[0]!r}?" if close else ""
+
+
 def invoke(chare: Chare, method: str, args: tuple, named: dict) -> Any:
     if method.startswith("_"):
         raise UsageError(f"{type(chare).__qualname__}.{method} is private: its name begins with an underscore")
@@ -207,7 +226,7 @@ def invoke(chare: Chare, method: str, args: tuple, named: dict) -> Any:
     if isinstance(found, _Slot):
         return found.put(*args, **named)
     if not callable(found):
-        raise UsageError(f"{type(chare).__qualname__} has no method {method!r}")
+        raise UsageError(f"{type(chare).__qualname__} has no method {method!r}{_close_to(method, chare)}")
     given = found(*args, **named)
     if inspect.isgenerator(given) or inspect.isasyncgen(given):
         raise UsageError(f"{type(chare).__qualname__}.{method} has a `yield`: a call of it gives a generator, and runs nothing. An entry "
@@ -311,6 +330,48 @@ def _not_iterable(array: Any) -> Any:
     raise TypeError("an array's proxy does not know its elements: `for i in range(n): array[i]`, or array.broadcast")
 
 
+def _no_attribute(proxy: Any, name: str) -> Any:
+    """An attribute that a proxy does not have: an entry method's name, perhaps."""
+    if name.startswith("_"):
+        raise AttributeError(f"{type(proxy).__name__!r} object has no attribute {name!r}")
+    ways = "broadcast" if hasattr(proxy, "_broadcast") else "send, .call"
+    raise AttributeError(f"a proxy has no {name!r}; an entry method is spoken to by .{ways}: proxy.{ways.split(',')[0]}.{name}(...)"
+                         + (", or of one element, array[i].send" if hasattr(proxy, "__getitem__") else ""))
+
+
+def _insert(array: Any, index: Any, cls: type, *args: Any, **named: Any) -> Any:
+    """`await array.insert(i, cls, ...)`: an element of that class, on the PE whose index it is; when awaited it is there, and
+    each reduction that begins later counts it. It is made whether or not that is awaited: at once, if it is not kept. Where one of
+    this index lives it waits for its end. In arrays of `rt.create_empty_array`, and where elements have ended."""
+    return array._insert(None, index, made_of(cls, args, named))
+
+
+def _insert_on(array: Any, pe: int, index: Any, cls: type, *args: Any, **named: Any) -> Any:
+    """The same on a PE of one's choice."""
+    return array._insert(pe, index, made_of(cls, args, named))
+
+
+def _insert_if_absent(array: Any, index: Any, cls: type, *args: Any, **named: Any) -> Any:
+    """The same, but one that is there already is as good."""
+    return array._insert("if absent", index, made_of(cls, args, named))
+
+
+def _check(cls: type) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Chare)):
+        raise UsageError(f"{cls!r} is no class that derives from imbrex.Chare")
+
+
+def made_of(cls: type, args: tuple, named: dict[str, Any]) -> tuple:
+    """What a chare is made of, where it can be told elsewhere."""
+    _check(cls)
+    try:
+        pickle.dumps(cls)
+    except (pickle.PicklingError, AttributeError) as e:
+        raise UsageError(f"chares of {cls.__qualname__} can be made only where others find the class by its name: define it in a "
+                         f"module, outside of functions ({e})") from None
+    return (cls, args, named)
+
+
 def _is_same(a: Any, b: Any) -> Any:
     return a._key() == b._key() if type(a) is type(b) else NotImplemented
 
@@ -336,6 +397,8 @@ for _proxy in (_imbrex.Array1, _imbrex.Array2, _imbrex.Array3, *_sections):
                                 "with copies of the arguments.")
     if _proxy not in _sections:
         _proxy.__iter__ = _not_iterable
+        _proxy.insert, _proxy.insert_on, _proxy.insert_if_absent = _insert, _insert_on, _insert_if_absent
 for _proxy in (_imbrex.Single, _imbrex.Element1, _imbrex.Element2, _imbrex.Element3, _imbrex.Array1, _imbrex.Array2, _imbrex.Array3,
                *_sections):
     _proxy.__eq__, _proxy.__hash__, _proxy.__repr__ = _is_same, lambda p: hash(p._key()), _shown
+    _proxy.__getattr__ = _no_attribute

@@ -138,6 +138,8 @@ class Kernel:
                 raise UsageError(f"kernel '{self.__name__}': groups={groups!r} of how many items? group=256, or group=(32, 8)")
             return _three(groups), fixed if group is None else _three(group)
         items = _three(over)
+        if min(items) < 1:
+            raise UsageError(f"kernel '{self.__name__}' over={over!r}: over one item at least; where there is nothing to do, submit nothing")
         if group is None:
             group = fixed or ((256, 1, 1) if isinstance(over, numbers.Integral) or len(over) == 1 else (32, 8, 1))
         group = _three(group)

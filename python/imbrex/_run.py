@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, overload
 
 from . import _imbrex
 from ._applications import run_application
-from ._chare import Chare
+from ._chare import made_of
 from ._errors import UsageError
 from ._main import Main, can_restart
 
@@ -81,26 +80,16 @@ def gather(*all: Any) -> Any:
     return _imbrex.gather([a._until_over() if isinstance(a, _imbrex.Task) else a for a in all])
 
 
-def _check(cls: type) -> None:
-    if not (isinstance(cls, type) and issubclass(cls, Chare)):
-        raise UsageError(f"{cls!r} is no class that derives from imbrex.Chare")
-
-
-def _made(cls: type, args: tuple, named: dict[str, Any]) -> tuple:
-    """What a chare is made of, where it can be told elsewhere."""
-    _check(cls)
-    try:
-        pickle.dumps(cls)
-    except (pickle.PicklingError, AttributeError) as e:
-        raise UsageError(f"chares of {cls.__qualname__} can be made only where others find the class by its name: define it in a "
-                         f"module, outside of functions ({e})") from None
-    return (cls, args, named)
-
-
 def _create_array(rt: _imbrex.Runtime, cls: type, extent: Any, *args: Any, **named: Any) -> Any:
     """An array of chares, `extent` a number or a tuple of up to three: blocks of consecutive elements on each PE. Each is
     made with copies of the arguments. The proxy can be used at once."""
-    return rt._create_array(extent, _made(cls, args, named))
+    return rt._create_array(extent, made_of(cls, args, named))
+
+
+def _create_empty_array(rt: _imbrex.Runtime, dimensions: int = 1) -> Any:
+    """An array without elements, for indices of so many numbers: `array.insert(i, cls, ...)` makes some, of whatever
+    classes."""
+    return rt._empty_array(dimensions)
 
 
 def _create_group(rt: _imbrex.Runtime, cls: type, *args: Any, **named: Any) -> Any:
@@ -110,9 +99,10 @@ def _create_group(rt: _imbrex.Runtime, cls: type, *args: Any, **named: Any) -> A
 
 def _create(rt: _imbrex.Runtime, cls: type, *args: Any, **named: Any) -> Any:
     """A single chare, on a PE of the runtime's choice."""
-    return rt._create(_made(cls, args, named))
+    return rt._create(made_of(cls, args, named))
 
 
 _imbrex.Runtime.create_array = _create_array
+_imbrex.Runtime.create_empty_array = _create_empty_array
 _imbrex.Runtime.create_group = _create_group
 _imbrex.Runtime.create = _create

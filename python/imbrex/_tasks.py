@@ -129,7 +129,7 @@ def _options(what: Any, name: Any, priority: Any, on: Any, number: Any, **more: 
 
 
 def submit(what: Any, *args: Any, name: str = "", priority: int = 0, on: str | None = None, number: int = -1,
-           after: tuple | list = (), over: int | tuple | None = None, groups: int | tuple | None = None,
+           after: _imbrex.Task | tuple | list = (), over: int | tuple | None = None, groups: int | tuple | None = None,
            group: int | tuple | None = None, shared_bytes: int = 0) -> _imbrex.Task:
     """Submits a task, and returns it at once: `await` it for its end, what its function returned, or what it threw. It
     runs when all that was submitted before is over that it conflicts with, by the objects among `args`: `imbrex.read(x)`,
@@ -141,8 +141,10 @@ def submit(what: Any, *args: Any, name: str = "", priority: int = 0, on: str | N
     `group` items with `shared_bytes` of dynamic shared memory; its parameters say what is read and written, `write(x)` what
     is overwritten.
 
-    `on`, `number`: "host", "cuda" or "opencl", and which of these devices. `priority`: the higher, the sooner. `after`: tasks
-    that it waits for besides."""
+    `on`, `number`: "host", "cuda" or "opencl", and which of these devices. `priority`: the higher, the sooner. `after`: a task,
+    or several, that it waits for besides."""
+    if isinstance(after, _imbrex.Task):
+        after = (after,)
     for t in after:
         if not isinstance(t, _imbrex.Task):
             raise UsageError(f"after={after!r}: tasks, which imbrex.submit gives")

@@ -19,6 +19,14 @@ int whole_number(nb::handle given, const char* what) {
   return static_cast<int>(n);
 }
 
+int pe_of_job(nb::handle given) {
+  check_in_job();
+  const int pe = whole_number(given, "a PE");
+  const int all = ix::scheduler::current().num_pes();
+  if (pe < 0 || pe >= all) throw ix::usage_error(fmt::format("there is no PE {}: they are 0 to {}", pe, all - 1));
+  return pe;
+}
+
 std::vector<int> whole_numbers(nb::handle given, const char* what) {
   std::vector<int> numbers;
   if (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) {

@@ -15,6 +15,8 @@ namespace nb = nanobind;
 int whole_number(nb::handle given, const char* what);
 /// One, or several in a tuple or a list.
 std::vector<int> whole_numbers(nb::handle given, const char* what);
+/// One of the PEs of the job that runs.
+int pe_of_job(nb::handle given);
 ///@}
 
 }  // namespace imbrex_python

@@ -113,8 +113,10 @@ bool open(Self& self, const nb::object& peer, int port, int peer_port, ix::memor
 }  // namespace
 
 template <class Index>
-nb::object python_chare<Index>::open_channel(const nb::object& peer, int port, int peer_port,
-                                             const std::string& memory) {
+nb::object python_chare<Index>::open_channel(const nb::object& peer, const nb::object& its_port,
+                                             const nb::object& its_peer_port, const std::string& memory) {
+  const int port = whole_number(its_port, "a channel's port"),
+            peer_port = whole_number(its_peer_port, "a channel's port");
   if (memory != "host" && memory != "device")
     throw ix::usage_error("a channel is for memory \"host\" or \"device\", not \"" + memory + "\"");
   const bool of_device = memory == "device";
@@ -134,10 +136,14 @@ nb::object python_chare<Index>::open_channel(const nb::object& peer, int port, i
   return nb::cast(end_of_channel(channels_.back()));
 }
 
-template nb::object python_chare<ix::no_index>::open_channel(const nb::object&, int, int, const std::string&);
-template nb::object python_chare<ix::index1d>::open_channel(const nb::object&, int, int, const std::string&);
-template nb::object python_chare<ix::index2d>::open_channel(const nb::object&, int, int, const std::string&);
-template nb::object python_chare<ix::index3d>::open_channel(const nb::object&, int, int, const std::string&);
+template nb::object python_chare<ix::no_index>::open_channel(const nb::object&, const nb::object&, const nb::object&,
+                                                             const std::string&);
+template nb::object python_chare<ix::index1d>::open_channel(const nb::object&, const nb::object&, const nb::object&,
+                                                            const std::string&);
+template nb::object python_chare<ix::index2d>::open_channel(const nb::object&, const nb::object&, const nb::object&,
+                                                            const std::string&);
+template nb::object python_chare<ix::index3d>::open_channel(const nb::object&, const nb::object&, const nb::object&,
+                                                            const std::string&);
 
 void bind_channels(nb::module_& m) {
   m.def("channel_of_state", &end_of_channel::of_state);

@@ -1,3 +1,5 @@
+#include <imbrex/base/build_config.h>
+
 #include "job.h"
 #include "proxies.h"
 #include "signals.h"
@@ -8,6 +10,7 @@
 NB_MODULE(_imbrex, m) {
   using namespace imbrex_python;
   nb::set_leak_warnings(false);  // a task in a global variable of the program is none
+  m.attr("__version__") = IMBREX_VERSION;
   bind_job(m);
   bind_runtime(m);
   bind_signals(m);

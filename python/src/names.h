@@ -39,6 +39,9 @@ struct made_with {
   }
 };
 
+/// Of class, arguments and named arguments. With the interpreter.
+made_with made_of(const nb::object& made);
+
 /// What the runtime calls a graph whose coroutine has that name.
 inline const char* graph_name(const name_of_python& coroutine, const value&) { return coroutine.get(); }
 

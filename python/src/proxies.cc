@@ -105,6 +105,49 @@ Index index_of(nb::handle h) {
   }
 }
 
+enum class placing { at_home, on_pe, if_absent };
+
+/// A new element of an array: how it is placed, on which PE, its index, and what it is made with.
+template <class Index>
+struct newcomer {
+  array_of<Index> array;
+  placing how;
+  ix::pe_id pe;
+  Index index;
+  made_with what;
+
+  auto insert() const {
+    const auto& to = array.here(a_proxy);
+    switch (how) {
+      case placing::on_pe: return to.insert_on(pe, index, what);
+      case placing::if_absent: return to.insert_if_absent(index, what);
+      default: return to.insert(index, what);
+    }
+  }
+};
+
+template <class Index>
+ix::task<value> until_inserted(newcomer<Index> n) {
+  auto made = n.insert();
+  co_await made;
+  co_return value();
+}
+
+/// `placed`: none, "if absent" or a PE. It is made whether or not what this gives is awaited.
+template <class Index>
+wait_pointer insert(const array_of<Index>& array, const nb::object& placed, const nb::object& index,
+                    const nb::object& made) {
+  newcomer<Index> n{array, placing::at_home, 0, index_of<Index>(index), made_of(made)};
+  static_cast<void>(array.here(a_proxy));
+  if (nb::isinstance<nb::str>(placed)) {
+    n.how = placing::if_absent;
+  } else if (!placed.is_none()) {
+    n.how = placing::on_pe;
+    n.pe = pe_of_job(placed);
+  }
+  return std::make_shared<wait>([n] { return until_inserted(n); }, [n] { static_cast<void>(n.insert()); });
+}
+
 template <class Index>
 void bind_array(nb::module_& m, const char* name) {
   using proxy = array_of<Index>;
@@ -125,14 +168,20 @@ void bind_array(nb::module_& m, const char* name) {
           "`await array.reduction()`: what all elements have contributed next, combined.")
       .def(
           "section",
-          [](const proxy& p, const nb::iterable& indices) {
+          [](const proxy& p, const nb::object& indices) {
             std::vector<Index> members;
+            if (!nb::hasattr(indices, "__iter__"))
+              throw ix::usage_error(shown(indices) + " are no indices: array.section([...]) names its members");
             for (const nb::handle h : indices) members.push_back(index_of<Index>(h));
             return section_of<Index>(p.here(a_proxy).section(std::move(members)));
           },
           "`s = array.section(indices)`: a subset of the elements, with `s.broadcast.method(...)` and reductions of "
           "its "
           "own: `self.contribute(value, op, section=s)`, `await s.reduction()`. Lives until `s.free()`.")
+      .def("_insert", &insert<Index>, nb::arg("placed").none(), nb::arg("index"), nb::arg("made"))
+      .def(
+          "destroy", [](const proxy& p) { p.here(a_proxy).destroy(); },
+          "Ends all elements that there are, wherever they are; others may be inserted later.")
       .def("_key", &packed<proxy>)
       .def("__getstate__", &packed<proxy>)
       .def("__setstate__", &unpack<proxy>);
@@ -174,7 +223,8 @@ void bind_proxies(nb::module_& m) {
           nb::arg("value").none(), nb::arg("op"), nb::arg("section").none())
       .def("barrier", &chare_interface::meet)
       .def("checkpoint_point", &chare_interface::come_to_point)
-      .def("migrate_to", &chare_interface::move_to)
+      .def_prop_ro("runtime", &chare_interface::my_runtime)
+      .def("migrate_to", [](chare_interface& c, const nb::object& pe) { c.move_to(pe_of_job(pe)); })
       .def("destroy", &chare_interface::end)
       .def("channel", &chare_interface::open_channel);
 }

@@ -35,6 +35,11 @@ held_object::~held_object() {
   if (PyObject_SetAttrString(object_.get(), "_chare", Py_None) != 0) PyErr_Clear();
 }
 
+made_with made_of(const nb::object& made) {
+  const nb::object cls = nb::cast<nb::tuple>(made)[0];
+  return {name_of_python(nb::cast<std::string>(cls.attr("__qualname__"))), value::pickled(made)};
+}
+
 const char* method_of_class(const char* cls, const char* method) {
   struct hash {
     std::size_t operator()(const std::pair<const char*, const char*>& names) const {

@@ -71,7 +71,9 @@ class chare_interface {
   virtual wait_pointer come_to_point() = 0;
   virtual void move_to(ix::pe_id to) = 0;
   virtual void end() = 0;
-  virtual nb::object open_channel(const nb::object& peer, int port, int peer_port, const std::string& memory) = 0;
+  virtual nb::object open_channel(const nb::object& peer, const nb::object& port, const nb::object& peer_port,
+                                  const std::string& memory) = 0;
+  virtual runtime_handle my_runtime() const = 0;
   /// The number of its GPU of CUDA among those of the process; -1: it has none.
   virtual int my_gpu() const = 0;
 };
@@ -146,6 +148,7 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   template <class Archive>
   void serialize(Archive& ar) {
     if constexpr (Archive::is_loading) {
+      ar& ix::transient(*this);  // what the object of Python has is pickled
       chare_parts parts;
       value state;
       ar & state;
@@ -218,7 +221,9 @@ class python_chare : public ix::chare<python_chare<Index>, Index>, public chare_
   }
   void move_to(ix::pe_id to) override { base::migrate_to(to); }
   void end() override { base::destroy(); }
-  nb::object open_channel(const nb::object& peer, int port, int peer_port, const std::string& memory) override;
+  nb::object open_channel(const nb::object& peer, const nb::object& port, const nb::object& peer_port,
+                          const std::string& memory) override;
+  runtime_handle my_runtime() const override { return runtime_handle(base::rt()); }
   int my_gpu() const override {
     const ix::device& d = base::on_device();
     return d.kind() == ix::device_kind::cuda ? d.number() : -1;

@@ -13,21 +13,30 @@ nb::object make_array(ix::runtime& rt, const Index& extent, const made_with& mad
   return nb::cast(array_of<Index>(rt.create_array<python_chare<Index>>(extent, made)));
 }
 
-/// Of class, arguments and named arguments.
-made_with copy_of(const nb::object& made) {
-  const nb::object cls = nb::cast<nb::tuple>(made)[0];
-  return {name_of_python(nb::cast<std::string>(cls.attr("__qualname__"))), value::pickled(made)};
-}
-
 nb::object create_array(const runtime_handle& of, const nb::object& extent, const nb::object& made) {
   ix::runtime& rt = of.here();
   const std::vector<int> n = whole_numbers(extent, "an array's extent");
-  const made_with all = copy_of(made);
+  const made_with all = made_of(made);
   switch (n.size()) {
     case 1: return make_array(rt, ix::index1d(n[0]), all);
     case 2: return make_array(rt, ix::index2d{n[0], n[1]}, all);
     case 3: return make_array(rt, ix::index3d{n[0], n[1], n[2]}, all);
     default: throw ix::usage_error(fmt::format("an array of chares has one to three dimensions, not {}", n.size()));
+  }
+}
+
+template <class Index>
+nb::object make_empty_array(ix::runtime& rt) {
+  return nb::cast(array_of<Index>(rt.create_array<python_chare<Index>>(ix::empty_array<Index>())));
+}
+
+nb::object empty_array(const runtime_handle& of, const nb::object& dimensions) {
+  ix::runtime& rt = of.here();
+  switch (const int n = whole_number(dimensions, "a number of dimensions"); n) {
+    case 1: return make_empty_array<ix::index1d>(rt);
+    case 2: return make_empty_array<ix::index2d>(rt);
+    case 3: return make_empty_array<ix::index3d>(rt);
+    default: throw ix::usage_error(fmt::format("an array of chares has one to three dimensions, not {}", n));
   }
 }
 
@@ -76,15 +85,22 @@ void bind_runtime(nb::module_& m) {
   });
   m.def("gather", &gather);
   nb::class_<runtime_handle>(m, "Runtime", "What a program sees of the job that it runs in.")
+      .def("__getstate__", [](const runtime_handle&) { return nb::make_tuple(true); })
+      .def("__setstate__",
+           [](runtime_handle& rt, const nb::tuple&) {
+             check_in_job();
+             new (&rt) runtime_handle(*ix::scheduler::current().rank().facade);
+           })
       .def_prop_ro("num_pes", of_job<&ix::runtime::num_pes>())
       .def_prop_ro("num_ranks", of_job<&ix::runtime::num_ranks>())
       .def_prop_ro("pes_per_rank", of_job<&ix::runtime::pes_per_rank>())
       .def_prop_ro("num_gpus", of_job<&ix::runtime::num_gpus>())
       .def_prop_ro("transport", of_job<&ix::runtime::transport_name>())
       .def("_create_array", &create_array)
+      .def("_empty_array", &empty_array)
       .def("_create",
            [](const runtime_handle& rt, const nb::object& made) {
-             return element_of<ix::no_index>(rt.here().create<python_chare<ix::no_index>>(copy_of(made)));
+             return element_of<ix::no_index>(rt.here().create<python_chare<ix::no_index>>(made_of(made)));
            })
       .def(
           "quiescence",

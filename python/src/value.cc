@@ -2,6 +2,7 @@
 
 #include "signals.h"
 
+#include <fmt/format.h>
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
@@ -90,14 +91,22 @@ value value::pickled(const nb::object& o) {
   return v;
 }
 
-value value::copied(const nb::object& o) {
+namespace {
+value pickled_or_refused(const nb::object& o, const char* what) {
   try {
-    return pickled(o);
+    return value::pickled(o);
   } catch (nb::python_error& e) {
-    throw ix::usage_error(
-        std::string("what goes to several elements is pickled, so that each gets a copy, but this cannot be: ") +
-        e.what());
+    throw ix::usage_error(fmt::format("{}, but this cannot be: {}", what, e.what()));
   }
+}
+}  // namespace
+
+value value::copied(const nb::object& o) {
+  return pickled_or_refused(o, "what goes to several elements is pickled, so that each gets a copy");
+}
+
+value value::for_all_ranks(const nb::object& o) {
+  return pickled_or_refused(o, "a graph's coroutine and its arguments go to all ranks, and are pickled");
 }
 
 nb::object value::get() const {
@@ -149,6 +158,28 @@ void check_in_job() {
   }
 }
 
+namespace {
+/// A copy for who gets it. One that cannot be pickled, and made again from that, goes itself, inside the process.
+value on_its_way(const nb::object& thrown) {
+  try {
+    value copy = value::pickled(thrown);
+    static_cast<void>(value(copy).get());
+    return copy;
+  } catch (nb::python_error&) {
+    return value(thrown);
+  }
+}
+}  // namespace
+
+value python_failure::what_travels() const {
+  try {
+    static_cast<void>(ix::serialized_size(exception_));
+    return exception_;
+  } catch (const ix::usage_error&) {
+    return {};
+  }
+}
+
 python_failure python_failure::of(nb::python_error& e, const std::string& where) {
   see_if_interrupted(e);
   std::string text = where + ":\n";
@@ -158,8 +189,8 @@ python_failure python_failure::of(nb::python_error& e, const std::string& where)
     if (e.traceback().is_valid()) traceback = nb::borrow(e.traceback());
     const nb::object lines = nb::module_::import_("traceback").attr("format_exception")(e.type(), e.value(), traceback);
     text += text_of(nb::str("").attr("join")(lines));
-    v = value::pickled(nb::borrow(e.value()));
-  } catch (nb::python_error&) {  // it cannot be pickled: its text goes
+    v = on_its_way(nb::borrow(e.value()));
+  } catch (nb::python_error&) {
     if (text.size() == where.size() + 2) text += e.what();
   }
   while (!text.empty() && text.back() == '\n') text.pop_back();

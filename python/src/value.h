@@ -30,6 +30,8 @@ class value {
   static value pickled(const nb::object& o);
   /// The same of arguments, said so where it cannot be done.
   static value copied(const nb::object& o);
+  /// And of what all ranks get.
+  static value for_all_ranks(const nb::object& o);
   /// Throws `nb::python_error` where it cannot be made from what was pickled.
   nb::object get() const;
   ///@}
@@ -84,10 +86,17 @@ class python_failure : public ix::error {
   const value& exception() const { return exception_; }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & text_ & exception_;
+    if constexpr (Archive::is_loading) {
+      ar & text_ & exception_;
+    } else {
+      ar & text_& what_travels();
+    }
   }
 
  private:
+  /// The exception; None if it cannot be pickled, so that its text alone goes.
+  value what_travels() const;
+
   std::string text_;
   value exception_;
 };

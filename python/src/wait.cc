@@ -10,9 +10,24 @@ ix::task<value> wait::go() {
   return std::exchange(begin, nullptr)();
 }
 
+void wait::do_otherwise() const {
+  if (ix::executor::current() == nullptr) return;  // the job is over
+  try {
+    otherwise_();
+  } catch (const std::exception& e) {
+    const nb::error_scope thrown_meanwhile;
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+    PyErr_WriteUnraisable(nullptr);
+  }
+}
+
 wait::~wait() {
-  if (unawaited_ == nullptr || !begin || !Py_IsInitialized()) return;
+  if (!begin || (unawaited_ == nullptr && !otherwise_) || !Py_IsInitialized()) return;
   const with_python here;
+  otherwise_ ? do_otherwise() : warn();
+}
+
+void wait::warn() const {
   const nb::error_scope thrown_meanwhile;
   if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s was never awaited", unawaited_) != 0)
     PyErr_WriteUnraisable(nullptr);

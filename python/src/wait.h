@@ -15,6 +15,9 @@ struct wait {
   /// nothing. Static lifetime.
   explicit wait(std::function<ix::task<value>()> f, const char* unawaited = nullptr)
       : begin(std::move(f)), unawaited_(unawaited) {}
+  /// `otherwise`: is done in its place when it goes without having been awaited.
+  wait(std::function<ix::task<value>()> f, std::function<void()> otherwise)
+      : begin(std::move(f)), unawaited_(nullptr), otherwise_(std::move(otherwise)) {}
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
   ~wait();
@@ -23,7 +26,10 @@ struct wait {
   ix::task<value> go();
 
  private:
+  void do_otherwise() const;
+  void warn() const;
   const char* unawaited_;
+  std::function<void()> otherwise_;
 };
 using wait_pointer = std::shared_ptr<wait>;
 

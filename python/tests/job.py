@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -52,3 +53,21 @@ def run_alone(folder, *parts, words=()):
     done = subprocess.run([sys.executable, "-B", str(program), *words], capture_output=True, text=True, timeout=60, check=False,
                           env=dict(os.environ, PYTHONPATH=str(Path(ix.__file__).parent.parent)))
     return done.returncode, done.stdout + done.stderr
+
+
+def run_over_processes(folder, text, ranks=2, words=()):
+    """What a program said that was run by mpirun, and ended well; it may import what is beside the tests. Skips where that
+    cannot be."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("there is no mpirun")
+    if missing("--imbrex-transport=mpi"):
+        pytest.skip(missing("--imbrex-transport=mpi"))
+    program = folder / "far.py"
+    program.write_text(text)
+    paths = [str(Path(ix.__file__).parent.parent), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONPATH=os.pathsep.join(paths))
+    done = subprocess.run([mpirun, "--oversubscribe", "-n", str(ranks), sys.executable, "-B", str(program), *words], capture_output=True,
+                          text=True, env=environment, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import imbrex as ix
 import numpy as np
 import pytest
 
-from job import missing
+from job import run_over_processes
 
 
 class Block(ix.Chare):
@@ -166,8 +165,8 @@ def test_an_exception_arrives_where_it_is_awaited():
             found["known"] = (str(e), str(e.__cause__))
         try:
             await blocks[1].call.fails_oddly()
-        except ix.RemoteError as e:
-            found["odd"] = str(e)
+        except Exception as e:  # of a class that pickle does not find; in the process it goes as it is
+            found["odd"] = f"{type(e).__name__}: {e.__cause__}"
         try:
             await blocks[1].call.nothing_of_that_name()
         except ix.UsageError as e:
@@ -181,7 +180,7 @@ def test_an_exception_arrives_where_it_is_awaited():
     assert run(main) == 0
     assert found["known"][0] == "'no good at 2'"
     assert "Block.fails" in found["known"][1] and "line" in found["known"][1]
-    assert "cannot be pickled" in found["odd"]
+    assert found["odd"].startswith("Odd") and "Block.fails_oddly" in found["odd"]
     assert "nothing_of_that_name" in found["missing"]
     assert "_private" in found["private"]
     assert found["goes on"] == 2
@@ -429,20 +428,9 @@ if __name__ == "__main__":
 '''
 
 
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
 @pytest.mark.parametrize("pes", [1, 2])
 def test_over_two_processes(tmp_path, pes):
-    if missing("--imbrex-transport=mpi"):
-        pytest.skip(missing("--imbrex-transport=mpi"))
-    program = tmp_path / "far.py"
-    program.write_text(PROGRAM)
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                       PYTHONPATH=os.pathsep.join([str(Path(ix.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
-        ["mpirun", "--oversubscribe", "-n", "2", sys.executable, str(program), f"--imbrex-pes={pes}"],
-        capture_output=True, text=True, env=environment, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "all is well" in done.stdout
+    assert "all is well" in run_over_processes(tmp_path, PROGRAM, words=[f"--imbrex-pes={pes}"])
 
 
 def test_what_outlives_the_job_says_so():

@@ -1,17 +1,13 @@
 """One graph of tasks over all ranks: of one process, of loopback ranks, and of mpirun."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import imbrex as ix
-from job import job, missing
+from job import job, run_over_processes
 
 STEP = """
 IX_KERNEL(halve, (int n, IX_GLOBAL double* x)) { IX_ITEMS_BELOW(n) { x[IX_GLOBAL_ID(0)] *= 0.5; } }
@@ -332,14 +328,12 @@ def test_mistakes_are_named():
 
 
 PROGRAM = """
-import sys
-sys.path.insert(0, {folder!r})
 import imbrex as ix
 from test_graphs import ring, ring_in_sequence, sizes, sizes_in_sequence, squares, sums
 
 async def main(rt):
     found, owned, ranks = await ix.run_graph(rt, ring, 11, 5, "round_robin")
-    assert found == ring_in_sequence(11, 5) and ranks == rt.num_ranks == {ranks}
+    assert found == ring_in_sequence(11, 5) and ranks == rt.num_ranks == RANKS
     assert await ix.run_graph(rt, squares) == [0, 20, 40, 2.5, 22.5, 42.5]
     assert await ix.run_graph(rt, sums) == (1045, 5)
     found = await ix.run_graph(rt, sizes, 8, "round_robin")
@@ -351,16 +345,6 @@ raise SystemExit(ix.run(main))
 
 
 @needs_compiler
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_over_processes(tmp_path, ranks):
-    if missing("--imbrex-transport=mpi"):
-        pytest.skip(missing("--imbrex-transport=mpi"))
-    program = tmp_path / "far.py"
-    program.write_text(PROGRAM.format(folder=str(Path(__file__).parent), ranks=ranks))
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                       PYTHONPATH=os.pathsep.join([str(Path(ix.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(["mpirun", "--oversubscribe", "-n", str(ranks), sys.executable, "-B", str(program)],
-                          capture_output=True, text=True, env=environment, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "all is well" in done.stdout
+    assert "all is well" in run_over_processes(tmp_path, PROGRAM.replace("RANKS", str(ranks)), ranks)

@@ -23,6 +23,15 @@ class Thing(ix.Chare):
     def fail_with_odd_text(self):
         raise ValueError("cannot read m\udce9sh.dat\0")
 
+    def fail_with_two(self):
+        raise Two(1, 2)
+
+    def fail_with_what_cannot_be_pickled(self):
+        raise Holding("kept", lambda: 0)
+
+    def meet(self, port):
+        return self.channel(self.array[1 - self.index], port, 0)
+
     def stop(self):
         return next(iter([]))
 
@@ -48,6 +57,16 @@ class Thing(ix.Chare):
         await ix.gather(waits, c.send(bytes(8)))
         into.extend(b"more")
         return len(into)
+
+
+class Two(Exception):
+    def __init__(self, a, b):
+        super().__init__(f"two: {a} {b}")  # pickled by this alone, and not made again
+        self.both = a, b
+
+
+class Holding(Exception):
+    pass
 
 
 class Unreadable:
@@ -113,6 +132,88 @@ def test_texts_of_exceptions_come_whole(words):
             await a[1].call.fail_with_odd_text()
         with pytest.raises((StopIteration, RuntimeError)):
             await a[1].call.stop()
+
+
+def test_exceptions_that_cannot_be_made_again_are_what_they_are_in_the_process():
+    @job("--imbrex-pes=2")
+    async def main(rt):
+        a = rt.create_array(Thing, 2)
+        with pytest.raises(Two) as thrown:
+            await a[1].call.fail_with_two()
+        assert thrown.value.both == (1, 2) and "Thing.fail_with_two" in str(thrown.value.__cause__)
+        with pytest.raises(Holding):
+            await a[1].call.fail_with_what_cannot_be_pickled()
+
+
+def test_exceptions_that_cannot_be_made_again_are_texts_elsewhere():
+    @job("--imbrex-ranks=2")
+    async def main(rt):
+        a = rt.create_array(Thing, 2)
+        with pytest.raises(ix.RemoteError, match="two: 1 2"):
+            await a[1].call.fail_with_two()
+        with pytest.raises(ix.RemoteError, match="kept"):
+            await a[1].call.fail_with_what_cannot_be_pickled()
+
+
+def test_what_cannot_be_pickled_is_thrown_where_it_is_sent_though_the_element_is_moving():
+    @job("--imbrex-ranks=2")
+    async def main(rt):
+        a = rt.create_array(Thing, 2)
+        await a[0].call.take(1)
+        a[0].send.go(1)
+        with pytest.raises(ix.UsageError, match="has to be pickled"):
+            await a[0].call.take(lambda: 0)
+
+
+def test_what_cannot_follow_a_moving_element_names_whom_it_is_for(tmp_path):
+    code, said = run_alone(tmp_path, """
+        class Thing(ix.Chare):
+            def take(self, value): pass
+            def go(self, to): self.migrate_to(to)
+
+        async def main(rt):
+            a = rt.create_array(Thing, 2)
+            await a[0].call.take(1)
+            a[0].send.go(1)
+            a[0].send.take(lambda: 0)
+        """, words=["--imbrex-ranks=2"])
+    assert code == 70
+    assert "a message for Thing.take of element (0)" in said and "has to be pickled" in said
+
+
+def test_an_attribute_that_a_proxy_does_not_have_is_a_method_perhaps():
+    @job()
+    async def main(rt):
+        a = rt.create_array(Thing, 2)
+        with pytest.raises(AttributeError, match=r"proxy.broadcast.take\(...\), or of one element"):
+            a.take(1)
+        with pytest.raises(AttributeError, match=r"proxy.send.take\(...\)"):
+            a[0].take(1)
+        assert not hasattr(a, "_repr_html_")
+        with pytest.raises(ix.UsageError, match="has no method 'tak': did you mean 'take'"):
+            await a[0].call.tak(1)
+
+
+def test_ports_are_whole_numbers():
+    @job()
+    async def main(rt):
+        a = rt.create_array(Thing, 2)
+        for wrong in (2**40, 1.5, "x"):
+            with pytest.raises(ix.UsageError, match="a channel's port"):
+                await a[0].call.meet(wrong)
+        with pytest.raises(ix.UsageError, match="there is no PE 7"):
+            await a[0].call.go(7)
+        with pytest.raises(ix.UsageError, match="a PE is a whole number, not 1.0"):
+            await a[0].call.go(1.0)
+
+
+def test_a_launcher_that_is_not_there_is_named():
+    with pytest.raises(ix.UsageError, match="no program nolauncher"):
+        ix.run("jacobi3d", launcher="nolauncher -n 2")
+
+
+def test_the_version_is_known():
+    assert ix.__version__.count(".") == 2
 
 
 def test_proxies_and_the_runtime_of_a_job_that_has_ended_say_so():

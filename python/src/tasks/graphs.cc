@@ -202,7 +202,7 @@ void bind_graphs(nb::module_& m) {
       });
   m.def("run_graph", [](const runtime_handle& rt, const std::string& name, const nb::object& made) {
     return std::make_shared<wait>(
-        [at = &rt.here(), n = name_of_python(name), v = value::pickled(made)] { return run_graph(at, n, v); },
+        [at = &rt.here(), n = name_of_python(name), v = value::for_all_ranks(made)] { return run_graph(at, n, v); },
         "run_graph(...)");
   });
 }

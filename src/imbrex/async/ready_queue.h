@@ -106,6 +106,7 @@ class ready_queue {
   }
 
   work* pop_random() {
+    if ((filled_ & 1) != 0) return pop_front(0);  // the runtime's own, in its order: arrays come to be
     std::uint64_t skip = random_.below(static_cast<std::uint64_t>(__builtin_popcount(filled_)));
     unsigned levels = filled_;
     while (skip-- > 0) levels &= levels - 1;

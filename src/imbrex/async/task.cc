@@ -12,17 +12,30 @@ namespace imbrex::detail {
 
 thread_local constinit int frame_end::depth_ = 0;
 
-void warn_of_task_not_awaited() noexcept {
+namespace {
+void warn_of_not_awaited(const char* what, const char* remedy) noexcept {
   const executor* const pe = executor::current();
   if (pe == nullptr || (pe->running == nullptr && pe->acting() == nullptr) || std::uncaught_exceptions() > 0) return;
   constexpr int most = 5;
   static std::atomic<int> num{0};
   if (num.fetch_add(1, std::memory_order_relaxed) >= most) return;
   try {
-    log_warning(fmt::format("a task was made{} and never awaited: it has done nothing; co_await it",
-                            pe->running != nullptr ? fmt::format(" in {}", pe->running->name) : ""));
+    log_warning(fmt::format("{} was made{} and never awaited: it has done nothing; {}", what,
+                            pe->running != nullptr ? fmt::format(" in {}", pe->running->name) : "", remedy));
   } catch (...) {  // no memory: the job goes on as if nothing were the matter
   }
+}
+}  // namespace
+
+void warn_of_task_not_awaited() noexcept { warn_of_not_awaited("a task", "co_await it"); }
+
+void warn_of_wait_not_awaited() noexcept {
+  warn_of_not_awaited("a call or an allreduce", "co_await it; what need not be waited for is sent by send");
+}
+
+std::exception_ptr ended_without_value() noexcept {
+  return std::make_exception_ptr(
+      usage_error("a coroutine that gives a value has ended without co_return: each way through it ends with one"));
 }
 
 void throw_no_task() {

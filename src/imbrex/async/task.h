@@ -20,15 +20,8 @@ namespace detail {
 [[noreturn]] void throw_no_task();
 [[noreturn]] void throw_task_awaited_before();
 [[noreturn]] void throw_awaited_before();
-
-/// Of what gives away what it has when it is awaited, by whatever name.
-struct awaited_once {
-  bool begun = false;
-  void begin() {
-    if (std::exchange(begun, true)) [[unlikely]]
-      throw_awaited_before();
-  }
-};
+/// A coroutine has ended without `co_return` of its value.
+std::exception_ptr ended_without_value() noexcept;
 
 /// Destroys coroutine frames, and knows of it while it does: what is destroyed with a frame that waits was not
 /// forgotten.
@@ -45,8 +38,29 @@ class frame_end {
   IMBREX_THREAD_LOCAL int depth_;
 };
 
-/// A task ends that nobody has awaited, by the code of a coroutine or entry method: warns, a few times.
+/// A task, or another wait that does nothing until then, ends that nobody has awaited, by the code of a coroutine or
+/// entry method: warns, a few times.
 [[gnu::cold]] void warn_of_task_not_awaited() noexcept;
+[[gnu::cold]] void warn_of_wait_not_awaited() noexcept;
+
+/// Of what gives away what it has when it is awaited, by whatever name; until then it has done nothing.
+struct awaited_once {
+  awaited_once() = default;
+  awaited_once(awaited_once&& other) noexcept : begun(std::exchange(other.begun, true)) {}
+  awaited_once& operator=(awaited_once&& other) noexcept {
+    std::swap(begun, other.begun);
+    return *this;
+  }
+  ~awaited_once() {
+    if (!begun && !frame_end::is_under_way()) [[unlikely]]
+      warn_of_wait_not_awaited();
+  }
+  bool begun = false;
+  void begin() {
+    if (std::exchange(begun, true)) [[unlikely]]
+      throw_awaited_before();
+  }
+};
 
 /// What the promises of all tasks share. Frames come from the PE's slab.
 struct task_promise_base {
@@ -84,8 +98,14 @@ struct task_promise : task_promise_base {
   void return_value(U&& v) {
     value.emplace(std::forward<U>(v));
   }
+  /// When it has ended.
+  bool has_value() {
+    if (!failure && !value) [[unlikely]]
+      failure = ended_without_value();
+    return !failure;
+  }
   T take() {
-    if (failure) std::rethrow_exception(failure);
+    if (!has_value()) std::rethrow_exception(failure);
     return std::move(*value);
   }
 };

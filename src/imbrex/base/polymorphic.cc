@@ -7,11 +7,15 @@
 
 namespace imbrex::detail {
 
-void throw_unregistered(const std::type_info& type, const char* base) {
+std::string readable_name(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> readable(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
                                                         &std::free);
-  const std::string name = readable != nullptr ? readable.get() : type.name();
+  return readable != nullptr ? readable.get() : type.name();
+}
+
+void throw_unregistered(const std::type_info& type, const char* base) {
+  const std::string name = readable_name(type);
   throw usage_error(
       fmt::format("a pointer to {} owns a {}, which would lose what it adds: register it by "
                   "imbrex::register_derived<{}, {}>(\"its name\") before the job",

@@ -23,6 +23,8 @@ struct derived_class {
   std::unique_ptr<Base> (*read)(input_archive&);
 };
 
+/// As a program has it.
+std::string readable_name(const std::type_info& type);
 [[noreturn]] void throw_unregistered(const std::type_info& type, const char* base);
 [[noreturn]] void throw_unknown_name(const std::string& name, const char* base);
 [[noreturn]] void throw_registered_twice(const std::string& name, const char* base);

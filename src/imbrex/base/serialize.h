@@ -58,6 +58,15 @@ void look_for_addresses(Archive&, const T* values, std::size_t n) {
   }
 }
 
+/// For archives that ask which members of an object are read: what has a serialize of its own tells that by these.
+template <class Archive, class T>
+void note_seen(Archive& ar, const T& value) {
+  if constexpr (requires { ar.sees(&value, sizeof value); }) {
+    if constexpr (!has_member_serialize<T, Archive> && !has_free_serialize<T, Archive> && !is_pair_or_tuple<T>::value)
+      ar.sees(&value, sizeof value);
+  }
+}
+
 template <class Archive>
 std::uint64_t serialize_count(Archive& ar, std::size_t count) {
   std::uint64_t n = count;
@@ -252,6 +261,7 @@ void serialize_polymorphic(Archive& ar, T& holder);  // polymorphic.h
 
 template <bool Beside, class Archive, class T>
 void serialize_value(Archive& ar, T& value) {
+  note_seen(ar, value);
   if constexpr (has_member_serialize<T, Archive>) {
     value.serialize(ar);
   } else if constexpr (has_free_serialize<T, Archive>) {
@@ -322,6 +332,24 @@ struct beside_value {
 template <class T>
 detail::beside_value<T> beside(T& value) {
   return {value};
+}
+
+namespace detail {
+template <class T>
+struct transient_member {
+  T& member;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    if constexpr (requires { ar.sees(&member, sizeof member); }) ar.sees(&member, sizeof member);
+  }
+};
+}  // namespace detail
+
+/// `ar & ix::transient(cache)` in a `serialize`: the member is no part of the state. Nothing is written or read; a copy
+/// has what its default constructor made of it. Says so to readers, and to `--imbrex-check-serialize`.
+template <class T>
+detail::transient_member<T> transient(T& member) {
+  return {member};
 }
 
 /// The bytes that `values`, written one after the other, take.

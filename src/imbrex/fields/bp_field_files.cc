@@ -171,6 +171,7 @@ void write_piece(const field_name& name, field_type type, const field_block& blo
 
 void write_whole(const field_name& name, field_type type, const field_extent& whole,
                  const std::vector<field_piece>& pieces) {
+  if (whole.volume() == 0) throw usage_error(fmt::format("cannot write {}: it has no cells", name.text()));
   {
     open_file file(name, adios2_mode_append, "write to");
     const shape extent = to_shape(whole), none{};

@@ -71,17 +71,16 @@ enum class field_type { float32, float64, int32, int64, uint8, uint32, uint64 };
 namespace detail {
 template <class T>
 constexpr field_type field_type_of() {
+  constexpr bool is_character = std::is_same_v<T, wchar_t> || std::is_same_v<T, char32_t>;
+  constexpr std::size_t integer = std::is_integral_v<T> && !is_character ? sizeof(T) : 0;  // of whatever name
   if constexpr (std::is_same_v<T, float>) return field_type::float32;
   if constexpr (std::is_same_v<T, double>) return field_type::float64;
-  if constexpr (std::is_same_v<T, std::int32_t>) return field_type::int32;
-  if constexpr (std::is_same_v<T, std::int64_t>) return field_type::int64;
+  if constexpr (integer == 4) return std::is_signed_v<T> ? field_type::int32 : field_type::uint32;
+  if constexpr (integer == 8) return std::is_signed_v<T> ? field_type::int64 : field_type::uint64;
   if constexpr (std::is_same_v<T, std::uint8_t>) return field_type::uint8;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return field_type::uint32;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return field_type::uint64;
   static_assert(
-      std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> ||
-          std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint32_t> ||
-          std::is_same_v<T, std::uint64_t>,
+      std::is_same_v<T, float> || std::is_same_v<T, double> || integer == 4 || integer == 8 ||
+          std::is_same_v<T, std::uint8_t>,
       "imbrex: a field has numbers of type float, double, std::int32_t, int64_t, uint8_t, uint32_t or uint64_t");
 }
 }  // namespace detail

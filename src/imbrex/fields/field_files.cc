@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <string_view>
 
 #include "imbrex/base/build_config.h"
 #include "imbrex/base/error.h"
@@ -10,7 +10,32 @@
 
 namespace imbrex {
 
+namespace {
+
+/// With groups: "fluid/temperature".
+void check_dataset(const field_name& name) {
+  std::string_view rest = name.dataset;
+  bool is_name = rest.find('\0') == std::string_view::npos;
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  while (is_name) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    is_name = !part.empty() && part != "." && part != "..";
+    if (slash == std::string_view::npos) break;
+    rest.remove_prefix(slash + 1);
+  }
+  if (is_name) return;
+  std::string shown = name.dataset;
+  for (std::size_t at = 0; (at = shown.find('\0', at)) != std::string::npos;) shown.replace(at, 1, "\\0");
+  throw usage_error(fmt::format(
+      "\"{}\" is no name of a field in {}: give it one such as \"temperature\", or with groups \"fluid/temperature\"",
+      shown, name.file));
+}
+
+}  // namespace
+
 void check_format(const field_name& name) {
+  check_dataset(name);
   const field_format format = format_of(name.file);
   if (format == field_format::hdf5 && name.time) {
     throw usage_error(fmt::format(
@@ -54,24 +79,27 @@ bool is_bp(const field_name& name) { return format_of(name.file) == field_format
 
 }  // namespace
 
-void write_piece(const field_name& name, [[maybe_unused]] field_type type, [[maybe_unused]] const field_block& block,
-                 [[maybe_unused]] rank_id rank, [[maybe_unused]] const void* values) {
+int write_piece(const field_name& name, [[maybe_unused]] field_type type, [[maybe_unused]] const field_block& block,
+                [[maybe_unused]] rank_id rank, [[maybe_unused]] const void* values) {
+  int turn = 0;
   if (is_bp(name)) {
     IMBREX_BY_ADIOS2(bp_fields::write_piece(name, type, block, values));
   } else {
-    IMBREX_BY_HDF5(hdf5_fields::write_piece(data_of(name), type, block, rank, values));
+    IMBREX_BY_HDF5(turn = hdf5_fields::write_piece(data_of(name), type, block, rank, values));
   }
+  return turn;
 }
 
 void write_whole(const field_name& name, [[maybe_unused]] field_type type, [[maybe_unused]] const field_extent& whole,
-                 [[maybe_unused]] std::vector<field_piece> pieces) {
+                 [[maybe_unused]] const std::vector<field_piece>& pieces) {
   if (is_bp(name)) {
     IMBREX_BY_ADIOS2(bp_fields::write_whole(name, type, whole, pieces));
     return;
   }
-  if (format_of(name.file) == field_format::xdmf) check_xdmf(name, whole);
-  IMBREX_BY_HDF5(hdf5_fields::write_whole(data_of(name), type, whole, std::move(pieces)));
-  if (format_of(name.file) == field_format::xdmf) add_to_xdmf(name, type, whole);
+  [[maybe_unused]] const bool is_of_series = format_of(name.file) == field_format::xdmf;
+  if (is_of_series) check_xdmf(name, whole);
+  IMBREX_BY_HDF5(hdf5_fields::write_whole(data_of(name), type, whole, pieces, is_of_series));
+  if (is_of_series) add_to_xdmf(name, type, whole);
 }
 
 field_extent extent_in_file(const field_name& name) {

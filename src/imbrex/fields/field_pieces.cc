@@ -34,6 +34,15 @@ void check_apart(const field_name& name, const std::vector<field_piece>& pieces)
   }
 }
 
+/// Of the job.
+std::uint64_t next_number() {
+  thread_local std::uint64_t last = 0;
+  const scheduler& pe = scheduler::current();
+  return static_cast<std::uint64_t>(pe.id()) << 32 | (++last & 0xffffffffU);
+}
+
+constexpr std::uint64_t most_ghosts = std::uint64_t{1} << 31;
+
 std::string text_of(const field_name& name, field_type type, const field_extent& whole) {
   constexpr const char* types[] = {"float", "double", "int32", "int64", "uint8", "uint32", "uint64"};
   return fmt::format("{} x {} x {} cells of {}, {}", whole.nx, whole.ny, whole.nz, types[static_cast<int>(type)],
@@ -53,10 +62,13 @@ void join_pieces::note_difference(field_pieces& into, field_pieces& from) {
 task<> write_own_piece(field_pieces* mine, field_name name, field_type type, field_block block, field_extent whole,
                        const void* values, std::size_t num_values) {
   const rank_id rank = scheduler::current().rank().rank;
+  mine->by = next_number();
   mine->what = text_of(name, type, whole);
-  if (!block.is_empty()) mine->all.push_back({block, rank});
   try {
     check_format(name);
+    if (std::ranges::any_of(block.ghosts, [](std::uint64_t n) { return n > most_ghosts; }))
+      throw usage_error(fmt::format("{}: a block has {}, {} and {} ghosts", name.text(), block.ghosts[0],
+                                    block.ghosts[1], block.ghosts[2]));
     if (!block.fits(whole))
       throw usage_error(fmt::format("{} are not of {}, which has {} x {} x {} cells", block.text(), name.text(),
                                     whole.nx, whole.ny, whole.nz));
@@ -64,18 +76,18 @@ task<> write_own_piece(field_pieces* mine, field_name name, field_type type, fie
       throw usage_error(fmt::format("{}: a block with {} padded cells has {} values", name.text(),
                                     block.padded().volume(), num_values));
     if (block.is_empty()) co_return;
-    auto written = in_file_turn([&] { write_piece(name, type, block, rank, values); });
+    int turn = 0;
+    auto written = in_file_turn([&] { turn = write_piece(name, type, block, rank, values); });
     co_await written;
+    mine->all.push_back({block, rank, turn});
   } catch (const error& e) {
     mine->failed(e);
   }
 }
 
-task<> write_whole_of(field_pieces* all, field_name name, field_type type, field_block mine, field_extent whole) {
-  if (!all->failure_kind.empty() || mine.is_empty()) co_return;
+task<> write_whole_of(field_pieces* all, field_name name, field_type type, std::uint64_t by, field_extent whole) {
+  if (!all->failure_kind.empty() || all->by != by) co_return;
   std::ranges::sort(all->all, {}, order);
-  const field_block& first = all->all.front().block;
-  if (std::tie(first.x, first.y, first.z) != std::tie(mine.x, mine.y, mine.z)) co_return;
   try {
     check_apart(name, all->all);
     auto written = in_file_turn([&] { write_whole(name, type, whole, all->all); });

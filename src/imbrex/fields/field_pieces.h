@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@ namespace imbrex::detail {
 struct field_pieces {
   static constexpr const char* what_contributes = "write_field";
   std::vector<field_piece> all;
+  std::uint64_t by =
+      0;             ///< one of the chares, which makes the whole: each has a number of its own, and the least one does
   std::string what;  ///< the field, which has to be the same one of all
   std::string failure_kind, failure;
 
@@ -29,13 +33,14 @@ struct field_pieces {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & all & what & failure_kind & failure;
+    ar & all & by & what & failure_kind & failure;
   }
 };
 
 struct join_pieces {
   void operator()(field_pieces& into, field_pieces&& from) const {
     into.all.insert(into.all.end(), from.all.begin(), from.all.end());
+    into.by = std::min(into.by, from.by);
     if (into.what != from.what) note_difference(into, from);
     // Of several failures the same one on all PEs, in whatever order they come.
     if (into.failure_kind.empty() || (!from.failure_kind.empty() && from.failure < into.failure)) {
@@ -52,7 +57,8 @@ struct join_pieces {
 /// its PE; what goes wrong is noted.
 task<> write_own_piece(field_pieces* mine, field_name name, field_type type, field_block block, field_extent whole,
                        const void* values, std::size_t num_values);
-/// All pieces have been written: the chare of the first one makes the whole field of them. Others do nothing.
-task<> write_whole_of(field_pieces* all, field_name name, field_type type, field_block mine, field_extent whole);
+/// All pieces have been written: one chare, the one whose number `by` is, makes the whole field of them. Others do
+/// nothing.
+task<> write_whole_of(field_pieces* all, field_name name, field_type type, std::uint64_t by, field_extent whole);
 
 }  // namespace imbrex::detail

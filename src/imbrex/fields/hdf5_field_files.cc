@@ -1,9 +1,9 @@
 #include <hdf5.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -15,64 +15,11 @@
 
 #include "imbrex/base/error.h"
 #include "imbrex/fields/field_files.h"
+#include "imbrex/fields/hdf5_file.h"
 
 namespace imbrex::hdf5_fields {
 
 namespace {
-
-/// Something of HDF5's that is closed at the end.
-class handle {
- public:
-  handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  handle(handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  handle& operator=(handle&&) = delete;
-  operator hid_t() const { return id_; }
-  bool is_valid() const { return id_ >= 0; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-/// HDF5 prints what went wrong unless told not to; it is said by what is thrown.
-class quiet {
- public:
-  quiet() {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~quiet() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
-  quiet(const quiet&) = delete;
-  quiet& operator=(const quiet&) = delete;
-
- private:
-  H5E_auto2_t print_ = nullptr;
-  void* data_ = nullptr;
-};
-
-/// The innermost reason that HDF5 has for its last failure.
-std::string reason() {
-  std::string text;
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned n, const H5E_error2_t* e, void* to) -> herr_t {
-        if (n == 0 && e->desc != nullptr) *static_cast<std::string*>(to) = e->desc;
-        return 0;
-      },
-      &text);
-  return text.empty() ? "HDF5 gives no reason" : text;
-}
-
-[[noreturn]] void fail(const std::string& what, const std::string& file) {
-  throw usage_error(fmt::format("cannot {} {}: {}", what, file, reason()));
-}
-handle checked(handle h, const std::string& what, const std::string& file) {
-  if (!h.is_valid()) fail(what, file);
-  return h;
-}
 
 using shape = std::array<hsize_t, 3>;  // z, y, x: as HDF5 orders them
 shape to_shape(const field_extent& e) { return {e.nz, e.ny, e.nx}; }
@@ -91,6 +38,8 @@ hid_t native(field_type t) {
   return -1;
 }
 
+std::uint64_t bytes_of(field_type t) { return H5Tget_size(native(t)); }
+
 handle space_of(const shape& s) { return {H5Screate_simple(3, s.data(), nullptr), &H5Sclose}; }
 
 /// The cells of `b` in its memory.
@@ -101,51 +50,11 @@ handle memory_space(const field_block& b) {
   return space;
 }
 
-/// Without locks, which shared file systems often have not: nobody else writes to these files.
-handle file_access() {
-  handle access(H5Pcreate(H5P_FILE_ACCESS), &H5Pclose);
-#if H5_VERSION_GE(1, 10, 7)
-  H5Pset_file_locking(access, false, true);
-#endif
-  return access;
-}
-
-handle open_for_writing(const std::string& path) {
-  std::error_code none;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, none);
-  const handle access = file_access();
-  if (std::filesystem::exists(path, none)) {
-    if (H5Fis_hdf5(path.c_str()) <= 0)
-      throw usage_error(
-          fmt::format("cannot write fields to {}: it is there and is no HDF5 file; remove it, or name "
-                      "another file",
-                      path));
-    return checked({H5Fopen(path.c_str(), H5F_ACC_RDWR, access), &H5Fclose}, "write to", path);
-  }
-  return checked({H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), &H5Fclose}, "make", path);
-}
-
-handle open_for_reading(const std::string& path) {
-  std::error_code none;
-  if (!std::filesystem::exists(path, none))
-    throw usage_error(fmt::format("cannot read {}: there is no such file", path));
-  const handle access = file_access();
-  return checked({H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), &H5Fclose}, "read", path);
-}
-
 /// Makes groups where a name has some.
 handle groups_on_the_way() {
   handle creation(H5Pcreate(H5P_LINK_CREATE), &H5Pclose);
   H5Pset_create_intermediate_group(creation, 1);
   return creation;
-}
-
-bool exists(hid_t file, const std::string& name) {
-  for (std::size_t slash = name.find('/', 1);; slash = name.find('/', slash + 1)) {
-    if (H5Lexists(file, name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
-    if (slash == std::string::npos) return true;
-  }
 }
 
 bool is_alike(hid_t dataset, field_type type, const shape& s) {
@@ -156,92 +65,235 @@ bool is_alike(hid_t dataset, field_type type, const shape& s) {
   return there == s && H5Tequal(of_file, native(type)) > 0;
 }
 
-std::string piece_name(const field_name& name, const field_block& b) {
-  return fmt::format("{}/{}_{}_{}", name.dataset, b.x, b.y, b.z);
-}
 std::string parts_of(const std::string& file) { return file + ".parts"; }
 std::string part_name(rank_id rank) { return fmt::format("rank_{:06}.h5", rank); }
 
+std::string replaced(const std::string& text, const std::map<char, std::string>& by) {
+  std::string all;
+  for (const char c : text) {
+    const auto other = by.find(c);
+    other != by.end() ? all += other->second : all += c;
+  }
+  return all;
+}
+/// In a file of parts each field has one group, whatever groups its name has.
+std::string group_of(const field_name& name) { return replaced(name.dataset, {{'/', "~1"}, {'~', "~0"}, {'%', "~2"}}); }
+/// As HDF5 has it in the source of a virtual dataset, where a percent sign begins a number.
+std::string source_name(const std::string& file) { return replaced(file, {{'%', "%%"}}); }
+/// A block that is written again has two places by turns: the file shows the old ones until all new ones are there.
+std::string piece_name(const field_name& name, const field_block& b, int turn) {
+  return fmt::format("{}/{}_{}_{}{}", group_of(name), b.x, b.y, b.z, turn == 0 ? "" : "_next");
+}
+
+/// What a virtual dataset shows: file and dataset of each piece.
+using sources = std::set<std::pair<std::string, std::string>>;
+
+template <class Get>
+std::string text_from(Get get) {
+  const ssize_t length = get(nullptr, 0);
+  std::string text(static_cast<std::size_t>(std::max<ssize_t>(length, 0)), ' ');
+  get(text.data(), text.size() + 1);
+  return text;
+}
+
+std::string unescaped(std::string file) {
+  for (std::size_t at = 0; (at = file.find("%%", at)) != std::string::npos; ++at) file.erase(at, 1);
+  return file;
+}
+
+sources sources_of(hid_t dataset) {
+  sources all;
+  const handle creation(H5Dget_create_plist(dataset), &H5Pclose);
+  std::size_t count = 0;
+  if (H5Pget_layout(creation) != H5D_VIRTUAL || H5Pget_virtual_count(creation, &count) < 0) return all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all.emplace(
+        unescaped(text_from([&](char* to, std::size_t n) { return H5Pget_virtual_filename(creation, i, to, n); })),
+        text_from([&](char* to, std::size_t n) { return H5Pget_virtual_dsetname(creation, i, to, n); }));
+  }
+  return all;
+}
+
+/// A state of a file: what has been found out of it is true as long as it is the same.
+struct file_state {
+  std::uint64_t number = 0, size = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;
+  bool operator==(const file_state&) const = default;
+
+  static file_state of(const std::string& path) {
+    struct stat s{};
+    if (::stat(path.c_str(), &s) != 0) return {};
+    return {s.st_ino, static_cast<std::uint64_t>(s.st_size), s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+  }
+};
+
+/// What the file shows of a field now; nothing, where it has none, or cannot be read. Each chare that writes a block
+/// again asks.
+const sources& shown_now(const field_name& name) {
+  static auto* const known = new std::map<std::pair<std::string, std::string>, std::pair<file_state, sources>>();
+  auto& [state, shown] = (*known)[{name.file, name.dataset}];
+  const file_state now = file_state::of(name.file);
+  if (now == state) return shown;
+  state = now;
+  shown.clear();
+  const handle file = try_to_read(name.file);
+  if (!file.is_valid() || !exists(file, name.dataset)) return shown;
+  const handle dataset(H5Dopen2(file, name.dataset.c_str(), H5P_DEFAULT), &H5Dclose);
+  if (dataset.is_valid()) shown = sources_of(dataset);
+  return shown;
+}
+
+std::string folder_beside(const std::string& file) {
+  return std::filesystem::path(parts_of(file)).filename().string() + "/";
+}
+
+/// For names and sizes, besides the numbers.
+constexpr std::uint64_t room_for_a_piece = 64 << 10, room_for_a_source = 1 << 10;
+
+/// Throws `usage_error` where the name is a group with other fields, or a field is on its way.
+void check_place(hid_t file, const field_name& name) {
+  for (std::size_t slash = name.dataset.find('/', 1);; slash = name.dataset.find('/', slash + 1)) {
+    const std::string on_the_way = name.dataset.substr(0, slash);
+    if (H5Lexists(file, on_the_way.c_str(), H5P_DEFAULT) <= 0) return;
+    const handle there(H5Oopen(file, on_the_way.c_str(), H5P_DEFAULT), &H5Oclose);
+    const bool is_whole_name = slash == std::string::npos;
+    if (there.is_valid() && (H5Iget_type(there) == H5I_GROUP) == is_whole_name)
+      throw usage_error(
+          fmt::format("cannot write {}: {} there is {}; give one of them another name", name.text(), on_the_way,
+                      is_whole_name ? "a group, which has other fields" : "a field, and cannot have others below it"));
+    if (is_whole_name) return;
+  }
+}
+
+/// Up to this size a file is copied, changed, and put in its place as a whole: it shows other files' numbers and is
+/// small. One with numbers of others' may be larger.
+constexpr std::uintmax_t largest_copied = std::uintmax_t{64} << 20;
+
+/// The file that is changed, which takes the place of the other when that is done.
+class next_file {
+ public:
+  next_file(const std::string& file, file_of whose) : file_(file), path_(file + ".next") {
+    std::error_code none, failed;
+    std::filesystem::remove(path_, none);
+    if (!std::filesystem::exists(file, none)) return;
+    const bool is_whole = try_to_read(file).is_valid();
+    if (is_whole && std::filesystem::file_size(file, none) <= largest_copied) {
+      std::filesystem::copy_file(file, path_, failed);
+      if (failed) throw usage_error(fmt::format("cannot write to {}: {}", path_, failed.message()));
+    } else if (is_whole || whose == file_of::users) {
+      path_ = file;
+    }
+  }
+  ~next_file() {
+    std::error_code none;
+    if (path_ != file_) std::filesystem::remove(path_, none);
+  }
+  next_file(const next_file&) = delete;
+  const std::string& path() const { return path_; }
+  void take_place() {
+    std::error_code failed;
+    if (path_ != file_) std::filesystem::rename(path_, file_, failed);
+    if (failed) throw usage_error(fmt::format("cannot write to {}: {}", file_, failed.message()));
+  }
+
+ private:
+  const std::string file_;
+  std::string path_;
+};
+
 }  // namespace
 
-void write_piece(const field_name& name, field_type type, const field_block& block, rank_id rank, const void* values) {
+int write_piece(const field_name& name, field_type type, const field_block& block, rank_id rank, const void* values) {
   const quiet silence;
-  const std::string path = parts_of(name.file) + "/" + part_name(rank), piece = piece_name(name, block);
-  const handle file = open_for_writing(path);
+  const std::string part = part_name(rank), path = parts_of(name.file) + "/" + part;
+  const int turn = shown_now(name).contains({folder_beside(name.file) + part, piece_name(name, block, 0)}) ? 1 : 0;
+  const std::string piece = piece_name(name, block, turn);
   const shape cells = to_shape(block.cells);
+  written_file file(path, file_of::runtime, block.cells.volume() * bytes_of(type) + room_for_a_piece);
   const auto write = [&](const handle& dataset) {
     const handle memory = memory_space(block);
     if (H5Dwrite(dataset, native(type), memory, H5S_ALL, H5P_DEFAULT, values) < 0) fail("write " + piece + " to", path);
   };
   if (exists(file, piece)) {
     const handle old(H5Dopen2(file, piece.c_str(), H5P_DEFAULT), &H5Dclose);
-    if (is_alike(old, type, cells)) return write(old);
+    if (is_alike(old, type, cells)) {
+      write(old);
+      file.finish();
+      return turn;
+    }
     H5Ldelete(file, piece.c_str(), H5P_DEFAULT);
   }
   const handle space = space_of(cells), groups = groups_on_the_way();
   write(checked({H5Dcreate2(file, piece.c_str(), native(type), space, groups, H5P_DEFAULT, H5P_DEFAULT), &H5Dclose},
                 "make " + piece + " in", path));
-  if (H5Fflush(file, H5F_SCOPE_LOCAL) < 0) fail("write to", path);
+  file.finish();
+  return turn;
 }
 
-void write_whole(const field_name& name, field_type type, const field_extent& whole, std::vector<field_piece> pieces) {
+void write_whole(const field_name& name, field_type type, const field_extent& whole,
+                 const std::vector<field_piece>& pieces, bool is_of_series) {
   const quiet silence;
-  const handle file = open_for_writing(name.file);
-  const handle space = space_of(to_shape(whole)), creation(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
-  const std::string beside = std::filesystem::path(parts_of(name.file)).filename().string() + "/";
-  for (const field_piece& p : pieces) {
-    const shape start = start_of(p.block), count = to_shape(p.block.cells);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
-    const handle source = space_of(count);
-    if (H5Pset_virtual(creation, space, (beside + part_name(p.rank)).c_str(), piece_name(name, p.block).c_str(),
-                       source) < 0)
-      fail("make " + name.dataset + " in", name.file);
+  const file_of whose = is_of_series ? file_of::runtime : file_of::users;
+  next_file next(name.file, whose);
+  {
+    written_file file(next.path(), whose, room_for_a_piece + pieces.size() * room_for_a_source);
+    check_place(file, name);
+    const handle space = space_of(to_shape(whole)), creation(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
+    const std::string beside = folder_beside(name.file);
+    for (const field_piece& p : pieces) {
+      const shape start = start_of(p.block), count = to_shape(p.block.cells);
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+      const handle source = space_of(count);
+      if (H5Pset_virtual(creation, space, source_name(beside + part_name(p.rank)).c_str(),
+                         piece_name(name, p.block, p.turn).c_str(), source) < 0)
+        fail("make " + name.dataset + " in", name.file);
+    }
+    H5Sselect_all(space);
+    if (exists(file, name.dataset)) H5Ldelete(file, name.dataset.c_str(), H5P_DEFAULT);
+    const handle groups = groups_on_the_way();
+    const handle made =
+        checked({H5Dcreate2(file, name.dataset.c_str(), native(type), space, groups, creation, H5P_DEFAULT), &H5Dclose},
+                "make " + name.dataset + " in", name.file);
+    file.finish();
   }
-  H5Sselect_all(space);
-  if (exists(file, name.dataset)) H5Ldelete(file, name.dataset.c_str(), H5P_DEFAULT);
-  const handle groups = groups_on_the_way();
-  const handle made =
-      checked({H5Dcreate2(file, name.dataset.c_str(), native(type), space, groups, creation, H5P_DEFAULT), &H5Dclose},
-              "make " + name.dataset + " in", name.file);
-  if (H5Fflush(file, H5F_SCOPE_LOCAL) < 0) fail("write to", name.file);
+  next.take_place();
 }
 
 namespace {
 
-/// Opens a file of parts, which throws where it is torn. Once for each state of it: each chare reads from all.
-void check_part(const std::filesystem::path& part) {
-  using state = std::pair<std::uintmax_t, std::filesystem::file_time_type>;
-  static auto* const whole = new std::map<std::string, state>();  // files are read one at a time
-  std::error_code none;
-  const state now{std::filesystem::file_size(part, none), std::filesystem::last_write_time(part, none)};
-  if (const auto known = whole->find(part.string()); known != whole->end() && known->second == now) return;
-  const handle opened = open_for_reading(part.string());
-  (*whole)[part.string()] = now;
+/// The datasets of a file of parts that pieces may be in: throws where it is torn. Once for each state of it: each
+/// chare reads from all.
+const std::set<std::string>& pieces_in(const std::string& part) {
+  static auto* const known = new std::map<std::string, std::pair<file_state, std::set<std::string>>>();
+  auto& [state, pieces] = (*known)[part];
+  const file_state now = file_state::of(part);
+  if (now == state) return pieces;
+  const handle file = open_for_reading(part);
+  pieces.clear();
+  const auto note = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
+    static_cast<std::set<std::string>*>(to)->insert(name);
+    return 0;
+  };
+  if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, note, &pieces) < 0) fail("read", part);
+  state = now;
+  return pieces;
 }
 
 /// HDF5 reads a virtual dataset whose parts are not there, or torn, as zeros, without a word.
 void check_parts(hid_t dataset, const field_name& name) {
-  const handle creation(H5Dget_create_plist(dataset), &H5Pclose);
-  std::size_t num_parts = 0;
-  if (H5Pget_layout(creation) != H5D_VIRTUAL || H5Pget_virtual_count(creation, &num_parts) < 0) return;
   const std::filesystem::path folder = std::filesystem::path(name.file).parent_path();
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < num_parts; ++i) {
-    const ssize_t length = H5Pget_virtual_filename(creation, i, nullptr, 0);
-    std::string part(static_cast<std::size_t>(std::max<ssize_t>(length, 0)), ' ');
-    H5Pget_virtual_filename(creation, i, part.data(), part.size() + 1);
-    if (part == "." || !seen.insert(part).second) continue;
-    std::error_code none;
-    if (std::filesystem::exists(folder / part, none)) {
-      check_part(folder / part);
-      continue;
-    }
-    if (std::filesystem::exists(part, none)) {
-      check_part(part);
-      continue;
-    }
-    throw usage_error(fmt::format("cannot read {}: its part {} is not there; it has to lie beside the file",
-                                  name.text(), (folder / part).string()));
+  std::error_code none;
+  for (const auto& [part, piece] : sources_of(dataset)) {
+    if (part == ".") continue;
+    const std::string beside = (folder / part).string();
+    const bool is_beside = std::filesystem::exists(beside, none);
+    if (!is_beside && !std::filesystem::exists(part, none))
+      throw usage_error(
+          fmt::format("cannot read {}: its part {} is not there; it has to lie beside the file", name.text(), beside));
+    const std::string& path = is_beside ? beside : part;
+    if (!pieces_in(path).contains(piece[0] == '/' ? piece.substr(1) : piece))
+      throw usage_error(fmt::format("cannot read {}: its part {} has no {}; it is damaged, or of another file",
+                                    name.text(), path, piece));
   }
 }
 

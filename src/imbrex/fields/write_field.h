@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "imbrex/fields/field_pieces.h"
 #include "imbrex/object/chare.h"
@@ -22,9 +23,10 @@ task<> write_field_from(chare<C, Index>* self, field_name name, field_type type,
   field_pieces mine;
   auto written = write_own_piece(&mine, name, type, block, whole, values, num_values);
   co_await written;
+  const std::uint64_t by = mine.by;
   auto told = self->allreduce(std::move(mine), join_pieces{});
   field_pieces all = co_await std::move(told);
-  auto made = write_whole_of(&all, name, type, block, whole);
+  auto made = write_whole_of(&all, name, type, by, whole);
   co_await made;
   all.all.clear();
   auto over = self->allreduce(std::move(all), join_pieces{});
@@ -62,15 +64,26 @@ task<> write_field_of(chare<C, Index>* self, field_name name, const buffer<T>* v
 /// element has are 0. A field of that name is replaced, and others of the file stay, so several are written one after
 /// the other. Counts as two of the array's reductions. What goes wrong on one element is thrown on all: `usage_error`
 /// naming the file, and `not_built` without the library of its format.
-template <class C, class Index, class T>
+template <class C, class Index, class T, std::size_t N>
 [[nodiscard("co_await it")]] task<> write_field(chare<C, Index>& self, std::string_view file, std::string_view dataset,
-                                                std::span<T> values, const field_block& block,
+                                                std::span<T, N> values, const field_block& block,
                                                 const field_extent& whole, std::optional<double> time = {}) {
   detail::check_in_array<Index>();
   return detail::write_field_from(&self, {std::string(file), std::string(dataset), time},
                                   detail::field_type_of<std::remove_const_t<T>>(), values.data(), values.size(), block,
                                   whole);
 }
+
+/// The same of a vector, which stays until this has been awaited.
+template <class C, class Index, class T>
+[[nodiscard("co_await it")]] task<> write_field(chare<C, Index>& self, std::string_view file, std::string_view dataset,
+                                                const std::vector<T>& values, const field_block& block,
+                                                const field_extent& whole, std::optional<double> time = {}) {
+  return write_field(self, file, dataset, std::span(values), block, whole, time);
+}
+template <class C, class Index, class T>
+task<> write_field(chare<C, Index>& self, std::string_view file, std::string_view dataset, std::vector<T>&& values,
+                   const field_block& block, const field_extent& whole, std::optional<double> time = {}) = delete;
 
 /// The same of a buffer, on a GPU or the host, as it is when what has been enqueued on the chare's `compute` stream by
 /// now has run. It may be written to again when this has been awaited.

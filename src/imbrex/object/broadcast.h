@@ -31,6 +31,10 @@ class entry_call final : public broadcast_call {
     if (pe.track != nullptr) [[unlikely]]
       pe.track->end();
   }
+  collection_id to_come(scheduler& pe) const override {
+    if constexpr (names_arrays<args_tuple>) return first_to_come(chare_pe::of(pe), args_);
+    return {};
+  }
   const char* name(const char* chare) const override {
     if constexpr (names_entry<E, args_tuple>) {
       return entry_name_of<E>(chare != nullptr ? chare : class_name<typename E::chare_type>(), args_);

@@ -151,6 +151,8 @@ struct broadcast_body {
         ledger.wait({id.stream, id.number - 1}, active_message<local>::make(priority(level), std::move(*this)));
         return;
       }
+      if (const collection_id c = call->to_come(pe); c != collection_id{}) [[unlikely]]
+        return chare_pe::of(pe).hold_for_collection(c, std::move(*this));
       ledger.take(id);
       if (ledger.keeps()) ledger.keep(*part, id, call);
       const std::uint32_t here = part->number_here();
@@ -186,6 +188,8 @@ struct section_broadcast_body {
           active_message<section_broadcast_body>::make(priority(level), std::move(*this)));
       return;
     }
+    if (const collection_id c = call->to_come(pe); c != collection_id{}) [[unlikely]]
+      return chare_pe::of(pe).hold_for_collection(c, std::move(*this));
     for (const pe_id child : s->children) pe.send(child, section_broadcast_body(*this), priority(level));
     (new detail::section_broadcast<Index>(array, s->members, priority(level), std::move(call)))->run(pe);
   }

@@ -127,13 +127,16 @@ class chare : public chare_base {
   /// copies. What it knows of its PE (`on_device()`, `on_host()`) it must ask for again; streams that it made itself go
   /// along inside a process, once they are idle. Hooks, where a class has them: `void about_to_move(pe_id to)` on the
   /// PE that it leaves, `void has_moved(pe_id from)` on the new one. Throws `usage_error` for a PE that there is not,
-  /// and when it is pinned.
+  /// when it is pinned, and when it is a group's.
   void migrate_to(pe_id to) {
     scheduler& pe = here();
     if (to < 0 || to >= pe.num_pes()) {
       throw usage_error(fmt::format("{} cannot move to PE {}: the PEs are 0 to {}", element_->part->text(*element_), to,
                                     pe.num_pes() - 1));
     }
+    if (element_->part->stays())
+      throw usage_error(fmt::format("{} cannot move to PE {}: an element of a group stays on its own",
+                                    element_->part->text(*element_), to));
     if (is_pinned())
       throw usage_error(
           fmt::format("{} cannot move to PE {}: it is pinned to PE {}", element_->part->text(*element_), to, pe.id()));

@@ -28,7 +28,8 @@ class chare_part final : public array_part<typename C::index_type> {
       : array_part<Index>(pe, id, shape.name.empty() ? detail::class_name<C>() : kept_name(shape.name), shape.extent,
                           shape.filled),
         map_(shape.map),
-        filled_(shape.filled) {}
+        filled_(shape.filled),
+        stays_(shape.stays) {}
 
   void wish_to_move(element_base& e, pe_id to) override {
     scheduler& pe = this->pe();
@@ -37,6 +38,7 @@ class chare_part final : public array_part<typename C::index_type> {
   }
   state_size size_of(element_base& e) const override { return detail::size_of_element<C>(*this, e); }
   bool is_serialized() const override { return detail::is_movable<C>; }
+  bool stays() const override { return stays_; }
   bool is_restartable(const entry_activity& a) const override {
     return detail::restart_of<C>(a) != detail::entry_restart::none;
   }
@@ -52,7 +54,7 @@ class chare_part final : public array_part<typename C::index_type> {
   }
 
   collection_recipe recipe() const override {
-    array_shape<Index, Map> shape{this->extent(), map_, filled_, this->chare_name()};
+    array_shape<Index, Map> shape{this->extent(), map_, filled_, this->chare_name(), stays_};
     return {kind_.name(), to_bytes(shape)};
   }
   saved_state save(element_base& e, device_saver& saver) override { return detail::save_element<C>(*this, e, saver); }
@@ -77,6 +79,7 @@ class chare_part final : public array_part<typename C::index_type> {
 
   Map map_;
   bool filled_;
+  bool stays_;
 };
 
 }  // namespace imbrex

@@ -45,6 +45,7 @@ struct create_body {
   }
   void operator()(scheduler& pe) {
     if (!announced) announce(pe);
+    if (detail::waits_for_arrays(pe, *this, *args)) return;
     auto& part = *find_part<Index>(pe, id);
     if constexpr (is_grid_index<Index> && std::is_constructible_v<C, const Args&...>) {
       if (shape.filled) fill(pe, part);
@@ -56,7 +57,7 @@ struct create_body {
   /// Passes the news on and makes this PE's part, still without elements. The creator does this at once: what it sends
   /// from then on takes the same way, first to last.
   void announce(scheduler& pe) {
-    pe.relay(*this, priorities::communication);
+    pe.relay(*this, priorities::system);
     announced = true;
     auto owned = std::make_unique<chare_part<C, Map>>(chare_pe::of(pe), id, shape);
     chare_part<C, Map>& part = *owned;

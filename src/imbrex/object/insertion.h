@@ -32,6 +32,7 @@ struct insert_body {
       chare_pe::of(pe).hold_for_collection(array, std::move(*this));
       return;
     }
+    if (detail::waits_for_arrays(pe, *this, args)) return;
     element<Index>* e = nullptr;
     try {
       e = &part->record(index);

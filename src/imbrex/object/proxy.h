@@ -22,7 +22,6 @@
 namespace imbrex {
 
 namespace detail {
-
 /// Whether this PE knows that an element has ended.
 template <class Index>
 bool has_ended(scheduler& pe, collection_id array, const Index& i) {
@@ -152,6 +151,13 @@ class insertion {
 
 template <auto M, class C, class... A>
 constexpr void check_entry() {
+  [&]<class... P>(std::type_identity<std::tuple<P...>>) {
+    static_assert((std::is_default_constructible_v<P> && ...),
+                  "imbrex: the type of an argument has no default constructor, and is read into one where it arrives");
+    static_assert(
+        (std::is_move_constructible_v<P> && ...),
+        "imbrex: the type of an argument can neither be moved nor copied, as into a message: send what it has");
+  }(std::type_identity<typename entry<M>::args>());
   static_assert(std::is_base_of_v<typename entry<M>::class_type, C>,
                 "imbrex: this entry method belongs to another chare type than the proxy");
   static_assert(sizeof...(A) == std::tuple_size_v<typename entry<M>::args>,
@@ -276,6 +282,8 @@ class section_proxy {
 template <class C>
 class array_proxy {
  public:
+  static constexpr bool names_array = true;
+
   using chare_type = C;
 
   array_proxy() = default;
@@ -311,9 +319,10 @@ class array_proxy {
     return {reduction_id{array_, section_id{}, 0}, scheduler::of_caller().standing_for(array_.creator)};
   }
 
-  /// Creates element `i` on its home PE while the program runs. When awaited: it exists, and every reduction begun
-  /// afterwards includes it. It hears no broadcast that this PE has begun or heard before. While an element of this
-  /// index exists the new one waits for its end; when nothing else can happen any more, that is a `usage_error`.
+  /// Creates element `i` on its home PE while the program runs. When awaited: it exists. It takes part in reductions
+  /// from the first one on that is not complete when it is counted in, also if others have contributed to that already.
+  /// It hears no broadcast that this PE has begun or heard before. While an element of this index exists the new one
+  /// waits for its end; when nothing else can happen any more, that is a `usage_error`.
   template <class T = C, class... A>
   auto insert(typename T::index_type i, A&&... args) const {
     return insertion_of<T>(no_pe, false, std::move(i), std::forward<A>(args)...);
@@ -337,9 +346,15 @@ class array_proxy {
   void destroy() const { broadcast<&C::destroy>(); }
 
   /// Makes a subset of elements that exist; an index named twice is one member. Told to the PEs that are home of one.
+  /// Throws `usage_error` for one without members, and for an index outside the extent if this PE has heard of the
+  /// array.
   template <class T = C>
   section_proxy<T> section(std::vector<typename T::index_type> members) const {
     scheduler& pe = scheduler::of_caller();
+    if (members.empty()) detail::refuse_empty_section();
+    if (const auto* const part = find_part<typename T::index_type>(pe, array_); part != nullptr) {
+      for (const auto& i : members) static_cast<void>(part->home(i));
+    }
     const section_id s = chare_pe::of(pe).new_section_id();
     pe.send(pe.id(), section_request<typename T::index_type>{array_, s, std::move(members)}, priorities::communication);
     return section_proxy<T>(array_, s);
@@ -352,12 +367,17 @@ class array_proxy {
     auto* part = find_part<typename T::index_type>(scheduler::of_caller(), array_);
     return part != nullptr ? static_cast<T*>(part->record(i).object) : nullptr;
   }
-  /// Of a group: the element of this PE, which lives as long as the group and does not move. Never null in a job's
-  /// entry methods that heard of the group by a message.
+  /// Of a group: the element of this PE, which lives as long as the group and does not move. It is there in
+  /// constructors and entry methods that have the proxy as an argument, and ever after on their PE. Throws
+  /// `usage_error` where this PE has not heard of the group yet, as of one whose proxy was inside of another argument,
+  /// or where it has none.
   template <class T = C>
   T* local_branch() const {
     static_assert(std::is_same_v<typename T::index_type, index1d>, "imbrex: a chare of a group has index1d");
-    return local<T>(scheduler::of_caller().id());
+    T* const own = local<T>(scheduler::of_caller().id());
+    if (own == nullptr) [[unlikely]]
+      detail::refuse_branch(detail::type_name<C>());
+    return own;
   }
 
   collection_id id() const { return array_; }

@@ -45,14 +45,18 @@ void detail::refuse_contribution(const reducer& red, std::uint32_t number, const
 }
 
 std::string detail::text_of_result(const reduction_id& which) {
-  return "the result of a reduction of " + owner_of(chare_pe::current(), which);
+  chare_pe& pe = chare_pe::current();
+  std::string text = "the result of a reduction of " + owner_of(pe, which);
+  const reducer* const red = which.section.whole_array() ? find_reducer(pe, which) : nullptr;
+  if (red != nullptr && red->num_expected() == 0) text += ", which has no elements";
+  return text;
 }
 
 void detail::reduction_request::operator()(scheduler& pe) {
   reducer* red = find_reducer(pe, which);
   if (red == nullptr) {
-    if (chare_pe::of(pe).find_collection(which.array) != nullptr)
-      throw usage_error("the reduction of a section that was freed");
+    if (const collection* const c = chare_pe::of(pe).find_collection(which.array); c != nullptr)
+      throw usage_error(c->text_of_freed());
     chare_pe::of(pe).hold_for_collection(which.array, std::move(*this));
     return;
   }

@@ -56,12 +56,15 @@ void section_announcement<Index>::operator()(scheduler& pe) {
   s.reductions.join_tree(parent, below);
   for (const Index& i : places.front().members) {
     element<Index>& e = part->record(i);
-    if (e.state == presence::deleted) {
-      pe.send(pe.standing_for(section.creator), member_end{array, section, 0}, priorities::communication);
+    const auto ended = std::ranges::find(s.ended, &e, [](const auto& known) { return known.first; });
+    if (ended != s.ended.end() || e.state == presence::deleted) {
+      const std::uint32_t first_missing = ended != s.ended.end() ? ended->second : 0;
+      pe.send(pe.standing_for(section.creator), member_end{array, section, first_missing}, priorities::communication);
     } else {
       s.members.push_back(&e);
     }
   }
+  s.ended.clear();
   pe.post_in_front(std::exchange(s.held, {}));
   part->check_claims(s);
 }

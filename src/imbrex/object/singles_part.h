@@ -70,6 +70,7 @@ struct single_body {
     return kept_name(std::string("creation of ") + std::apply(name, args));
   }
   void operator()(scheduler& pe) {
+    if (detail::waits_for_arrays(pe, *this, args)) return;
     seed_pool::of(pe).note_singletons();
     auto& part = static_cast<array_part<no_index>&>(*chare_pe::of(pe).find_collection(detail::singles_of<C>()));
     element<no_index>& e = part.record(index);

@@ -24,6 +24,7 @@
 ///                                                         read
 ///     const char* name(scheduler& pe) const;              optional: what a trace calls it, an entry method
 ///     std::string in_report(scheduler& pe) const;         optional: what reports call it when it throws; else its type
+///     void fails(scheduler& pe, std::exception_ptr why) const;  optional: told in its place what it threw
 ///     static const char* when_read();                     optional: what a message is for that cannot be read
 ///     const char* name_of_work(scheduler& pe) const;      optional: the same, work of the runtime; else its type is
 ///     said

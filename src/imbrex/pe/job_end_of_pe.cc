@@ -1,6 +1,7 @@
 // How a job ends on a PE: failures, exits, and the phases that follow the loop.
 #include <cstdio>
 #include <cstdlib>
+#include <typeinfo>
 #include <utility>
 
 #include <fmt/format.h>
@@ -112,7 +113,7 @@ std::string text_of(const std::exception_ptr& failure) {
   } catch (const error& x) {
     return x.what();
   } catch (const std::exception& x) {
-    return fmt::format("{} (std::exception)", x.what());
+    return fmt::format("{} ({})", x.what(), detail::readable_name(typeid(x)));
   } catch (...) {
     return "an exception that is no std::exception";
   }

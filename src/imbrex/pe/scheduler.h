@@ -355,7 +355,9 @@ template <class H>
 namespace detail {
 template <class H>
 [[gnu::cold, gnu::noinline]] void fail_body_of(scheduler& pe, const H& body, std::exception_ptr failure) {
-  if constexpr (requires { body.in_report(pe); }) {
+  if constexpr (requires { body.fails(pe, failure); }) {
+    body.fails(pe, std::move(failure));
+  } else if constexpr (requires { body.in_report(pe); }) {
     pe.fail_body(body.in_report(pe), std::move(failure));
   } else {
     pe.fail_body(type_name<H>(), std::move(failure));

@@ -95,6 +95,14 @@ class runtime {
     check_constructor<C, A...>();
     return create_array<C>(array_shape<typename C::index_type>{extent, {}, true}, std::forward<A>(args)...);
   }
+  /// For classes that hide that they are chares.
+  template <class C, class... A>
+    requires(std::is_base_of_v<chare_base, C> && !std::is_convertible_v<C*, chare_base*>)
+  void create_array(A&&...) {
+    static_assert(
+        std::is_convertible_v<C*, chare_base*>,
+        "imbrex: a chare derives from ix::chare publicly: class block : public ix::chare<block, ix::index1d>");
+  }
   template <class C, class Map, class... A>
   array_proxy<C> create_array(const array_shape<typename C::index_type, Map>& shape, A&&... args) {
     if constexpr (is_grid_index<typename C::index_type>) {
@@ -120,18 +128,19 @@ class runtime {
     }
     return array_proxy<C>(create_collection<C>(shape, std::forward<A>(args)...));
   }
-  /// A group: one element on every PE, indexed by PE.
+  /// A group: one element on every PE, indexed by PE, which stays there.
   template <class C, class... A>
   array_proxy<C> create_group(A&&... args) {
     static_assert(std::is_same_v<typename C::index_type, index1d>, "imbrex: a chare of a group has index1d");
-    return create_array<C>(index1d(num_pes()), std::forward<A>(args)...);
+    return create_array<C>(array_shape<index1d>{index1d(num_pes()), {}, true, {}, true}, std::forward<A>(args)...);
   }
 
-  /// A node group: one element on the first PE of every rank, indexed by rank.
+  /// A node group: one element on the first PE of every rank, indexed by rank, which stays there.
   template <class C, class... A>
   array_proxy<C> create_node_group(A&&... args) {
     static_assert(std::is_same_v<typename C::index_type, index1d>, "imbrex: a chare of a node group has index1d");
-    return create_array<C>(placed(index1d(num_ranks()), map::rank{pes_per_rank()}), std::forward<A>(args)...);
+    return create_array<C>(array_shape<index1d, map::rank>{index1d(num_ranks()), {pes_per_rank()}, true, {}, true},
+                           std::forward<A>(args)...);
   }
 
   /// `co_await rt.quiescence()`: until no message is on its way or queued and no operation is pending on any PE, and
@@ -187,7 +196,7 @@ class runtime {
     const collection_id id = body.id;
     body.root = pe.id();
     body.announce(pe);
-    pe.send(pe.id(), std::move(body), priorities::communication);
+    pe.send(pe.id(), std::move(body), priorities::system);
     return id;
   }
 

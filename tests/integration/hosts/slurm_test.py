@@ -222,7 +222,7 @@ def parse():
     parser.add_argument("--place", required=True, type=os.path.abspath, help="where files go")
     parser.add_argument("--mpirun", required=True)
     parser.add_argument("--sessions", type=os.path.abspath)
-    return parser.parse_args()
+    return parser.parse_args([w for w in sys.argv[1:] if w])  # what a build does not have is empty
 
 
 def main():

@@ -177,7 +177,7 @@ class Command(unittest.TestCase):
             traces = []
             for odf in ("1", "4"):
                 traces.append(f"{folder}/odf{odf}.json")
-                subprocess.run([given.jacobi, "-x", "32", "-i", "20", "--repeats", "1", "--pes", "2", "--odf", odf, "--quiet", "--trace", traces[-1]],
+                subprocess.run([given.jacobi, "-x", "32", "-i", "20", "--repeats", "1", "--device", "host", "--pes", "2", "--odf", odf, "--quiet", "--trace", traces[-1]],
                                check=True, timeout=60)
             t = events.read(traces[1])
             self.assertEqual(len(t.pes()), 2)

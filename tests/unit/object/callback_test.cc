@@ -169,6 +169,80 @@ ix::task<int> groups(ix::runtime& rt) {
 
 TEST(group, of_nodes_has_an_element_on_each_rank_and_groups_a_local_branch) { run_over_all_shapes(groups); }
 
+/// Uses the group's element of its PE, in its constructor and whenever it is spoken to.
+struct user_of_group : ix::chare<user_of_group, ix::index1d> {
+  explicit user_of_group(ix::array_proxy<cell> g) { g.local_branch()->add(1); }
+  void use(ix::array_proxy<cell> g) {
+    g.local_branch()->add(1);
+    contribute(1, ix::sum);
+  }
+};
+struct single_user : ix::chare<single_user> {
+  explicit single_user(ix::array_proxy<cell> g) { g.local_branch()->add(1); }
+};
+
+/// Of groups that are made when their users are there, and spoken to at once.
+ix::task<int> use_new_groups(ix::runtime& rt) {
+  const auto first = rt.create_group<cell>();
+  const auto users = rt.create_array<user_of_group>(24, first);
+  for (int round = 0; round < 5; ++round) {
+    const auto g = rt.create_group<cell>();
+    for (int i = 0; i < 24; ++i) users[i].send<&user_of_group::use>(g);
+    for (int pe = 0; pe < rt.num_pes(); ++pe) rt.create_on<single_user>(pe, g);
+    const int used = co_await users.reduction<int>();
+    EXPECT_EQ(used, 24);
+    users.broadcast<&user_of_group::use>(rt.create_group<cell>());
+    const int again = co_await users.reduction<int>();
+    EXPECT_EQ(again, 24);
+    co_await rt.quiescence();
+    int sum = 0;
+    for (int pe = 0; pe < rt.num_pes(); ++pe) {
+      const int one = co_await g[pe].call<&cell::get>();
+      sum += one;
+    }
+    EXPECT_EQ(sum, 24 + rt.num_pes());
+  }
+  co_return 0;
+}
+
+TEST(group, has_its_local_branch_wherever_its_proxy_is_an_argument) {
+  run_over_all_shapes(use_new_groups);
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    EXPECT_EQ(imbrex_test::run_job_with({2, 3, seed, 200}, use_new_groups), 0) << seed;
+    EXPECT_EQ(imbrex_test::run_job_with({5, 1, seed}, use_new_groups), 0) << seed;
+  }
+}
+
+struct restless : ix::chare<restless, ix::index1d> {
+  void go(int to) { migrate_to(to); }
+  int where() const { return index().x; }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+ix::task<int> move_of_a_group(ix::runtime& rt) {
+  const auto g = rt.create_group<restless>();
+  bool refused = false;
+  try {
+    co_await g[0].call<&restless::go>(rt.num_pes() - 1);
+  } catch (const ix::usage_error& e) {
+    EXPECT_THAT(e.what(),
+                testing::HasSubstr("restless(0) cannot move to PE 1: an element of a group stays on its own"));
+    refused = true;
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_NE(g.local_branch(), nullptr);
+  const auto a = rt.create_array<restless>(3);
+  co_await rt.quiescence();
+  EXPECT_NE(a.local({0}), nullptr);
+  a[0].send<&restless::go>(1);
+  co_await rt.quiescence();
+  EXPECT_THROW(static_cast<void>(a.local_branch()), ix::usage_error);
+  co_return 0;
+}
+
+TEST(group, stays_where_it_is) { EXPECT_EQ(imbrex_test::run_job_with({2, 1}, move_of_a_group), 0); }
+
 ix::readonly<ix::array_proxy<cell>> shared_cells;
 
 struct reader : ix::chare<reader, ix::index1d> {

@@ -143,7 +143,7 @@ element_loads loads_of(const chare_pe& pe, const std::unordered_map<const actor*
       l.identity = identity_of(*e);
       l.pe = pe.id();
       if (const auto known = times.find(e); known != times.end()) l.host_ns = known->second;
-      l.pinned = e->extras && e->extras->pinned;
+      l.pinned = part.stays() || (e->extras && e->extras->pinned);
       l.crosses_processes = crosses_processes(part, *e);
       if (only_serialised && !l.crosses_processes && !l.pinned) {
         l.pinned = true;

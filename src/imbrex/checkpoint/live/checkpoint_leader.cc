@@ -126,6 +126,25 @@ task<> checkpoint_leader::forget_memory() {
   co_await forgotten;
 }
 
+// The next point may be a better one; whoever has sent SIGTERM does not wait for long.
+void checkpoint_leader::failed(const error& e, int asked_by) {
+  constexpr std::int64_t longest_ns = 5'000'000'000;
+  if (last_failure_ != e.what()) log_warning(fmt::format("no checkpoint was made, the job goes on: {}", e.what()));
+  last_failure_ = e.what();
+  if (asked_by != SIGTERM) return;
+  const std::int64_t now = pe_.now_ns();
+  if (asked_to_end_ns_ < 0) asked_to_end_ns_ = now;
+  if (now - asked_to_end_ns_ < longest_ns) {
+    signal_ = SIGTERM;
+  } else {
+    log_warning(
+        fmt::format("the job ends by a signal (SIGTERM); no checkpoint could be made in 5 s, what there is of "
+                    "earlier ones is in {}",
+                    folder_));
+    pe_.exit_job(128 + SIGTERM, false);
+  }
+}
+
 // What fails here is no failure of the program: it goes on, and tries again at a later point.
 task<> checkpoint_leader::make_at_points() {
   auto turn = maker_.my_turn();
@@ -163,14 +182,14 @@ task<> checkpoint_leader::make_at_points() {
   to_memory_.made(pe_.now_ns());
   if (what.in_files) to_files_.made(pe_.now_ns());
   if (failure) {
-    if (signal == SIGTERM) signal_ = SIGTERM;  // the next point may be a better one
     try {
       std::rethrow_exception(failure);
     } catch (const error& e) {
-      log_warning(fmt::format("no checkpoint was made, the job goes on: {}", e.what()));
+      failed(e, signal);
     }
     co_return;
   }
+  last_failure_.clear();
   if (signal == SIGTERM) {
     log_warning(fmt::format("the job ends by a signal (SIGTERM); its newest checkpoint is in {}", folder_));
     pe_.exit_job(128 + SIGTERM, false);

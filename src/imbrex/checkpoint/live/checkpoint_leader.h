@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "imbrex/async/task.h"
+#include "imbrex/base/error.h"
 #include "imbrex/checkpoint/live/checkpoint_maker.h"
 #include "imbrex/checkpoint/live/point_schedule.h"
 #include "imbrex/object/collection/reducer.h"
@@ -56,6 +57,8 @@ class checkpoint_leader {
   task<> make_at_points();
   task<> store(wanted what);
   task<> begin_again_with(int pes);
+  /// None was made, `asked_by` a signal or 0.
+  void failed(const error& e, int asked_by);
 
   chare_pe& pe_;
   const std::string folder_;
@@ -64,8 +67,10 @@ class checkpoint_leader {
   bool is_writing_ = false;  // what was taken: a point at which the next one is due is passed
   std::vector<point> waiting_;
   point_schedule to_files_, to_memory_;
-  wanted due_;        // of what is taken next
-  int signal_ = 0;    // that asks for the next one
+  wanted due_;                         // of what is taken next
+  int signal_ = 0;                     // that asks for the next one
+  std::int64_t asked_to_end_ns_ = -1;  // when a checkpoint before the end first failed; negative: none has
+  std::string last_failure_;
   int next_pes_ = 0;  // asked for; 0: as many as there are
 };
 

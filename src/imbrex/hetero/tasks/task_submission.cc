@@ -26,8 +26,9 @@ void hetero_domain::check_uses(task_node& t) const {
       a.data = a.data->stands_for;
     if (reads(a.mode) && !a.data->defined && !is_defined(*a.data)) [[unlikely]] {
       throw usage_error(
-          fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or say "
-                      "imbrex::write; of a chare that has moved, an object that its serialize does not name is empty",
+          fmt::format("{}: argument {} is read, but nobody has written it: submit what does before, or "
+                      "pass it as one that is written (write); of a chare that has moved, an object that its serialize "
+                      "does not name is empty",
                       text(t), &a - t.accesses));
     }
     if (a.data->family != nullptr) {

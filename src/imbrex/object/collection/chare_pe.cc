@@ -81,6 +81,20 @@ void chare_pe::for_each_part(const std::function<void(collection&)>& f) const { 
 
 // ------------------------------------------------------------------------------------------------ messages that wait
 
+bool chare_pe::is_complete(collection_id c) const {
+  if (c.creator == no_pe || c.is_of_singles()) return true;
+  const auto known = collections_.find({c.creator, c.number});
+  return known != collections_.end() && known->second->complete();
+}
+
+void detail::refuse_branch(const char* of) {
+  throw usage_error(fmt::format(
+      "PE {} has no element of the group of {}: it has not heard of the group yet (pass its proxy as an argument by "
+      "itself, not inside of another one, or await a reduction of the group before), or the group has ended, or is "
+      "none",
+      scheduler::current().id(), of));
+}
+
 void chare_pe::release_held(collection_id c) {
   std::vector<work*> released;
   std::erase_if(held_, [&](const held& h) {
@@ -113,6 +127,10 @@ void chare_pe::fail_method(const element_base* e, const char* method, std::excep
   } else {
     fail_entry(method, std::move(failure));
   }
+}
+
+void chare_pe::fail_message(const char* method, const std::string& index, std::exception_ptr failure) noexcept {
+  fail_entry(fmt::format("a message for {} of element {}, going on", method, index), std::move(failure));
 }
 
 void chare_pe::add_counts(pe_counts& c) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -69,6 +70,8 @@ class chare_pe final : public scheduler {
   /// Keeps a body until collection `c` exists here, then performs it.
   template <class H>
   void hold_for_collection(collection_id c, H&& body);
+  /// Whether all elements of an array whose home this is have been made; one that does not exist is.
+  bool is_complete(collection_id c) const;
   /// Performs what waited for collection `c`, which is complete now.
   void release_held(collection_id c);
   /// The number of a broadcast to array `c` that begins here now; known here or not yet.
@@ -91,6 +94,8 @@ class chare_pe final : public scheduler {
 
   /// An exception left `method` of `e` (null: the main chare, or the runtime itself): reports it and ends the job.
   void fail_method(const element_base* e, const char* method, std::exception_ptr failure) noexcept;
+  /// One left what brings a message for `method` to the element `index`, which may be elsewhere.
+  void fail_message(const char* method, const std::string& index, std::exception_ptr failure) noexcept;
 
   /// \name Messages for elements that do not exist
   ///@{
@@ -162,3 +167,46 @@ void chare_pe::hold_for_collection(collection_id c, H&& body) {
 }
 
 }  // namespace imbrex
+
+/// Messages whose arguments name arrays by proxies. A PE hears of a new array along a tree, which a message straight
+/// from another PE may overtake: it waits there, so that whoever gets the proxy of a group finds his PE's element.
+namespace imbrex::detail {
+
+template <class T>
+concept array_naming = requires { requires T::names_array; };
+
+template <class Tuple>
+inline constexpr bool names_arrays = false;
+template <class... A>
+inline constexpr bool names_arrays<std::tuple<A...>> = (array_naming<A> || ...);
+
+/// The first of them that is not complete on `pe`; else one that does not exist.
+template <class... A>
+collection_id first_to_come(const chare_pe& pe, const std::tuple<A...>& arguments) {
+  collection_id first;
+  const auto look = [&]<class T>(const T& a) {
+    if constexpr (array_naming<T>) {
+      if (first == collection_id{} && !pe.is_complete(a.id())) first = a.id();
+    }
+  };
+  std::apply([&](const A&... a) { (look(a), ...); }, arguments);
+  return first;
+}
+
+/// Throws `usage_error`: this PE has no element of a group of that class.
+[[noreturn, gnu::cold]] void refuse_branch(const char* of);
+
+/// Whether `body`, which has these arguments, has been put aside until their arrays are complete.
+template <class Body, class Arguments>
+bool waits_for_arrays(scheduler& pe, Body& body, const Arguments& arguments) {
+  if constexpr (names_arrays<Arguments>) {
+    chare_pe& here = chare_pe::of(pe);
+    if (const collection_id c = first_to_come(here, arguments); c != collection_id{}) [[unlikely]] {
+      here.hold_for_collection(c, std::move(body));
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace imbrex::detail

@@ -125,6 +125,8 @@ class collection : public saved_part {
   virtual state_size size_of(element_base& e) const = 0;
   /// Whether the class of the elements can be serialised.
   virtual bool is_serialized() const = 0;
+  /// Whether its elements stay where they are, as a group's do.
+  virtual bool stays() const { return false; }
   /// Whether the coroutine `a` is of those that are ended at a move point and called again in another process.
   virtual bool is_restartable(const entry_activity& a) const = 0;
   /// Moves `e`, which nothing binds to this PE, to PE `to` of this process: handed over as it is.
@@ -162,6 +164,8 @@ class collection : public saved_part {
   section_part* find_section(const section_id& s);
   void free_section(const section_id& s);
   bool was_freed(const section_id& s) const;
+  /// Why a reduction of a section that was freed is not awaited any more.
+  std::string text_of_freed() const;
   /// `e`, which lives here, contributes to `s` for the first time: its home looks whether it is a member. Throws
   /// `usage_error` when it is not, here or there.
   void begin_contributing(const section_id& s, element_base& e);

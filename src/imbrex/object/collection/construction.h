@@ -11,6 +11,7 @@
 #include "imbrex/object/entry/argument_values.h"
 #include "imbrex/object/entry/known_slots.h"
 #include "imbrex/object/entry/shown_name.h"
+#include "imbrex/object/state/member_check.h"
 
 /// How one element comes to be.
 namespace imbrex::detail {
@@ -39,6 +40,7 @@ bool construct_element(scheduler& pe, collection& part, element_base& e, const T
   const char* const name = std::apply([](const auto&... a) { return class_name<C>(a...); }, args);
   try {
     memory = allocate_object<C>();
+    member_check::prepare(memory, sizeof(C));
     chare_pe::of(pe).constructing = &e;
     pe.constructing_type = name;
     const actor_turn turn(pe, &e);

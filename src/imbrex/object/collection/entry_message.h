@@ -79,6 +79,9 @@ template <class R>
 void conclude_entry(scheduler& pe, entry_activity& a) {
   using promise = task_promise<R>;
   auto& p = std::coroutine_handle<promise>::from_address(a.frame.address()).promise();
+  if constexpr (!std::is_void_v<R>) {
+    if (a.reply.wanted()) static_cast<void>(p.has_value());
+  }
   if (p.failure) {
     fail<R>(pe, a.element(), a.name, a.reply, std::exchange(p.failure, nullptr));
     return;
@@ -317,6 +320,7 @@ struct entry_body : element_message<Index> {
   static constexpr bool may_part = detail::may_leave_out<args_tuple>;
 
   [[gnu::always_inline]] void operator()(scheduler& pe) {
+    if (detail::waits_for_arrays(pe, *this, args)) return;
     if (target != nullptr && target->object != nullptr && target->part->calm()) [[likely]] {
       invoke<E>(pe, *target, args, reply);
       return;
@@ -354,6 +358,14 @@ struct entry_body : element_message<Index> {
       // Lent memory does not wait for an element to come again: quiescence, and so the end, would wait for it.
       const bool waits = !chare_pe::of(pe).refuses_held() && !detail::has_device_views<args_tuple>;
       e->state == presence::deleted && !waits ? refuse_deleted(pe, part) : part.hold(*e, once_more());
+    }
+  }
+  /// It could not go on: whoever called is told.
+  [[gnu::cold]] void fails(scheduler& pe, std::exception_ptr why) const {
+    if (reply.wanted()) {
+      send_failure<typename E::result>(pe, reply, std::move(why));
+    } else {
+      chare_pe::of(pe).fail_message(name(pe), to_text(index), std::move(why));
     }
   }
   [[gnu::noinline]] work* once_more() { return active_message<entry_body>::make(priority(level), std::move(*this)); }

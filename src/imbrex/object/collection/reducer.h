@@ -120,6 +120,8 @@ class reducer {
   void keep(std::uint32_t number, std::unique_ptr<result_base> result);
   /// Who asks for another type than the result's ends the job.
   void ask(const reply_to& who, std::string wanted_type);
+  /// Root: somebody asks for a result that is not there.
+  bool is_awaited() const { return !asked_.empty(); }
 
   /// Elements of this PE that wait for the result of an allreduce.
   struct all_waiter : waiter {

@@ -10,6 +10,10 @@
 
 namespace imbrex {
 
+void detail::refuse_empty_section() {
+  throw usage_error("a section has no members: name the elements that are to be in it, one at least");
+}
+
 void section_end::operator()(scheduler& pe) {
   collection* const part = chare_pe::of(pe).find_collection(array);
   if (part == nullptr) {
@@ -19,7 +23,9 @@ void section_end::operator()(scheduler& pe) {
   section_part* const s = part->find_section(section);
   if (s != nullptr && s->announced) {
     for (const pe_id child : s->children) pe.send(child, section_end(*this), priorities::communication);
+    const bool is_awaited = s->reductions.is_awaited();
     part->free_section(section);
+    if (is_awaited) throw usage_error(part->text_of_freed());
   } else if (!part->was_freed(section)) {
     pe.count_created();  // performed a second time
     part->add_section(section).held.push_back(
@@ -51,6 +57,13 @@ section_part& collection::add_section(const section_id& s) {
 void collection::free_section(const section_id& s) {
   std::erase_if(sections_, [&](const auto& known) { return known.first == s; });
   freed_sections_.push_back(s);
+}
+
+std::string collection::text_of_freed() const {
+  return fmt::format(
+      "the reduction of a section of {} is awaited, but the section has been freed: free it when its last result is "
+      "there",
+      chare_name());
 }
 
 bool collection::was_freed(const section_id& s) const {
@@ -125,6 +138,10 @@ std::string collection::text_of_non_member(const element_base& e) {
 }
 
 void collection::member_ended(element_base& e, const section_numbers& next) {
+  for (const auto& [id, number] : next) {
+    if (was_freed(id)) continue;
+    if (section_part& part = add_section(id); !part.announced) part.ended.emplace_back(&e, number);
+  }
   for (auto& [id, part] : sections_) {
     if (std::erase(part->members, &e) == 0) continue;
     const auto number = std::find_if(next.begin(), next.end(), [&, of = id](const auto& n) { return n.first == of; });

@@ -27,7 +27,10 @@ class section_part {
   std::vector<pe_id> children;
   bool announced = false;
   std::vector<element_base*> claimed;  ///< contributed before the announcement, which has to name them
-  std::vector<work*> held;             ///< what came before the announcement
+  /// Contributed, and ended, before the announcement: with the number of the reduction that each would be missing from
+  /// first.
+  std::vector<std::pair<element_base*, std::uint32_t>> ended;
+  std::vector<work*> held;  ///< what came before the announcement
   reducer reductions;
 };
 
@@ -66,6 +69,11 @@ struct section_request {
   template <class Archive>
   void serialize(Archive&) {}  // never leaves its PE
 };
+
+namespace detail {
+/// Throws `usage_error`.
+[[noreturn, gnu::cold]] void refuse_empty_section();
+}  // namespace detail
 
 /// From the root down: the section is no more.
 struct section_end {

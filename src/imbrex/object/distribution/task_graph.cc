@@ -22,7 +22,7 @@ void detail::check_same_graph(const graph_digest& of_rank_0, const graph_digest&
   if (of_rank_0 == of_rank) return;
   throw usage_error(
       fmt::format("ranks 0 and {} have submitted different graphs, of {} and {} tasks: what is made and submitted may "
-                  "depend on arguments and g.num_ranks(), not on g.rank(), times or random numbers of a rank",
+                  "depend on arguments and the number of ranks, not on a rank, nor on times or random numbers of one",
                   rank, of_rank_0.num_tasks, of_rank.num_tasks));
 }
 
@@ -257,7 +257,7 @@ void task_graph::part_from(rank_id rank) {
   if (lost_.contains(rank)) return;
   const auto why = detail::object_failure::of(std::make_exception_ptr(usage_error(
       fmt::format("ranks {} and {} have made different objects: extents, sizes and owners may depend on arguments and "
-                  "g.num_ranks(), not on g.rank()",
+                  "the number of ranks, not on a rank",
                   std::min(rank, rank_), std::max(rank, rank_)))));
   link_.send_failure(rank, why);
   lost(rank, why);

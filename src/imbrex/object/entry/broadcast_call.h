@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "imbrex/base/archive.h"
+#include "imbrex/base/ids.h"
 
 namespace imbrex {
 
@@ -39,6 +40,9 @@ class broadcast_call {
 
   /// Calls the method on an element that is here, with copies of the arguments.
   virtual void invoke(scheduler& pe, element_base& e) const = 0;
+  /// An array that the arguments name and that is not complete on this PE yet (collection/chare_pe.h); else one
+  /// that does not exist.
+  virtual collection_id to_come(scheduler& pe) const = 0;
   /// What traces call the method, of elements called `chare`; null: of which nothing is known here.
   virtual const char* name(const char* chare) const = 0;
   /// \name The arguments for another rank; `kind.read` is the way back

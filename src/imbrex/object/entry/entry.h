@@ -35,7 +35,7 @@ struct unwrap_task<task<R>> {
 template <class C, class R, class... A>
 struct method_traits_of {
   using class_type = C;
-  using result = typename unwrap_task<R>::type;
+  using result = std::remove_cvref_t<typename unwrap_task<R>::type>;  // of a reference a copy
   using args = std::tuple<std::remove_cvref_t<A>...>;
   static constexpr entry_kind kind = unwrap_task<R>::is ? entry_kind::coroutine : entry_kind::plain;
   /// Entry methods run later, perhaps elsewhere: a reference that the method could write through means nothing.

@@ -100,10 +100,11 @@ struct array_shape {
   Map map{};
   bool filled = true;  ///< false: starts empty, elements are inserted
   std::string name{};  ///< what reports call its chares; empty: by their class
+  bool stays = false;  ///< its elements are not moved: a group
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & extent & map & filled & name;
+    ar & extent & map & filled & name & stays;
   }
 };
 

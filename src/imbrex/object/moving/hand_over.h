@@ -69,6 +69,9 @@ struct hand_over_body {
   travel_papers<Index> papers;
   detail::travelling_element<Index> made_of;
 
+  std::string in_report(scheduler& pe) const {
+    return "the arrival of " + shown_element<Index>(pe, papers.array, papers.index);
+  }
   void operator()(scheduler& pe) {
     auto* part = find_part<Index>(pe, papers.array);
     if (part == nullptr) {

@@ -27,7 +27,7 @@ struct move_body {
     if (has_looked && e.extras && e.extras->wish_to_move != nullptr) return;  // a later one
     move_requests::forget(part.pe(), e);
     if (e.extras) e.extras->sends_copies = false;
-    if (to == pe.id() || (e.extras && e.extras->pinned)) return move_requests::go_on_at_points(e);
+    if (to == pe.id() || part.stays() || (e.extras && e.extras->pinned)) return move_requests::go_on_at_points(e);
     if (!part.may_run(e)) {
       part.hold(e, active_message<move_body>::make(priorities::communication, std::move(*this)));
     } else if (pe.rank().is_local(to)) {

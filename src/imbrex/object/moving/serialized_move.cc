@@ -27,6 +27,18 @@ void detail::refuse_to_lose(const collection& part, const element_base& e, const
                   name.substr(name.rfind(':') + 1)));
 }
 
+void detail::refuse_left_out(const collection& part, const element_base& e, const member_check& check,
+                             std::size_t size) {
+  const std::string lost = check.lost();
+  if (lost.empty()) return;
+  throw usage_error(fmt::format(
+      "{} has moved, and its bytes {} of {} were others before: a member that lies there is not named by its "
+      "serialize. "
+      "Name it, or, if it need not go along, say so there: ar & ix::transient(member). Where members lie is said by "
+      "gdb -batch -ex 'ptype /o {}' with the program",
+      part.text(e), lost, size, part.chare_name()));
+}
+
 void detail::refuse_saving(const collection& part, const element_base& e) {
   throw usage_error(fmt::format(
       "{} cannot be part of a checkpoint: its class needs a default constructor and a serialize member", part.text(e)));

@@ -20,12 +20,21 @@
 /// that stand at move points are called again there, and channels go on when their ports are opened again.
 namespace imbrex {
 
+template <class Derived, class Index>
+class chare;
+
 namespace detail {
 
 template <class C>
 inline constexpr bool is_movable = std::is_default_constructible_v<C> && has_member_serialize<C, sizing_archive>;
 
+/// What a chare of class C has of the runtime.
+template <class C>
+using chare_of = chare<typename C::class_named_as_derived, typename C::index_type>;
+
 [[noreturn]] void refuse_move(const collection& part, const element_base& e, pe_id to);
+/// Throws `usage_error` if some bytes of `e`, an object of `size` bytes, were lost.
+void refuse_left_out(const collection& part, const element_base& e, const member_check& check, std::size_t size);
 /// `serialize` of `e` does not name this entry slot, which has messages.
 [[noreturn]] void refuse_to_lose(const collection& part, const element_base& e, const char* slot, std::size_t messages);
 
@@ -41,6 +50,7 @@ struct arrive_body {
   std::vector<port_state> ports;
   std::vector<std::byte> state;
   buffer_transit buffers;
+  std::vector<std::byte> image;  ///< of the object, for `member_check`
 
   std::string in_report(scheduler& pe) const {
     return "the arrival of " + shown_element<Index>(pe, papers.array, papers.index);
@@ -58,12 +68,15 @@ struct arrive_body {
     papers.arrive(pe, *part, [&](element<Index>& e) {
       if (!ports.empty()) e.ports().arrive(std::move(ports));
       if (!detail::construct_element<C>(pe, *part, e, std::tuple<>{})) return false;
+      C& object = *static_cast<C*>(e.object);
+      const auto check = detail::member_check::of(std::move(image), &object, sizeof(C));
       {
         const actor_turn turn(pe, &e);
-        C& object = *static_cast<C*>(e.object);
-        detail::keep_until_idle(object, detail::state_from_bytes(state, object, buffers.buffers()));
+        if (check != nullptr) check->sees(static_cast<detail::chare_of<C>*>(&object), sizeof(detail::chare_of<C>));
+        detail::keep_until_idle(object, detail::state_from_bytes(state, object, buffers.buffers(), check.get()));
       }
       detail::tell_of_move<C>(pe, e, papers.from);
+      if (check != nullptr) detail::refuse_left_out(*part, e, *check, sizeof(C));
       here = &e;
       return true;
     });
@@ -74,7 +87,7 @@ struct arrive_body {
   }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar & papers & coroutines & ports & buffers& beside(state);
+    ar & papers & coroutines & ports & buffers & image& beside(state);
   }
 
  private:
@@ -103,6 +116,7 @@ void move_element(array_part<typename C::index_type>& part, element<typename C::
   body.papers = travel_papers<Index>::of(part, e);
   {
     const actor_turn turn(pe, &e);
+    body.image = member_check::image_of(static_cast<C*>(e.object), sizeof(C));
     const which_buffers beside = pe.rank().is_local(to) ? which_buffers::all : which_buffers::large_of_devices;
     body.state = state_to_bytes(*static_cast<C*>(e.object), beside, body.buffers.buffers(),
                                 [&](const char* slot, std::size_t n) { refuse_to_lose(part, e, slot, n); });

@@ -16,6 +16,7 @@
 #include "imbrex/hetero/submission/hetero_object.h"
 #include "imbrex/object/data/object_parcel.h"
 #include "imbrex/object/entry/known_slots.h"
+#include "imbrex/object/state/member_check.h"
 #include "imbrex/object/state/saved_state.h"
 #include "imbrex/object/state/state_size.h"
 #include "imbrex/pe/scheduler.h"
@@ -107,9 +108,14 @@ class state_reader : public archive_base<state_reader> {
   static constexpr bool is_loading = true;
   static constexpr bool moves_state = true;
   explicit state_reader(std::span<const std::byte> from) : in_(from.data(), from.size()) {}
-  /// `handed_over`: buffers of the writer, in their order.
-  state_reader(std::span<const std::byte> from, std::vector<buffer<std::byte>>& handed_over)
-      : in_(from.data(), from.size()), handed_over_(&handed_over) {}
+  /// `handed_over`: buffers of the writer, in their order. `check`: is told of what is read; null: nobody is.
+  state_reader(std::span<const std::byte> from, std::vector<buffer<std::byte>>& handed_over, member_check* check)
+      : in_(from.data(), from.size()), check_(check), handed_over_(&handed_over) {}
+  /// This, a member perhaps, is read.
+  void sees(const void* at, std::size_t n) {
+    if (check_ != nullptr) [[unlikely]]
+      check_->sees(at, n);
+  }
   buffer<std::byte> take_over() {
     if (handed_over_ == nullptr || num_taken_over_ == handed_over_->size())
       throw comm_error("an element's state has fewer buffers than it says");
@@ -122,7 +128,10 @@ class state_reader : public archive_base<state_reader> {
     b = {};
   }
   std::vector<buffer<std::byte>> take_replaced() { return std::move(replaced_); }
-  void bytes(void* to, std::size_t n) { in_.bytes(to, n); }
+  void bytes(void* to, std::size_t n) {
+    sees(to, n);  // by members' own serialize, too
+    in_.bytes(to, n);
+  }
   /// The next `n` bytes, of as many as are left, where they are.
   const std::byte* skip(std::size_t n) { return in_.skip(n); }
   std::size_t bytes_left() const { return in_.bytes_left(); }
@@ -132,6 +141,7 @@ class state_reader : public archive_base<state_reader> {
  private:
   input_archive in_;
   type_digest types_;
+  member_check* check_ = nullptr;
   std::vector<buffer<std::byte>>* handed_over_ = nullptr;
   std::size_t num_taken_over_ = 0;
   std::vector<buffer<std::byte>> replaced_;
@@ -182,8 +192,9 @@ template <class C>
 }
 template <class C>
 [[nodiscard]] std::vector<buffer<std::byte>> state_from_bytes(std::span<const std::byte> state, C& element,
-                                                              std::vector<buffer<std::byte>>& handed_over) {
-  state_reader in(state, handed_over);
+                                                              std::vector<buffer<std::byte>>& handed_over,
+                                                              member_check* check = nullptr) {
+  state_reader in(state, handed_over, check);
   return read_state(in, element);
 }
 /// What `save_state` gave, in one piece. `of_same_types`: whether it was written of the types that it is read as.

@@ -33,7 +33,9 @@ namespace {
 std::shared_ptr<object_reading> object_reading::begin(hetero_data& d) {
   if (&d.domain->pe() != &scheduler::current()) {
     throw checkpoint_error(
-        "no checkpoint can be made here: an object of another PE is in the state of a chare; keep what it holds");
+        "no checkpoint can be made here: an object of another PE, as one of all PEs of the process, is in the state of "
+        "a "
+        "chare: keep what it holds, and make it again in restart");
   }
   if (is_held_to_write(d)) {
     throw checkpoint_error(fmt::format(

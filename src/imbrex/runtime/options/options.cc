@@ -259,6 +259,12 @@ std::vector<setting> settings_of_every_run() {
        .help =
            "find what is written beyond the ends of buffers and objects, and fill what is new or freed with numbers "
            "that are none (NaN); slow"},
+      {.name = "check-serialize",
+       .kind = flag,
+       .default_value = "off",
+       .help =
+           "find members that elements do not take along when they move to another rank, since their serialize does "
+           "not name them"},
       {.name = "log",
        .kind = text,
        .default_value = "warning",
@@ -407,6 +413,7 @@ runtime_options options_from(const config& settings) {
   o.task_stealing = settings.get<bool>("task-stealing");
   o.check_races = settings.get<bool>("check-races");
   o.check_memory = settings.get<bool>("check-memory");
+  o.check_serialize = settings.get<bool>("check-serialize");
   o.busiest_elements = settings.get<int>("busiest-elements");
   o.balance.strategy = settings.text("balance");
   o.balance.interval_ms = settings.get<int>("balance-every-ms");

@@ -44,6 +44,7 @@ struct runtime_options {
   bool task_stealing = true;                           ///< idle PEs run other PEs' tasks of the host
   bool check_races = false;                            ///< look for memory of channels that is written while it is lent
   bool check_memory = false;                           ///< look for what is written beyond the ends of buffers
+  bool check_serialize = false;                        ///< look for members that do not go along when elements move
   std::uint64_t schedule_seed = 0;                     ///< other than 0: runnable work is run in random order
   balance_options balance;                             ///< whether and how loads are balanced
   checkpoint_options checkpoint;                       ///< whether and when checkpoints are made

@@ -54,7 +54,7 @@ void pe_watch::look(seen& s) const {
   s.warn_at *= 10;
   log_warning(
       fmt::format("PE {} has been in {} for {} s, and does nothing else meanwhile: where that waits (for a lock, "
-                  "MPI, another thread), co_await in its place; where it computes, cut it into pieces",
+                  "MPI, another thread), let a coroutine await it; where it computes, cut it into pieces",
                   s.pe->id(), doing, s.seconds));
 }
 

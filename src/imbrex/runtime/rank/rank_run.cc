@@ -14,6 +14,7 @@
 #include "imbrex/checkpoint/live/checkpointer.h"
 #include "imbrex/object/collection/entry_activity.h"
 #include "imbrex/object/seeds/seed_pool.h"
+#include "imbrex/object/state/member_check.h"
 #include "imbrex/pe/pe_stepper.h"
 #include "imbrex/pe/quiescence.h"
 #include "imbrex/runtime/main_coroutine.h"
@@ -102,6 +103,7 @@ int rank_run::run(const main_program& main) {
 }
 
 void rank_run::make_pes() {
+  detail::member_check::turn(options_.check_serialize);
   for (int i = 0; i < agreed_.plan.pes; ++i) {
     const pe_id id = context_.first_pe() + i;
     trace_track* track = recorder_ ? &recorder_->add_track(fmt::format("PE {}", id), i) : nullptr;

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 #include <imbrex/imbrex.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -448,6 +450,42 @@ TEST(checkpoint_signals, sigterm_makes_one_and_ends_the_job) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("ends by a signal"));
   EXPECT_EQ(at.num_checkpoints(), 1);
   EXPECT_EQ(run_program<ring>({3, 1}, {"--imbrex-restart=" + at.path()}, SIGTERM, 0), 0);
+}
+
+/// Of which no checkpoint can be made, since a future is no state.
+struct undecided : ix::chare<undecided, ix::index1d> {
+  ix::task<> run() {
+    ix::future<int> never;
+    for (int step = 0; step < 1000; ++step) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      co_await ix::checkpoint_point(*this);
+    }
+    contribute(1, ix::sum);
+  }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+struct never_kept {
+  ix::task<int> start(ix::runtime& rt) {
+    auto all = rt.create_array<undecided>(2);
+    all.broadcast<&undecided::run>();
+    std::raise(SIGTERM);
+    co_await all.reduction<int>();
+    co_return 0;
+  }
+  ix::task<int> restart(ix::runtime&) { co_return 0; }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+TEST(checkpoint_signals, sigterm_ends_the_job_though_no_checkpoint_can_be_made) {
+  folder_of_checkpoints at;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_program<never_kept>({2, 1}, {at.option(), "--imbrex-checkpoint-every=0"}), 128 + SIGTERM);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr("no checkpoint could be made in 5 s"));
+  EXPECT_EQ(said.find("no checkpoint was made"), said.rfind("no checkpoint was made")) << "once: " << said;
+  EXPECT_EQ(at.num_checkpoints(), 0);
 }
 
 }  // namespace

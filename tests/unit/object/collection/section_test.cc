@@ -259,6 +259,38 @@ TEST(section, refuses_contributions_of_others) {
   expect_refusal(others_wait, false);
 }
 
+ix::task<int> makes_wrong_sections(ix::runtime& rt) {
+  auto tiles = rt.create_array<tile>(extent);
+  EXPECT_THROW(tiles.section({}), ix::usage_error);
+  EXPECT_THROW(tiles.section({{0, 0}, {0, 99}}), ix::usage_error);
+  auto s = tiles.section({{0, 0}});
+  s.broadcast<&tile::count>(s);
+  const int size = co_await s.reduction<int>();
+  EXPECT_EQ(size, 1);
+  co_return 0;
+}
+
+TEST(section, without_members_or_with_indices_outside_is_refused_where_it_is_made) {
+  run_over_all_shapes(makes_wrong_sections);
+}
+
+ix::task<int> frees_what_is_awaited(ix::runtime& rt) {
+  auto tiles = rt.create_array<tile>(extent);
+  auto s = tiles.section(row(0));
+  s.free();
+  co_await s.reduction<int>();
+  co_return 0;
+}
+
+TEST(section, that_is_freed_while_its_reduction_is_awaited_is_named) {
+  for (const imbrex_test::job_shape& s : imbrex_test::all_shapes()) {
+    SCOPED_TRACE(to_text(s));
+    const auto [code, errors] = imbrex_test::run_and_listen(s, frees_what_is_awaited);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors, testing::HasSubstr("tile is awaited, but the section has been freed"));
+  }
+}
+
 /// Of a section at once and after it has moved; some are members, some are not.
 struct traveller : ix::chare<traveller, ix::index1d> {
   using section = ix::section_proxy<traveller>;
@@ -352,6 +384,60 @@ ix::task<int> while_members_move_and_end(ix::runtime& rt) {
 }
 
 TEST(section, hears_each_broadcast_once_while_members_move_and_end) { run_over_all_shapes(while_members_move_and_end); }
+
+/// Contributes to a section, which its PE may not have heard of yet, and ends if its number is odd.
+struct giver : ix::chare<giver, ix::index1d> {
+  using section = ix::section_proxy<giver>;
+  void give(section s) {
+    contribute(s, 1, ix::sum);
+    if (index().x % 2 != 0) destroy();
+  }
+  void again(section s) { contribute(s, 1, ix::sum); }
+  void ask_all(section s, int n) {
+    for (int i = 0; i < n; ++i) array()[i].send<&giver::give>(s);
+  }
+  void move(int to) { migrate_to(to); }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+ix::task<int> members_give_and_end(ix::runtime& rt, bool by_another, bool moved) {
+  constexpr int n = 12;
+  auto all = rt.create_array<giver>(n + 1);
+  if (moved) {
+    for (int i = 0; i < n; ++i) all[i].send<&giver::move>((i + 1) % rt.num_pes());
+    co_await rt.quiescence();
+  }
+  std::vector<ix::index1d> members;
+  for (int i = 0; i < n; ++i) members.push_back(ix::index1d(i));
+  for (int round = 0; round < 2; ++round) {
+    auto s = all.section(members);
+    if (by_another) {
+      all[n].send<&giver::ask_all>(s, n);
+    } else {
+      for (const ix::index1d& i : members) all[i].send<&giver::give>(s);
+    }
+    const int first = co_await s.reduction<int>();
+    EXPECT_EQ(first, static_cast<int>(members.size()));
+    co_await rt.quiescence();
+    s.broadcast<&giver::again>(s);
+    const int second = co_await s.reduction<int>();
+    EXPECT_EQ(second, n / 2);
+    std::erase_if(members, [](const ix::index1d& i) { return i.x % 2 != 0; });
+    by_another = false;
+  }
+  co_return 0;
+}
+
+TEST(section, counts_what_members_have_contributed_before_they_ended) {
+  for (const bool moved : {false, true}) {
+    for (const bool by_another : {false, true}) run_over_all_shapes(members_give_and_end, by_another, moved);
+  }
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    EXPECT_EQ(imbrex_test::run_job_with({1, 4, seed, 300}, members_give_and_end, true, false), 0) << seed;
+    EXPECT_EQ(imbrex_test::run_job_with({4, 1, seed}, members_give_and_end, false, false), 0) << seed;
+  }
+}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <imbrex/imbrex.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -239,6 +240,57 @@ ix::task<int> while_waiting(ix::runtime& rt) {
 TEST(migration, between_processes_waits_for_the_end_of_coroutines) {
   for (const imbrex_test::job_shape& s : {imbrex_test::job_shape{1, 2}, {2, 2}})
     EXPECT_EQ(imbrex_test::run_job_with(s, while_waiting), 0);
+}
+
+/// Goes to other PEs of a process, not to other ranks.
+struct unwilling {
+  int number = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    if (!Archive::is_loading && number == 13) throw std::runtime_error("13 does not travel");
+    ar & number;
+  }
+};
+
+struct host_of_unwilling : ix::chare<host_of_unwilling, ix::index1d> {
+  void go(int to) { migrate_to(to); }
+  int take(unwilling u) { return u.number; }
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
+/// To one that is still here when it is sent, and elsewhere when it would be performed.
+ix::task<int> sends_what_does_not_travel(ix::runtime& rt, bool call) {
+  auto a = rt.create_array<host_of_unwilling>(2);
+  const int here = co_await a[0].call<&host_of_unwilling::take>(unwilling{5});
+  EXPECT_EQ(here, 5);
+  a[0].send<&host_of_unwilling::go>(rt.num_pes() - 1);
+  if (!call) {
+    a[0].send<&host_of_unwilling::take>(unwilling{13});
+    co_return 0;
+  }
+  bool thrown = false;
+  try {
+    const int there = co_await a[0].call<&host_of_unwilling::take>(unwilling{13});
+    EXPECT_EQ(there, 0);
+  } catch (const std::runtime_error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("13 does not travel"));
+    thrown = true;
+  }
+  EXPECT_TRUE(thrown);
+  const int later = co_await a[0].call<&host_of_unwilling::take>(unwilling{6});
+  co_return later == 6 ? 0 : 1;
+}
+
+TEST(migration, of_an_element_does_not_hide_who_sent_what_cannot_follow_it) {
+  for (const imbrex_test::job_shape& s : {imbrex_test::job_shape{1, 2}, {2, 2}}) {
+    SCOPED_TRACE(to_text(s));
+    EXPECT_EQ(imbrex_test::run_job_with(s, sends_what_does_not_travel, true), 0);
+    const auto [code, errors] = imbrex_test::run_and_listen(s, sends_what_does_not_travel, false);
+    EXPECT_EQ(code, 70);
+    EXPECT_THAT(errors, HasSubstr("host_of_unwilling::take of element (0), going on"));
+    EXPECT_THAT(errors, HasSubstr("13 does not travel"));
+  }
 }
 
 }  // namespace
