@@ -127,20 +127,28 @@ struct file_state {
   }
 };
 
-/// What the file shows of a field now; nothing, where it has none, or cannot be read. Each chare that writes a block
-/// again asks.
-const sources& shown_now(const field_name& name) {
-  static auto* const known = new std::map<std::pair<std::string, std::string>, std::pair<file_state, sources>>();
-  auto& [state, shown] = (*known)[{name.file, name.dataset}];
+/// What a file shows of a field.
+struct shown_field {
+  file_state state;
+  sources pieces;
+  std::map<std::string, file_state> checked;  ///< files that have their pieces, as they were then
+};
+
+/// As it is now; nothing, where the file has no such field, or cannot be read. Each chare asks that writes a block, or
+/// reads one.
+shown_field& shown_now(const field_name& name) {
+  constexpr std::size_t most_known = 256;
+  static auto* const known = new std::map<std::pair<std::string, std::string>, shown_field>();
+  if (known->size() > most_known) known->clear();
+  shown_field& f = (*known)[{name.file, name.dataset}];
   const file_state now = file_state::of(name.file);
-  if (now == state) return shown;
-  state = now;
-  shown.clear();
+  if (now == f.state) return f;
+  f = {now, {}, {}};
   const handle file = try_to_read(name.file);
-  if (!file.is_valid() || !exists(file, name.dataset)) return shown;
+  if (!file.is_valid() || !exists(file, name.dataset)) return f;
   const handle dataset(H5Dopen2(file, name.dataset.c_str(), H5P_DEFAULT), &H5Dclose);
-  if (dataset.is_valid()) shown = sources_of(dataset);
-  return shown;
+  if (dataset.is_valid()) f.pieces = sources_of(dataset);
+  return f;
 }
 
 std::string folder_beside(const std::string& file) {
@@ -206,7 +214,8 @@ class next_file {
 int write_piece(const field_name& name, field_type type, const field_block& block, rank_id rank, const void* values) {
   const quiet silence;
   const std::string part = part_name(rank), path = parts_of(name.file) + "/" + part;
-  const int turn = shown_now(name).contains({folder_beside(name.file) + part, piece_name(name, block, 0)}) ? 1 : 0;
+  const int turn =
+      shown_now(name).pieces.contains({folder_beside(name.file) + part, piece_name(name, block, 0)}) ? 1 : 0;
   const std::string piece = piece_name(name, block, turn);
   const shape cells = to_shape(block.cells);
   written_file file(path, file_of::runtime, block.cells.volume() * bytes_of(type) + room_for_a_piece);
@@ -261,39 +270,44 @@ void write_whole(const field_name& name, field_type type, const field_extent& wh
 
 namespace {
 
-/// The datasets of a file of parts that pieces may be in: throws where it is torn. Once for each state of it: each
-/// chare reads from all.
-const std::set<std::string>& pieces_in(const std::string& part) {
-  static auto* const known = new std::map<std::string, std::pair<file_state, std::set<std::string>>>();
-  auto& [state, pieces] = (*known)[part];
-  const file_state now = file_state::of(part);
-  if (now == state) return pieces;
-  const handle file = open_for_reading(part);
-  pieces.clear();
+/// All that a file has. Throws where it is torn.
+std::set<std::string> names_in(const std::string& path) {
+  const handle file = open_for_reading(path);
+  std::set<std::string> names;
   const auto note = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
     static_cast<std::set<std::string>*>(to)->insert(name);
     return 0;
   };
-  if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, note, &pieces) < 0) fail("read", part);
-  state = now;
-  return pieces;
+  if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, note, &names) < 0) fail("read", path);
+  return names;
 }
 
 /// HDF5 reads a virtual dataset whose parts are not there, or torn, as zeros, without a word.
-void check_parts(hid_t dataset, const field_name& name) {
+void check_parts(const field_name& name) {
   const std::filesystem::path folder = std::filesystem::path(name.file).parent_path();
+  shown_field& f = shown_now(name);
   std::error_code none;
-  for (const auto& [part, piece] : sources_of(dataset)) {
-    if (part == ".") continue;
+  for (auto first = f.pieces.begin(); first != f.pieces.end();) {  // those of one part are together
+    const std::string& part = first->first;
+    const auto end = std::find_if(first, f.pieces.end(), [&](const auto& p) { return p.first != part; });
     const std::string beside = (folder / part).string();
     const bool is_beside = std::filesystem::exists(beside, none);
-    if (!is_beside && !std::filesystem::exists(part, none))
+    if (part != "." && !is_beside && !std::filesystem::exists(part, none))
       throw usage_error(
           fmt::format("cannot read {}: its part {} is not there; it has to lie beside the file", name.text(), beside));
-    const std::string& path = is_beside ? beside : part;
-    if (!pieces_in(path).contains(piece[0] == '/' ? piece.substr(1) : piece))
-      throw usage_error(fmt::format("cannot read {}: its part {} has no {}; it is damaged, or of another file",
-                                    name.text(), path, piece));
+    const std::string path = part == "." ? name.file : is_beside ? beside : part;
+    if (const file_state now = file_state::of(path); f.checked[path] != now) {
+      const std::set<std::string> names = names_in(path);
+      const bool is_ours =
+          part.starts_with(folder_beside(name.file));  // others' names may be patterns, or lead elsewhere
+      for (auto p = first; p != end && is_ours; ++p) {
+        if (!names.contains(p->second))
+          throw usage_error(fmt::format("cannot read {}: its part {} has no {}; it is damaged, or of another file",
+                                        name.text(), path, p->second));
+      }
+      f.checked[path] = now;
+    }
+    first = end;
   }
 }
 
@@ -312,7 +326,7 @@ struct open_field {
       throw usage_error(
           fmt::format("cannot read {}: it has {} dimensions, not one to three", name.text(), num_dimensions));
     H5Sget_simple_extent_dims(space, extent.data() + first(), nullptr);
-    check_parts(dataset, name);
+    check_parts(name);
   }
   int first() const { return 3 - num_dimensions; }
 

@@ -29,6 +29,7 @@ template <class T, std::size_t N>
                                values.data(), values.size(), block);
 }
 
+/// The same to a vector, which has as many elements already.
 template <class T>
 [[nodiscard("co_await it")]] task<> read_field(std::string_view file, std::string_view dataset, std::vector<T>& values,
                                                const field_block& block, std::optional<double> time = {}) {

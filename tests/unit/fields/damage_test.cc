@@ -129,21 +129,22 @@ struct found {
 found read_back(const std::string& file, const std::string& dataset = "a", std::optional<double> time = {}) {
   static found f;
   f = {};
-  EXPECT_EQ(run_job_with({1, 1},
-                         [](ix::runtime&, std::string from, std::string d, std::optional<double> t) -> ix::task<int> {
-                           try {
-                             auto asked = ix::extent_of_field(from, d, t);
-                             const ix::field_extent e = co_await asked;
-                             f.cells = e.volume();
-                             f.values.resize(e.volume());
-                             auto read = ix::read_field(from, d, f.values, ix::field_block{0, 0, 0, e, {}}, t);
-                             co_await read;
-                           } catch (const ix::usage_error& x) {
-                             f.said = x.what();
-                           }
-                           co_return 0;
-                         },
-                         file, dataset, time),
+  EXPECT_EQ(run_job_with(
+                {1, 1},
+                [](ix::runtime&, std::string from, std::string d, std::optional<double> t) -> ix::task<int> {
+                  try {
+                    auto asked = ix::extent_of_field(from, d, t);
+                    const ix::field_extent e = co_await asked;
+                    f.cells = e.volume();
+                    f.values.resize(e.volume());
+                    auto read = ix::read_field(from, d, f.values, ix::field_block{0, 0, 0, e, {}}, t);
+                    co_await read;
+                  } catch (const ix::usage_error& x) {
+                    f.said = x.what();
+                  }
+                  co_return 0;
+                },
+                file, dataset, time),
             0);
   return f;
 }
@@ -320,7 +321,8 @@ struct idler : ix::chare<idler, ix::index1d> {
     co_await written;
     std::array<unsigned, 2> some{7, 8};
     const std::uint64_t x = 2 * static_cast<std::uint64_t>(index().x);
-    auto also = ix::write_field(*this, file, "m", std::span(some), ix::field_block{x, 0, 0, {2}, {}}, ix::field_extent{6});
+    auto also =
+        ix::write_field(*this, file, "m", std::span(some), ix::field_block{x, 0, 0, {2}, {}}, ix::field_extent{6});
     co_await also;
     std::array<std::uint64_t, 2> back{};
     auto read = ix::read_field(file, "m", std::span(back), ix::field_block{x, 0, 0, {2}, {}});
@@ -331,14 +333,15 @@ struct idler : ix::chare<idler, ix::index1d> {
 
 TEST(damage, is_not_done_where_all_blocks_are_empty) {
   const own_folder at;
-  EXPECT_EQ(run_job_with({2, 2},
-                         [](ix::runtime& rt, std::string f) -> ix::task<int> {
-                           auto all = rt.create_array<idler>(ix::index1d(3));
-                           all.broadcast<&idler::write>(f);
-                           const int right = co_await all.reduction<int>();
-                           co_return right == 3 ? 0 : 1;
-                         },
-                         at.file("out.h5")),
+  EXPECT_EQ(run_job_with(
+                {2, 2},
+                [](ix::runtime& rt, std::string f) -> ix::task<int> {
+                  auto all = rt.create_array<idler>(ix::index1d(3));
+                  all.broadcast<&idler::write>(f);
+                  const int right = co_await all.reduction<int>();
+                  co_return right == 3 ? 0 : 1;
+                },
+                at.file("out.h5")),
             0);
   EXPECT_EQ(read_back(at.file("out.h5"), "n").values, std::vector<double>(4, 0));
 }

@@ -32,8 +32,12 @@ void rank_run::end_on_thread(std::size_t i) {
   if (i == 0) end_ = agree_on_end();
   report_times(i);
   meet();
-  pe.discard_queued();
-  meet();
+  // One at a time: an element on its way to a PE ends there with all that it has, and memory that it has lent may be on
+  // its way home to another one.
+  for (std::size_t k = 0; k < pes_.size(); ++k) {
+    if (k == i) pe.discard_queued();
+    meet();
+  }
   pe.destroy_objects();
   meet();
   pe.destroy_collections();
