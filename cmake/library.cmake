@@ -3,7 +3,7 @@
 file(GLOB_RECURSE imbrex_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.cc")
 file(GLOB_RECURSE imbrex_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/imbrex/*.h")
 list(FILTER imbrex_sources EXCLUDE REGEX "/src/imbrex/fields/")
-foreach(feature MPI HWLOC METIS CUDA UCX OPENCL ISAL TOML)
+foreach(feature MPI HWLOC METIS CUDA UCX OPENCL ISAL TOML HDF5)
   if(NOT IMBREX_HAVE_${feature})
     string(TOLOWER "${feature}" prefix)
     list(FILTER imbrex_sources EXCLUDE REGEX "/${prefix}(_[^/]*)?\\.cc$")

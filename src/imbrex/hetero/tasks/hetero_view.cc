@@ -19,12 +19,12 @@ hetero_task view_node::submit(hetero_domain& domain, hetero_data& data, access_m
   static constexpr task_type type{[](task_node* t, const task_call& c) {
                                     auto* self = static_cast<view_node*>(t);
                                     self->memory = c.arguments[0] != nullptr ? c.arguments[0] : &of_no_bytes;
-                                    wake_waiting(*t);
                                     if (self->abandoned) {
                                       self->ends = task_ending::abandoned_view;
                                     } else {
                                       self->domain->rest(*self);
                                     }
+                                    wake_waiting(*t);  // last: it may be on another PE
                                   },
                                   &destroy_node<view_node>};
   auto* n = new (slab::allocate(sizeof(view_node))) view_node(type);

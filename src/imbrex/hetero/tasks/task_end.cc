@@ -45,13 +45,13 @@ void hetero_domain::complete(task_node& t) {
   }
   release_uses(t);
   ++copies_.counts().tasks;
+  rest(t);  // before anybody on another PE sees that it is over
   wake_waiting(t);
   (t.older != nullptr ? t.older->younger : first_outstanding_) = t.younger;
   (t.younger != nullptr ? t.younger->older : last_outstanding_) = t.older;
   --num_outstanding_;
   if (waits_ != nullptr) [[unlikely]]
     wake_domain_waits();
-  rest(t);
   changed_ = true;
   t.release();
 }
