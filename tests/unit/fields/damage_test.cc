@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "imbrex/base/build_config.h"
+#include "unit/fields/own_folder.h"
 #include "unit/object/job.h"
 
 #if IMBREX_HAVE_HDF5
@@ -32,23 +33,6 @@ namespace ix = imbrex;
 using namespace imbrex_test;
 using testing::AllOf;
 using testing::HasSubstr;
-
-class own_folder {
- public:
-  own_folder() {
-    static int number = 0;
-    path_ = (std::filesystem::temp_directory_path() / fmt::format("imbrex_damage_{}_{}", getpid(), ++number)).string();
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~own_folder() { std::filesystem::remove_all(path_); }
-  own_folder(const own_folder&) = delete;
-  own_folder& operator=(const own_folder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// How a line of cells is written: each cell is `first` and its number.
 struct wish {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <imbrex/fields.h>
 #include <imbrex/imbrex.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "imbrex/base/build_config.h"
+#include "unit/fields/own_folder.h"
 #include "unit/object/job.h"
 
 #if IMBREX_HAVE_CUDA
@@ -30,23 +30,6 @@ namespace {
 namespace ix = imbrex;
 using namespace imbrex_test;
 using testing::HasSubstr;
-
-/// A folder that goes with this object.
-class own_folder {
- public:
-  own_folder() {
-    static int number = 0;
-    path_ = (std::filesystem::temp_directory_path() / fmt::format("imbrex_fields_{}_{}", getpid(), ++number)).string();
-    std::filesystem::remove_all(path_);
-  }
-  ~own_folder() { std::filesystem::remove_all(path_); }
-  own_folder(const own_folder&) = delete;
-  own_folder& operator=(const own_folder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 constexpr ix::field_extent whole{13, 7, 5};
 

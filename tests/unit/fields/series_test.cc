@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <imbrex/fields.h>
 #include <imbrex/imbrex.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "imbrex/base/build_config.h"
+#include "unit/fields/own_folder.h"
 #include "unit/object/job.h"
 
 namespace series_test {
@@ -26,20 +26,6 @@ using namespace imbrex_test;
 using testing::HasSubstr;
 
 constexpr ix::field_extent whole{6, 4, 3};
-
-class own_folder {
- public:
-  own_folder() : path_((std::filesystem::temp_directory_path() / fmt::format("imbrex_series_{}", getpid())).string()) {
-    std::filesystem::remove_all(path_);
-  }
-  ~own_folder() { std::filesystem::remove_all(path_); }
-  own_folder(const own_folder&) = delete;
-  own_folder& operator=(const own_folder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 std::string text_in(const std::string& path) {
   std::ifstream file(path);
