@@ -185,7 +185,8 @@ class next_file {
     std::filesystem::remove(path_, none);
     if (!std::filesystem::exists(file, none)) return;
     const bool is_whole = try_to_read(file).is_valid();
-    if (is_whole && std::filesystem::file_size(file, none) <= largest_copied) {
+    const bool is_link = std::filesystem::is_symlink(file, none);  // stays one
+    if (is_whole && !is_link && std::filesystem::file_size(file, none) <= largest_copied) {
       std::filesystem::copy_file(file, path_, failed);
       if (failed) throw usage_error(fmt::format("cannot write to {}: {}", path_, failed.message()));
     } else if (is_whole || whose == file_of::users) {
