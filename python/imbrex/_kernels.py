@@ -125,7 +125,7 @@ class Kernel:
                                                        (wanted is numbers.Real and hasattr(a, "__float__"))):
             raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is of type {kind}: it does not take {_brief(a)}")
         try:
-            return struct.pack(_PACKED[code], float(a) if wanted is numbers.Real else int(a))
+            return struct.pack("=" + _PACKED[code], float(a) if wanted is numbers.Real else int(a))
         except (struct.error, OverflowError) as e:
             raise UsageError(f"parameter '{name}' of kernel '{self.__name__}' is of type {kind}, which {a!r} does not fit: {e}") from None
 

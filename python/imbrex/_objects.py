@@ -57,6 +57,8 @@ class Object:
         _check_domain(domain)
         if any(n < 0 for n in self.shape):
             raise UsageError(f"an Object of shape {self.shape}: sizes are not negative")
+        if self.nbytes >= 2**63:
+            raise UsageError(f"an Object of shape {self.shape} of {self.dtype.name} has {self.nbytes} bytes: that is more than any memory")
         self._handle = _imbrex.make_object(self.nbytes, domain)
 
     @classmethod

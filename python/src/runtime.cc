@@ -109,7 +109,8 @@ void bind_runtime(nb::module_& m) {
           },
           "`await rt.quiescence()`: until nothing is under way any more but coroutines that wait.")
       .def(
-          "exit", [](const runtime_handle& rt, int code) { rt.here().exit(code); },
+          "exit",
+          [](const runtime_handle& rt, const nb::object& code) { rt.here().exit(whole_number(code, "an exit code")); },
           "Ends the job now, on all ranks, with this exit code.")
       .def(
           "checkpoint",
@@ -129,7 +130,11 @@ void bind_runtime(nb::module_& m) {
           "`await rt.checkpoint_point()`, in the main chare, at such a moment: makes a checkpoint if one is due (with "
           "`--imbrex-checkpoint`), and goes on while it is written. Whether one was made.")
       .def(
-          "resize", [](const runtime_handle& rt, int pes) { rt.here().resize(pes); }, nb::arg("pes_per_rank"),
+          "resize",
+          [](const runtime_handle& rt, const nb::object& pes) {
+            rt.here().resize(whole_number(pes, "a number of PEs"));
+          },
+          nb::arg("pes_per_rank"),
           "At the next checkpoint point the job goes on with so many PEs of each rank, in the same processes: it "
           "begins again by the program's `restart`, with the chares as they are then.");
   m.def("clock", [] { return std::chrono::duration<double>(ix::clock::now().time_since_epoch()).count(); });

@@ -265,6 +265,9 @@ def test_numbers_of_numpy_are_numbers():
     (lambda rt: ix.submit(print, after=[3]), r"after=\[3\]"),
     (lambda rt: ix.Object(3, domain=3), "process_domain"),
     (lambda rt: ix.Object(3.5), "3.5"),
+    (lambda rt: ix.Object(2**62), "more than any memory"),
+    (lambda rt: rt.resize("x"), "a number of PEs is a whole number, not 'x'"),
+    (lambda rt: rt.exit("x"), "an exit code is a whole number, not 'x'"),
     (lambda rt: ix.reduce(ix.Object(3), ix.sum, "x"), "'x'"),
 ])
 def test_wrong_arguments_are_named(use, word):

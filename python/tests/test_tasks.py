@@ -263,6 +263,8 @@ def test_kernels_say_what_does_not_fit():
             (lambda: ix.submit(k.saxpy, 4, x, y, over=4), "has 4 parameters .n, a, x, y., and was given 3"),
             (lambda: ix.submit(k.saxpy, 4.5, 1, x, y, over=4), "parameter 'n' .* is of type int"),
             (lambda: ix.submit(k.saxpy, 2**31, 1, x, y, over=4), "does not fit"),
+            (lambda: ix.submit(k.saxpy, 4, 1e300, x, y, over=4), "does not fit"),
+            (lambda: ix.submit(k.saxpy, 4, 1.0, x, y, over=0), "over=0: over one item at least"),
             (lambda: ix.submit(k.saxpy, 4, 1, x, z, over=4), "points to float, and the Object has float64"),
             (lambda: ix.submit(k.saxpy, 4, 1, np.zeros(4), y, over=4), "takes an imbrex.Object"),
             (lambda: ix.submit(k.saxpy, 4, 1, ix.write(x), y, over=4), "parameter 3 of kernel 'saxpy' is const"),
