@@ -341,7 +341,7 @@ def _no_attribute(proxy: Any, name: str) -> Any:
 
 def _insert(array: Any, index: Any, cls: type, *args: Any, **named: Any) -> Any:
     """`await array.insert(i, cls, ...)`: an element of that class, on the PE whose index it is; when awaited it is there, and
-    each reduction that begins later counts it. It is made whether or not that is awaited: at once, if it is not kept. Where one of
+    each reduction that is not complete then counts it. It is made whether or not that is awaited: at once, if it is not kept. Where one of
     this index lives it waits for its end. In arrays of `rt.create_empty_array`, and where elements have ended."""
     return array._insert(None, index, made_of(cls, args, named))
 

@@ -28,7 +28,7 @@ class member_check {
   /// An object of `size` bytes as it leaves, and where it was; empty: not on.
   static std::vector<std::byte> image_of(const void* object, std::size_t size);
 
-  /// Of an object that has just been constructed; `own_part`: its first bytes, the runtime's. Null: it has no image.
+  /// Of an object that has just been constructed. Null: there is no image of it.
   static std::unique_ptr<member_check> of(std::vector<std::byte> image, const void* object, std::size_t size);
   /// This is read; what is no part of the object does not count.
   void sees(const void* at, std::size_t n);
